@@ -1,8 +1,13 @@
 //! Slurm's words and Spur's rules. Nothing here does IO, reads a clock or knows a runtime.
 
+pub mod auth;
+pub mod blob;
 pub mod errors;
 pub mod ids;
 pub mod job;
 pub mod limit;
+pub mod node;
+pub mod partition;
+pub mod state;
 pub mod time;
 pub mod views;
