@@ -12,7 +12,8 @@ pub use sim::{SimDisk, SimFault};
 
 /// A flat folder of named files. Names may contain `/`; missing folders are made.
 ///
-/// `append` may stay in memory until `sync`; `replace` and `remove` are durable when they return.
+/// `append` and `put` may be lost in a power cut, but not when a process is killed; `sync`, `replace`
+/// and `remove` are durable when they return.
 pub trait Disk: Send {
     /// Names that begin with `prefix`, sorted.
     fn list(&self, prefix: &str) -> Result<Vec<String>, Error>;
@@ -34,6 +35,9 @@ pub trait Disk: Send {
 
     /// Puts a whole new content in place: after a crash the file is the old one or the new one.
     fn replace(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error>;
+
+    /// As `replace`, but only the death of a process is survived, not a power cut.
+    fn put(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error>;
 
     /// Removes the file; one that is not there is fine.
     fn remove(&mut self, name: &str) -> Result<(), Error>;
@@ -60,6 +64,9 @@ impl<D: Disk + ?Sized> Disk for Box<D> {
     }
     fn replace(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         (**self).replace(name, bytes)
+    }
+    fn put(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
+        (**self).put(name, bytes)
     }
     fn remove(&mut self, name: &str) -> Result<(), Error> {
         (**self).remove(name)

@@ -102,7 +102,15 @@ impl Disk for RealDisk {
     fn replace(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         self.open.remove(name);
         let path = self.path(name);
-        write_beside(&path, bytes).map_err(|error| Error::new("replace", name, error))
+        write_beside(&path, bytes, true)
+            .and_then(|()| sync_parent(&path))
+            .map_err(|error| Error::new("replace", name, error))
+    }
+
+    fn put(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
+        self.open.remove(name);
+        write_beside(&self.path(name), bytes, false)
+            .map_err(|error| Error::new("write", name, error))
     }
 
     fn remove(&mut self, name: &str) -> Result<(), Error> {
@@ -119,7 +127,7 @@ impl Disk for RealDisk {
 
 const TEMPORARY: &str = ".new";
 
-fn write_beside(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write_beside(path: &Path, bytes: &[u8], sync: bool) -> io::Result<()> {
     if let Some(parent) = path.parent() {
         make_dir(parent)?;
     }
@@ -129,9 +137,10 @@ fn write_beside(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file =
         OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
     file.write_all(bytes)?;
-    file.sync_data()?;
-    fs::rename(&temporary, path)?;
-    sync_parent(path)
+    if sync {
+        file.sync_data()?;
+    }
+    fs::rename(&temporary, path)
 }
 
 fn make_dir(path: &Path) -> io::Result<()> {

@@ -30,8 +30,10 @@ struct Inner {
 #[derive(Default)]
 struct SimFile {
     bytes: Vec<u8>,
-    /// How much of it survives a crash.
+    /// How much of it survives a power cut.
     synced: usize,
+    /// What a power cut brings back when the last `put` was not on the platter yet.
+    before_put: Option<Option<Vec<u8>>>,
 }
 
 impl SimDisk {
@@ -48,6 +50,14 @@ impl SimDisk {
     /// Loses power: of each file's unsynced bytes a part survives, and its end may be garbage.
     /// `chance(n)` returns a number below `n`.
     pub fn crash(&self, mut chance: impl FnMut(usize) -> usize) {
+        self.lock().files.retain(|_, file| match file.before_put.take() {
+            Some(before) if chance(2) == 0 => {
+                file.bytes = before.clone().unwrap_or_default();
+                file.synced = file.bytes.len();
+                before.is_some()
+            }
+            _ => true,
+        });
         for file in self.lock().files.values_mut() {
             let kept = file.synced + chance(file.bytes.len() - file.synced + 1);
             file.bytes.truncate(kept);
@@ -131,7 +141,20 @@ impl Disk for SimDisk {
         let mut inner = self.lock();
         inner.may_write("replace", name)?;
         inner.may_sync("replace", name)?;
-        let file = SimFile { bytes: bytes.to_vec(), synced: bytes.len() };
+        let file = SimFile { bytes: bytes.to_vec(), synced: bytes.len(), before_put: None };
+        inner.files.insert(name.to_string(), file);
+        Ok(())
+    }
+
+    fn put(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
+        let mut inner = self.lock();
+        inner.may_write("write", name)?;
+        let before = match inner.files.remove(name) {
+            Some(SimFile { before_put: Some(before), .. }) => before,
+            Some(file) => Some(file.bytes),
+            None => None,
+        };
+        let file = SimFile { bytes: bytes.to_vec(), synced: bytes.len(), before_put: Some(before) };
         inner.files.insert(name.to_string(), file);
         Ok(())
     }
