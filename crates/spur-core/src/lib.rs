@@ -3,6 +3,7 @@
 pub mod auth;
 pub mod blob;
 pub mod errors;
+pub mod hostlist;
 pub mod ids;
 pub mod job;
 pub mod limit;
