@@ -4,5 +4,6 @@ pub mod errors;
 pub mod ids;
 pub mod job;
 pub mod limit;
+pub mod node;
 pub mod time;
 pub mod views;
