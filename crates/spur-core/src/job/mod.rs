@@ -1,7 +1,9 @@
 //! Jobs: what was asked for, and where each stands.
 
 pub mod phase;
+pub mod reason;
 pub mod spec;
+pub mod state;
 
 use std::sync::Arc;
 
@@ -49,3 +51,6 @@ pub struct Owner {
 /// A client-made number that makes a repeated request recognisable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub u128);
+pub use reason::Reason;
+pub use spec::JobSpec;
+pub use state::{JobFlag, JobState, JobStatus};

@@ -40,3 +40,8 @@ impl Link {
         matches!(self, Link::Up(_))
     }
 }
+//! Nodes: what each is made of, and where it stands.
+
+pub mod state;
+
+pub use state::{NodeFlag, NodeState, NodeStatus};
