@@ -4,5 +4,8 @@ pub mod errors;
 pub mod ids;
 pub mod job;
 pub mod limit;
+pub mod options;
+pub mod script;
+pub mod step;
 pub mod time;
 pub mod views;
