@@ -10,5 +10,8 @@ pub mod limit;
 pub mod node;
 pub mod partition;
 pub mod state;
+pub mod options;
+pub mod script;
+pub mod step;
 pub mod time;
 pub mod views;

@@ -57,4 +57,10 @@ pub struct JobSpec {
     /// `--open-mode=append` (true) or `truncate` (false).
     #[prost(bool, optional, tag = "16")]
     pub open_append: Option<bool>,
+    /// `--hold`
+    #[prost(bool, tag = "17")]
+    pub hold: bool,
+    /// `--export`: names and assignments as given.
+    #[prost(string, tag = "18")]
+    pub export: String,
 }
