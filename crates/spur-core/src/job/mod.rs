@@ -8,7 +8,9 @@ pub mod state;
 use std::sync::Arc;
 
 pub use phase::{Allocation, Cause, ExitStatus, Phase, Share};
+pub use reason::Reason;
 pub use spec::JobSpec;
+pub use state::{JobFlag, JobState, JobStatus};
 
 use crate::blob::BlobHash;
 use crate::ids::{Epoch, Gid, JobId, Uid};
@@ -51,6 +53,3 @@ pub struct Owner {
 /// A client-made number that makes a repeated request recognisable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub u128);
-pub use reason::Reason;
-pub use spec::JobSpec;
-pub use state::{JobFlag, JobState, JobStatus};

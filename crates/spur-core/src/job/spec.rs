@@ -7,7 +7,7 @@
 use crate::limit::Limit;
 
 /// A job as asked for. Who asks is not part of it: that comes from the channel.
-#[derive(Clone, PartialEq, prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
 pub struct JobSpec {
     /// `--job-name`
     #[prost(string, tag = "1")]

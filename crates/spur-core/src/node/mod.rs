@@ -1,5 +1,9 @@
 //! Nodes: what each has, and whether it can be used.
 
+pub mod state;
+
+pub use state::{NodeFlag, NodeState, NodeStatus};
+
 use crate::ids::NodeName;
 use crate::time::Timestamp;
 
@@ -40,8 +44,3 @@ impl Link {
         matches!(self, Link::Up(_))
     }
 }
-//! Nodes: what each is made of, and where it stands.
-
-pub mod state;
-
-pub use state::{NodeFlag, NodeState, NodeStatus};

@@ -201,7 +201,7 @@ impl From<&Job> for StoredJob {
             epoch: job.epoch.0,
             ..StoredJob::default()
         };
-        let mut set_cause = |cause: &Cause| match cause {
+        let set_cause = |cause: &Cause| match cause {
             Cause::Exited => (0, 0),
             Cause::Cancelled { by } => (1, *by),
             Cause::TimeLimit => (2, 0),
