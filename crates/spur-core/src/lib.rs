@@ -1,10 +1,12 @@
 //! Slurm's words and Spur's rules. Nothing here does IO, reads a clock or knows a runtime.
 
 pub mod errors;
+pub mod filename;
 pub mod hostlist;
 pub mod ids;
 pub mod job;
 pub mod limit;
+mod number;
 pub mod size;
 pub mod time;
 pub mod views;
