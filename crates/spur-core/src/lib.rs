@@ -3,6 +3,7 @@
 pub mod auth;
 pub mod blob;
 pub mod errors;
+pub mod filename;
 pub mod hostlist;
 pub mod ids;
 pub mod job;
@@ -13,5 +14,7 @@ pub mod state;
 pub mod options;
 pub mod script;
 pub mod step;
+mod number;
+pub mod size;
 pub mod time;
 pub mod views;

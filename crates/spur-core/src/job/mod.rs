@@ -3,6 +3,12 @@
 pub mod demand;
 pub mod phase;
 pub mod reason;
+pub mod array;
+pub mod dependency;
+pub mod distribution;
+pub mod export;
+pub mod mail;
+pub mod signal;
 pub mod spec;
 pub mod state;
 
