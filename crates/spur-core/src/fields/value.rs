@@ -229,7 +229,7 @@ fn unit(megabytes: u64, no_convert: bool) -> String {
         divisor *= 1024;
         index += 1;
     }
-    if megabytes % divisor == 0 {
+    if megabytes.is_multiple_of(divisor) {
         format!("{}{}", megabytes / divisor, UNITS[index])
     } else {
         format!("{:.2}{}", megabytes as f64 / divisor as f64, UNITS[index])
