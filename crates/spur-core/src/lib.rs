@@ -1,10 +1,18 @@
 //! Slurm's words and Spur's rules. Nothing here does IO, reads a clock or knows a runtime.
 
+pub mod auth;
+pub mod blob;
 pub mod errors;
 pub mod fields;
+pub mod hostlist;
 pub mod ids;
 pub mod job;
 pub mod limit;
 pub mod node;
+pub mod partition;
+pub mod state;
+pub mod options;
+pub mod script;
+pub mod step;
 pub mod time;
 pub mod views;

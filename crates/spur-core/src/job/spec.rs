@@ -7,7 +7,7 @@
 use crate::limit::Limit;
 
 /// A job as asked for. Who asks is not part of it: that comes from the channel.
-#[derive(Clone, PartialEq, prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
 pub struct JobSpec {
     /// `--job-name`
     #[prost(string, tag = "1")]
@@ -57,4 +57,10 @@ pub struct JobSpec {
     /// `--open-mode=append` (true) or `truncate` (false).
     #[prost(bool, optional, tag = "16")]
     pub open_append: Option<bool>,
+    /// `--hold`
+    #[prost(bool, tag = "17")]
+    pub hold: bool,
+    /// `--export`: names and assignments as given.
+    #[prost(string, tag = "18")]
+    pub export: String,
 }

@@ -3,7 +3,7 @@
 use crate::limit::Limit;
 
 /// One job, or one pending array, as shown. Times are seconds since the epoch; 0 means "not yet".
-#[derive(Clone, PartialEq, prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
 pub struct JobView {
     #[prost(uint32, tag = "1")]
     pub job_id: u32,

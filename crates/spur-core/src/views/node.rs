@@ -1,7 +1,7 @@
 //! A node as `sinfo` and its relatives see it.
 
 /// One node as shown.
-#[derive(Clone, PartialEq, prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
 pub struct NodeView {
     #[prost(string, tag = "1")]
     pub name: String,

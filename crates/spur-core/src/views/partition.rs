@@ -3,7 +3,7 @@
 use crate::limit::Limit;
 
 /// One partition as shown.
-#[derive(Clone, PartialEq, prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
 pub struct PartitionView {
     #[prost(string, tag = "1")]
     pub name: String,

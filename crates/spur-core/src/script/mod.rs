@@ -1,0 +1,4 @@
+//! Batch scripts: which are taken, and how their lines are read.
+
+pub mod header;
+pub mod words;
