@@ -2,6 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
+use super::short::*;
 use super::value::{Elapsed, Value};
 use super::{Field, Fit};
 use crate::job::{JobState, JobStatus, Reason};
@@ -58,7 +59,7 @@ pub static JOB_FIELDS: &[Field<JobView>] = &[
     field("CoreSpec", "CORE_SPEC", |j| Value::both(maybe(j.core_spec, "N/A"), number(j.core_spec.unwrap_or(0)))).letter('X').json("core_spec"),
     only_json("thread_spec", |j| number(j.thread_spec.unwrap_or(32_766))),
     field("Cores", "CORES_PER_SOCKET", |j| maybe(j.cores_per_socket, "*")).letter('I').json("cores_per_socket"),
-    only_json("billable_tres", |j| Value::Json(json!({"set": j.billable_tres.is_some(), "infinite": false, "number": j.billable_tres.unwrap_or(0.0)}))),
+    only_json("billable_tres", |j| Value::Json(json!({"set": j.billable_tres_milli.is_some(), "infinite": false, "number": j.billable_tres_milli.unwrap_or(0) as f64 / 1000.0}))),
     field("cpus-per-task", "CPUS_PER_TASK", |j| maybe(j.cpus_per_task, "N/A")).json("cpus_per_task"),
     field("CPUsPerTask", "CPUS_PER_TASK", |j| maybe(j.cpus_per_task, "N/A")),
     only_json("cpu_frequency_minimum", |j| maybe(j.cpu_frequency_min, "")),
@@ -341,34 +342,6 @@ fn node_share(index: usize, share: &JobNodeShare) -> Json {
         "memory": { "used": 0, "allocated": share.memory_mb },
         "sockets": sockets.collect::<Vec<_>>(),
     })
-}
-
-fn text(text: &str) -> Value {
-    Value::Text(text.into())
-}
-
-fn nullable(text: &str) -> Value {
-    Value::Nullable(text.into())
-}
-
-fn or(text: &str, word: &'static str) -> Value {
-    Value::Or(text.into(), word)
-}
-
-fn list(words: &[String]) -> Value {
-    Value::List(words.to_vec(), "")
-}
-
-fn number(number: u32) -> Value {
-    Value::Number(number.into())
-}
-
-fn counted(number: u32) -> Value {
-    Value::Counted(Some(number.into()), "")
-}
-
-fn maybe(number: Option<u32>, unset: &'static str) -> Value {
-    Value::Counted(number.map(u64::from), unset)
 }
 
 /// A count per core or socket; unset is no limit in JSON.

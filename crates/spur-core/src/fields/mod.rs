@@ -5,7 +5,10 @@
 pub mod clock;
 pub mod format;
 pub mod job;
+pub mod node;
+pub mod partition;
 pub mod render;
+pub mod sinfo;
 pub mod value;
 
 pub use format::{Column, Format, FormatError};
@@ -74,6 +77,45 @@ impl<Row> Field<Row> {
     pub const fn fit(mut self, fit: Fit) -> Self {
         self.fit = fit;
         self
+    }
+}
+
+/// Short spellings of the commonest values, for the tables.
+mod short {
+    use super::Value;
+    use crate::limit::Limit;
+
+    pub(super) fn text(text: &str) -> Value {
+        Value::Text(text.into())
+    }
+
+    pub(super) fn nullable(text: &str) -> Value {
+        Value::Nullable(text.into())
+    }
+
+    pub(super) fn or(text: &str, word: &'static str) -> Value {
+        Value::Or(text.into(), word)
+    }
+
+    pub(super) fn list(words: &[String]) -> Value {
+        Value::List(words.to_vec(), "")
+    }
+
+    pub(super) fn number(number: impl Into<u64>) -> Value {
+        Value::Number(number.into())
+    }
+
+    pub(super) fn counted(number: impl Into<u64>) -> Value {
+        Value::Counted(Some(number.into()), "")
+    }
+
+    pub(super) fn maybe<N: Into<u64>>(number: Option<N>, unset: &'static str) -> Value {
+        Value::Counted(number.map(Into::into), unset)
+    }
+
+    /// A limit that is none where nobody set one.
+    pub(super) fn unlimited(limit: Option<Limit>) -> Value {
+        Value::Limited(Some(limit.unwrap_or(Limit::Unlimited)), "", "UNLIMITED")
     }
 }
 

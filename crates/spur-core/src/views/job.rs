@@ -267,8 +267,9 @@ pub struct JobView {
     pub cpu_frequency_max: Option<u32>,
     #[prost(uint32, optional, tag = "118")]
     pub cpu_frequency_governor: Option<u32>,
-    #[prost(double, optional, tag = "119")]
-    pub billable_tres: Option<f64>,
+    /// Thousandths.
+    #[prost(uint64, optional, tag = "119")]
+    pub billable_tres_milli: Option<u64>,
     /// What each node gives: `gpu:mi300x:4(IDX:0-3)`.
     #[prost(string, repeated, tag = "120")]
     pub gres_detail: Vec<String>,
@@ -295,7 +296,7 @@ pub struct JobView {
 }
 
 /// What one node gives to a job.
-#[derive(Clone, PartialEq, prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
 pub struct JobNodeShare {
     #[prost(string, tag = "1")]
     pub name: String,
