@@ -12,8 +12,8 @@ pub use sim::{SimDisk, SimFault};
 
 /// A flat folder of named files. Names may contain `/`; missing folders are made.
 ///
-/// `append` and `put` may be lost in a power cut, but not when a process is killed; `sync`, `replace`
-/// and `remove` are durable when they return.
+/// `append`, `put` and `remove` may be undone by a power cut, but not by the death of a process; `sync`
+/// and `replace` are durable when they return.
 pub trait Disk: Send {
     /// Names that begin with `prefix`, sorted.
     fn list(&self, prefix: &str) -> Result<Vec<String>, Error>;

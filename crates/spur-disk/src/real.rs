@@ -115,13 +115,12 @@ impl Disk for RealDisk {
 
     fn remove(&mut self, name: &str) -> Result<(), Error> {
         self.open.remove(name);
-        let path = self.path(name);
-        match fs::remove_file(&path) {
-            Ok(()) => sync_parent(&path),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(error),
+        match fs::remove_file(self.path(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(Error::new("remove", name, error))
+            }
+            _ => Ok(()),
         }
-        .map_err(|error| Error::new("remove", name, error))
     }
 }
 

@@ -24,6 +24,8 @@ pub struct SimDisk {
 #[derive(Default)]
 struct Inner {
     files: BTreeMap<String, SimFile>,
+    /// Removed, but a power cut may bring them back.
+    removed: BTreeMap<String, SimFile>,
     fault: Option<SimFault>,
 }
 
@@ -50,7 +52,13 @@ impl SimDisk {
     /// Loses power: of each file's unsynced bytes a part survives, and its end may be garbage.
     /// `chance(n)` returns a number below `n`.
     pub fn crash(&self, mut chance: impl FnMut(usize) -> usize) {
-        self.lock().files.retain(|_, file| match file.before_put.take() {
+        let mut inner = self.lock();
+        for (name, file) in std::mem::take(&mut inner.removed) {
+            if chance(2) == 0 {
+                inner.files.entry(name).or_insert(file);
+            }
+        }
+        inner.files.retain(|_, file| match file.before_put.take() {
             Some(before) if chance(2) == 0 => {
                 file.bytes = before.clone().unwrap_or_default();
                 file.synced = file.bytes.len();
@@ -58,7 +66,7 @@ impl SimDisk {
             }
             _ => true,
         });
-        for file in self.lock().files.values_mut() {
+        for file in inner.files.values_mut() {
             let kept = file.synced + chance(file.bytes.len() - file.synced + 1);
             file.bytes.truncate(kept);
             if kept > file.synced && chance(2) == 0 {
@@ -160,7 +168,10 @@ impl Disk for SimDisk {
     }
 
     fn remove(&mut self, name: &str) -> Result<(), Error> {
-        self.lock().files.remove(name);
+        let mut inner = self.lock();
+        if let Some(file) = inner.files.remove(name) {
+            inner.removed.insert(name.to_string(), file);
+        }
         Ok(())
     }
 }

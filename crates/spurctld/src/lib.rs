@@ -1,1 +1,3 @@
-//! Placeholder.
+//! The controller.
+
+pub mod store;

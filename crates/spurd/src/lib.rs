@@ -1,1 +1,3 @@
-//! Placeholder.
+//! The node agent.
+
+pub mod agent;

@@ -1,5 +1,6 @@
 //! Jobs: what was asked for, and where each stands.
 
+pub mod demand;
 pub mod phase;
 pub mod reason;
 pub mod spec;
@@ -7,6 +8,7 @@ pub mod state;
 
 use std::sync::Arc;
 
+pub use demand::Demand;
 pub use phase::{Allocation, Cause, ExitStatus, Phase, Share};
 pub use reason::Reason;
 pub use spec::JobSpec;
