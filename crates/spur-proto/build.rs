@@ -11,6 +11,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         (".slurm.Limit", "::spur_core::limit::Limit"),
         (".slurm.JobSpec", "::spur_core::job::JobSpec"),
         (".slurm.JobView", "::spur_core::views::JobView"),
+        (".slurm.JobNodeShare", "::spur_core::views::job::JobNodeShare"),
         (".slurm.NodeView", "::spur_core::views::NodeView"),
         (".slurm.PartitionView", "::spur_core::views::PartitionView"),
     ];

@@ -8,6 +8,7 @@ pub mod slurm {
     #![allow(missing_docs, clippy::all)]
     pub use spur_core::job::JobSpec;
     pub use spur_core::limit::Limit;
+    pub use spur_core::views::job::JobNodeShare;
     pub use spur_core::views::{JobView, NodeView, PartitionView};
     tonic::include_proto!("slurm");
 }
