@@ -7,7 +7,7 @@ pub mod job;
 pub mod limit;
 pub mod options;
 pub mod script;
-pub mod step;
 pub mod size;
+pub mod step;
 pub mod time;
 pub mod views;

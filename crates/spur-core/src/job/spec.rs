@@ -119,6 +119,9 @@ pub struct JobSpec {
     /// Whether `--ntasks` was said, or follows from other options.
     #[prost(bool, tag = "36")]
     pub ntasks_said: bool,
+    /// `--nodes=1,3-5`: the sizes that will do, when not all from the least to the most.
+    #[prost(string, tag = "37")]
+    pub node_sizes: String,
 }
 
 /// Who may share a job's nodes.

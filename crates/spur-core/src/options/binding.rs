@@ -4,13 +4,27 @@ use super::error::{BAD_VALUE, Refusal};
 use super::number::integer;
 
 const CPU_WORDS: &[&str] = &[
-    "q", "quiet", "v", "verbose", "no", "none", "rank", "rank_ldom", "socket", "sockets", "core",
-    "cores", "thread", "threads", "ldom", "ldoms", "one_thread",
+    "q",
+    "quiet",
+    "v",
+    "verbose",
+    "no",
+    "none",
+    "rank",
+    "rank_ldom",
+    "socket",
+    "sockets",
+    "core",
+    "cores",
+    "thread",
+    "threads",
+    "ldom",
+    "ldoms",
+    "one_thread",
 ];
 const CPU_LISTS: &[&str] = &["map_cpu", "mask_cpu", "map_ldom", "mask_ldom"];
-const MEM_WORDS: &[&str] = &[
-    "q", "quiet", "v", "verbose", "no", "none", "p", "prefer", "rank", "local", "sort", "nosort",
-];
+const MEM_WORDS: &[&str] =
+    &["q", "quiet", "v", "verbose", "no", "none", "p", "prefer", "rank", "local", "sort", "nosort"];
 const MEM_LISTS: &[&str] = &["map_mem", "mask_mem"];
 
 /// Checks `--mem-bind`.
@@ -51,7 +65,7 @@ fn first_problem(option: &str, value: &str, words: &[&str], lists: &[&str]) -> O
             return Some(String::new());
         }
         if !words.iter().any(|known| known.eq_ignore_ascii_case(word)) {
-            return Some(format!("unrecognized --{option} argument \"{word}\""));
+            return Some(format!("unrecognized --{option} argument \"{value}\""));
         }
         rest = after?;
     }

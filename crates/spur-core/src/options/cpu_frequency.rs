@@ -84,7 +84,8 @@ fn frequency(text: &str) -> Result<u32, String> {
 /// The governor a text means; names may be shortened to four letters.
 fn governor(text: &str) -> Option<Result<u32, String>> {
     let (_, code, allowed) = GOVERNORS.iter().find(|(name, _, _)| {
-        text.len() >= 4 && name.get(..text.len()).is_some_and(|start| start.eq_ignore_ascii_case(text))
+        text.len() >= 4
+            && name.get(..text.len()).is_some_and(|start| start.eq_ignore_ascii_case(text))
     })?;
     Some(if *allowed {
         Ok(*code)

@@ -55,12 +55,24 @@ impl OptionError {
 
     /// `sbatch: fatal: MESSAGE`
     pub fn fatal(message: impl Into<String>) -> OptionError {
-        OptionError { before: None, error: None, message: message.into(), exit: 1, kind: Kind::Fatal }
+        OptionError {
+            before: None,
+            error: None,
+            message: message.into(),
+            exit: 1,
+            kind: Kind::Fatal,
+        }
     }
 
     /// What getopt prints.
     pub fn usage(message: impl Into<String>) -> OptionError {
-        OptionError { before: None, error: None, message: message.into(), exit: BAD_VALUE, kind: Kind::Usage }
+        OptionError {
+            before: None,
+            error: None,
+            message: message.into(),
+            exit: BAD_VALUE,
+            kind: Kind::Usage,
+        }
     }
 
     /// A row's refusal, said with the option's name.
