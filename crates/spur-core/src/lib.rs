@@ -17,5 +17,6 @@ pub mod state;
 pub mod step;
 mod number;
 pub mod size;
+pub mod step;
 pub mod time;
 pub mod views;

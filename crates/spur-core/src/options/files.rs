@@ -1,8 +1,11 @@
-//! Where a job works, reads and writes, and which environment it gets.
+//! Where a job works, reads and writes, and which surroundings it gets.
 
 use super::error::Refusal;
 use super::row::Tool::{Sbatch, Srun};
-use super::row::{JobOption, SBATCH_SRUN, option, put, text};
+use super::row::{JobOption, SBATCH, SBATCH_SRUN, Tool, flag, option, put, text};
+use crate::job::JobSpec;
+
+const SBATCH_SALLOC: &[Tool] = &[Tool::Sbatch, Tool::Salloc];
 
 pub(super) static ROWS: &[JobOption] = &[
     option("chdir", "Work in this directory.")
@@ -21,6 +24,23 @@ pub(super) static ROWS: &[JobOption] = &[
         .of(SBATCH_SRUN)
         .env(&[(Sbatch, "SBATCH_EXPORT"), (Srun, "SLURM_EXPORT_ENV"), (Srun, "SRUN_EXPORT_ENV")])
         .job(|job, names| text(&mut job.export, names)),
+    option("export-file", "Pass on the variables in this file or open descriptor.")
+        .takes("file|descriptor")
+        .of(SBATCH)
+        .tool(|tool, path| text(&mut tool.export_file, path)),
+    option("get-user-env", "Take the variables of the user's login shell.")
+        .may_take("[timeout][S|L]")
+        .of(SBATCH_SALLOC)
+        .env(&[(Sbatch, "SBATCH_GET_USER_ENV")])
+        .tool(|tool, how| {
+            let mode =
+                how.trim_start_matches(['-', '+']).trim_start_matches(|c: char| c.is_ascii_digit());
+            if !matches!(mode, "" | "S" | "s" | "L" | "l") {
+                return Err(Refusal::Specification);
+            }
+            tool.get_user_env = Some(how.to_owned());
+            Ok(())
+        }),
     option("input", "Read standard input from this file.")
         .short('i')
         .takes("pattern")
@@ -38,12 +58,41 @@ pub(super) static ROWS: &[JobOption] = &[
         .of(SBATCH_SRUN)
         .env(&[(Sbatch, "SBATCH_OUTPUT"), (Srun, "SLURM_STDOUTMODE"), (Srun, "SRUN_OUTPUT")])
         .job(|job, pattern| text(&mut job.output, pattern)),
+    option("propagate", "Pass these resource limits of the shell on to the job.")
+        .may_take("limit,...")
+        .of(SBATCH_SRUN)
+        .job(propagate),
+    option("wrap", "Run this command line in place of a script.").takes("command").of(SBATCH).tool(
+        |tool, command| {
+            tool.wrap = Some(command.to_owned());
+            Ok(())
+        },
+    ),
+    option("ignore-pbs", "Pass over #PBS lines of the script.")
+        .of(SBATCH)
+        .env(&[(Sbatch, "SBATCH_IGNORE_PBS")])
+        .tool(|tool, _| flag(&mut tool.ignore_pbs)),
 ];
 
+/// Only the first letter counts.
 fn open_append(mode: &str) -> Result<bool, Refusal> {
-    match mode {
-        "a" | "append" => Ok(true),
-        "t" | "truncate" => Ok(false),
+    match mode.bytes().next() {
+        Some(b'a' | b'A') => Ok(true),
+        Some(b't' | b'T') => Ok(false),
         _ => Err(Refusal::Specification),
     }
+}
+
+const LIMITS: &[&str] =
+    &["AS", "CORE", "CPU", "DATA", "FSIZE", "MEMLOCK", "NOFILE", "NPROC", "RSS", "STACK"];
+
+fn propagate(job: &mut JobSpec, limits: &str) -> Result<(), Refusal> {
+    let name = |limit: &str| limit.strip_prefix("RLIMIT_").map(str::to_owned);
+    let known = |limit: &str| LIMITS.contains(&name(limit).as_deref().unwrap_or(limit));
+    let alone = matches!(limits, "" | "ALL" | "NONE");
+    if let Some(bad) = limits.split(',').find(|limit| !alone && !known(limit)) {
+        let message = format!("Bad rlimit name: {bad}\n--propagate={limits} is not valid.");
+        return Err(Refusal::Said(message, 1));
+    }
+    text(&mut job.rare_mut().propagate, if limits.is_empty() { "ALL" } else { limits })
 }

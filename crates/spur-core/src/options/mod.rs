@@ -4,10 +4,16 @@
 //! all end in a list of [`Setting`]s, which [`resolve`] turns into a request.
 
 pub mod argv;
+mod binding;
+mod conflicts;
+mod container;
+mod cpu_frequency;
+pub mod defaults;
 pub mod directive;
 pub mod environment;
 mod error;
 mod files;
+mod hint;
 mod identity;
 mod launch;
 mod lifecycle;
@@ -19,6 +25,7 @@ mod row;
 mod timing;
 mod tool;
 
+pub use defaults::{Surroundings, fill_defaults};
 pub use error::{Kind, OptionError, Refusal};
 pub use resolve::{Request, resolve};
 pub use row::{Arg, JobOption, Setter, Tool};
@@ -33,6 +40,7 @@ pub static LISTS: &[&[JobOption]] = &[
     files::ROWS,
     lifecycle::ROWS,
     launch::ROWS,
+    container::ROWS,
     tool::ROWS,
 ];
 
