@@ -1,0 +1,1 @@
+//! Slurm's own files said as `spur.conf`.
