@@ -6,5 +6,6 @@ pub mod hostlist;
 pub mod ids;
 pub mod job;
 pub mod limit;
+pub mod size;
 pub mod time;
 pub mod views;
