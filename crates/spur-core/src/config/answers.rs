@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::resolve::Config;
 use super::sections::{Node, Partition};
-use super::things::{DefaultMemory, NodeList};
+use super::sharing::DefaultMemory;
+use super::things::NodeList;
 use super::words::Unreachable;
 use crate::hostlist;
 use crate::ids::NodeName;

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::keys::{Reload, Section};
+use super::problems::without_password;
 use super::resolve::Config;
 
 /// One altered value.
@@ -97,29 +98,10 @@ fn prefix<S: Section>(_: &S) -> String {
     }
 }
 
-/// Passwords in addresses of databases are nobody's business.
-fn shown<S: Section>(section: &S) -> Vec<String> {
-    let hide = |(key, value): (&super::keys::Key, String)| match key.name {
-        "database_url" => hide_password(&value),
-        _ => value,
-    };
-    S::TABLE.keys.iter().zip(section.shown()).map(hide).collect()
-}
-
-fn hide_password(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_string() };
-    match rest.rsplit_once('@') {
-        Some((login, host)) => {
-            let user = login.split(':').next().unwrap_or_default();
-            format!("{scheme}://{user}:...@{host}")
-        }
-        None => url.to_string(),
-    }
-}
-
 fn section<S: Section>(prefix: String, old: &S, new: &S) -> Vec<Change> {
     let differs = old.shown().into_iter().zip(new.shown()).map(|(old, new)| old != new);
-    let values = shown(old).into_iter().zip(shown(new));
+    let public = |values: Vec<String>| values.into_iter().map(|value| without_password(&value));
+    let values = public(old.shown()).zip(public(new.shown()));
     S::TABLE
         .keys
         .iter()

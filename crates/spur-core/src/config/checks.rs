@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::keys::Section;
-use super::problems::{Problem, nearest};
+use super::problems::{Problem, nearest, without_password};
 use super::raw::RawSection;
 use super::resolve::Config;
 use super::sections::*;
@@ -44,14 +44,14 @@ impl Checker<'_> {
         };
         let what = what.into();
         let message = match entry {
-            Some(entry) => format!("{key} = {}{place}: {what}", entry.source),
+            Some(entry) => format!("{key} = {}{place}: {what}", without_password(&entry.source)),
             None => format!("{key}{place}: {what}"),
         };
         self.problems.push(Problem {
             line,
             section: S::TABLE.heading(),
             key: key.to_string(),
-            value: entry.map(|entry| entry.source.clone()).unwrap_or_default(),
+            value: entry.map(|entry| without_password(&entry.source)).unwrap_or_default(),
             message,
             nearest: None,
         });

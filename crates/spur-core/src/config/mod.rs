@@ -5,6 +5,7 @@
 
 mod amounts;
 mod answers;
+mod by_name;
 pub mod changes;
 mod checks;
 mod document;
@@ -14,19 +15,22 @@ mod problems;
 mod raw;
 mod resolve;
 pub mod sections;
+mod sharing;
+mod show;
 #[cfg(test)]
 mod tests;
 mod things;
 mod values;
 pub mod words;
 
-pub use amounts::{Count, Counts, Megabytes, Minutes, Seconds, SecondsOrNever, Weight, Weights};
+pub use amounts::{Count, Megabytes, Minutes, Seconds, SecondsOrNever};
 pub use answers::{Members, Shape, UnknownNode};
+pub use by_name::{Counts, Weight, Weights};
 pub use document::document;
 pub use keys::{Key, Reload, Section, Table};
 pub use problems::{Problem, Problems};
 pub use resolve::{Config, read};
-pub use things::{
-    Allowed, ControllerHost, DefaultMemory, NodeGres, NodeList, OverSubscribe, PreemptMode,
-};
+pub use sharing::{DefaultMemory, OverSubscribe, PreemptMode};
+pub use show::Shown;
+pub use things::{Allowed, ControllerHost, NodeGres, NodeList};
 pub use values::{Setting, Value};

@@ -55,6 +55,18 @@ impl fmt::Display for Problems {
 
 impl std::error::Error for Problems {}
 
+/// A value without the password that the address of a database may hold, for logs and listings.
+pub(crate) fn without_password(value: &str) -> String {
+    let Some((scheme, rest)) = value.split_once("://") else { return value.to_string() };
+    match rest.rsplit_once('@') {
+        Some((login, host)) if login.contains(':') => {
+            let user = login.split(':').next().unwrap_or_default();
+            format!("{scheme}://{user}:...@{host}")
+        }
+        _ => value.to_string(),
+    }
+}
+
 /// The candidate that a slip of the fingers turns into `word`, if there is one.
 pub(crate) fn nearest<'a>(
     word: &str,

@@ -2,7 +2,7 @@
 
 use super::checks;
 use super::keys::{Section, Table};
-use super::problems::{Problem, Problems, nearest};
+use super::problems::{Problem, Problems, nearest, without_password};
 use super::raw::{self, Entry, RawSection};
 use super::sections::{self, *};
 
@@ -162,7 +162,7 @@ fn fill<S: Section>(table: &Table, section: &RawSection, problems: &mut Vec<Prob
                 line: entry.line,
                 section: table.heading(),
                 key: entry.key.clone(),
-                value: entry.source.clone(),
+                value: without_password(&entry.source),
                 message,
                 nearest,
             });
@@ -235,7 +235,7 @@ fn heading(name: &str, repeated: bool) -> String {
 
 /// A value as part of a line of text.
 fn shorten(source: &str) -> String {
-    let line: String = source.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line: String = without_password(source).split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() <= 60 {
         line
     } else {

@@ -167,8 +167,8 @@ fn rules_that_span_keys_are_checked() {
             "spur.conf:2: def_mem_per_cpu = 1 in [jobs]: only one of",
         ),
         (
-            "[accounting]\ndatabase_url = \"mysql://x\"\n",
-            "spur.conf:2: database_url = \"mysql://x\" in [accounting]: expected postgresql://",
+            "[accounting]\ndatabase_url = \"mysql://me:secret@x\"\n",
+            "spur.conf:2: database_url = \"mysql://me:...@x\" in [accounting]: expected postgresql://",
         ),
         (
             "[preemption]\nmode = \"suspend\"\n",
@@ -249,6 +249,18 @@ fn a_reload_names_what_changes_and_what_waits() {
     assert_eq!(changes.after_restart().count(), 2);
     assert_eq!(changes.at_run_time().count(), 4);
     assert!(changes::between(&old, &old).is_empty());
+}
+
+#[test]
+fn every_setting_can_be_shown_without_its_secrets() {
+    let shown = read(GPU).unwrap().settings();
+    let value = |section: &str, key: &str| {
+        let is_it = |it: &&Shown| it.section == section && it.key.name == key;
+        shown.iter().find(is_it).unwrap().value.clone()
+    };
+    assert_eq!(value("", "cluster_name"), "\"production\"");
+    assert_eq!(value("timeouts", "kill_wait"), "\"30s\"");
+    assert_eq!(value("accounting", "database_url"), "\"postgresql://spur:...@db1/spur\"");
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use crate::config::amounts::{Counts, Megabytes, Seconds};
+use crate::config::amounts::{Megabytes, Seconds};
+use crate::config::by_name::Counts;
 use crate::config::keys::section;
 use crate::config::things::ControllerHost;
 use crate::config::words::{
@@ -67,7 +68,7 @@ section! {
     /// Where `srun` reaches the tasks of a node.
     listen_addr: SocketAddr = anywhere(6818), Agents, [];
     /// Where a node keeps its running jobs; `%n` is the node, `%h` its host.
-    spool_dir: String = "/var/spool/spurd".to_string(), Agents, ["SlurmdSpoolDir"];
+    spool_dir: String = "/var/spool/spurd".to_string(), Agents, [];
     /// The file system that `--tmp` asks about.
     tmp_fs: String = "/tmp".to_string(), Agents, ["TmpFS"];
     /// How GPUs are found.
@@ -157,7 +158,7 @@ section! {
     tls_cert: Option<String> = None, Rest, [];
     /// Its key, in PEM.
     tls_key: Option<String> = None, Rest, [];
-    /// A site's HS256 key, for clients of slurmrestd that make their own tokens.
+    /// The file with a site's HS256 key, for clients of slurmrestd that make their own tokens.
     jwt_key: Option<String> = None, Rest, [];
     /// Host names it answers to, beside its own address.
     hosts: Vec<String> = vec![], Rest, [];

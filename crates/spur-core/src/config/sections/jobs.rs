@@ -96,7 +96,7 @@ section! {
     /// Processes that survive SIGKILL for this long drain the node.
     unkillable_step_timeout: Seconds = Seconds(60), Now, ["UnkillableStepTimeout"];
     /// How long `--get-user-env` may take.
-    get_env_timeout: Seconds = Seconds(120), Now, ["GetEnvTimeout"];
+    get_env_timeout: Seconds = Seconds(2), Now, ["GetEnvTimeout"];
 }
 
 section! {
@@ -163,7 +163,7 @@ section! {
     /// Nodes woken in a minute; 0 is no limit.
     resume_rate: u32 = 300, Now, ["ResumeRate"];
     /// Nodes that never sleep.
-    exclude_nodes: NodeList = NodeList::default(), Now, [];
+    exclude_nodes: NodeList = NodeList::default(), Now, ["SuspendExcNodes"];
     /// Partitions whose nodes never sleep.
     exclude_partitions: Vec<String> = vec![], Now, ["SuspendExcParts"];
 }

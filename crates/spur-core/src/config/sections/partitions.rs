@@ -1,8 +1,10 @@
 //! Partitions.
 
-use crate::config::amounts::{Count, Megabytes, Minutes, Seconds, SecondsOrNever, Weights};
+use crate::config::amounts::{Count, Megabytes, Minutes, Seconds, SecondsOrNever};
+use crate::config::by_name::Weights;
 use crate::config::keys::section;
-use crate::config::things::{Allowed, NodeList, OverSubscribe, PreemptMode};
+use crate::config::sharing::{OverSubscribe, PreemptMode};
+use crate::config::things::{Allowed, NodeList};
 use crate::config::words::{Consume, CpuBind, PartitionState, Unreachable};
 use crate::limit::Limit;
 

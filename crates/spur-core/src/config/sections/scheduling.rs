@@ -1,8 +1,9 @@
 //! Who runs next.
 
-use crate::config::amounts::{Minutes, Seconds, Weights};
+use crate::config::amounts::{Minutes, Seconds};
+use crate::config::by_name::Weights;
 use crate::config::keys::section;
-use crate::config::things::PreemptMode;
+use crate::config::sharing::PreemptMode;
 use crate::config::words::{
     Consume, EnforceLimits, Plugin, PreemptAction, PreemptBy, PriorityFlag, PriorityKind,
     TopologyKind, UsageReset,
