@@ -2,6 +2,7 @@
 
 pub mod auth;
 pub mod blob;
+pub mod config;
 pub mod errors;
 pub mod filename;
 pub mod fields;
