@@ -141,7 +141,7 @@ pub enum Sharing {
 }
 
 /// GPUs, and what goes with each.
-#[derive(Clone, PartialEq, prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
 pub struct GpuSpec {
     /// `--gpus`: for the whole job.
     #[prost(string, tag = "1")]
@@ -185,7 +185,7 @@ pub struct GpuSpec {
 }
 
 /// Which nodes.
-#[derive(Clone, PartialEq, prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
 pub struct PlacementSpec {
     /// `--nodelist`
     #[prost(string, tag = "1")]
@@ -256,7 +256,7 @@ pub struct PlacementSpec {
 }
 
 /// Sockets, cores, threads, and the tasks on them.
-#[derive(Clone, PartialEq, prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
 pub struct LayoutSpec {
     /// `--sockets-per-node`
     #[prost(uint32, optional, tag = "1")]
@@ -306,7 +306,7 @@ pub struct LayoutSpec {
 }
 
 /// What happens between submission and end.
-#[derive(Clone, PartialEq, prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
 pub struct LifecycleSpec {
     /// `--mail-type`, as Slurm's bits.
     #[prost(uint32, tag = "1")]
@@ -347,7 +347,7 @@ pub struct LifecycleSpec {
 }
 
 /// What few jobs say.
-#[derive(Clone, PartialEq, prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
 pub struct RareSpec {
     /// `--comment`
     #[prost(string, optional, tag = "1")]
