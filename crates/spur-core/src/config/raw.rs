@@ -15,6 +15,8 @@ pub(crate) struct Entry {
     pub value: Value,
     /// The value as it stands in the file.
     pub source: String,
+    /// Where the names inside of a table stand.
+    pub inner: Vec<(String, usize)>,
 }
 
 /// One section, or the top of the file.
@@ -35,8 +37,12 @@ pub(crate) fn parse(text: &str) -> (Vec<RawSection>, Vec<Problem>) {
     let problems = refused
         .into_iter()
         .map(|error| {
-            let line = error.span().map_or(0, |span| lines.line(span.start));
-            Problem::general(line, String::new(), error.message().trim().to_string())
+            let span = error.span().unwrap_or_default();
+            let mut message = error.message().trim().to_string();
+            if message == "duplicate key" {
+                message = format!("{:?} is said twice", text.get(span.clone()).unwrap_or_default());
+            }
+            Problem::general(lines.line(span.start), String::new(), message)
         })
         .collect();
 
@@ -92,7 +98,14 @@ fn section(
 
 fn entry(key: String, line: usize, value: Spanned<DeValue<'_>>, lines: &Lines<'_>) -> Entry {
     let source = lines.text.get(value.span()).unwrap_or_default().to_string();
-    Entry { key, line, value: plain(value.into_inner()), source }
+    let inner = match value.get_ref() {
+        DeValue::Table(entries) => entries
+            .keys()
+            .map(|key| (key.get_ref().to_string(), lines.line(key.span().start)))
+            .collect(),
+        _ => Vec::new(),
+    };
+    Entry { key, line, value: plain(value.into_inner()), source, inner }
 }
 
 fn plain(value: DeValue<'_>) -> Value {

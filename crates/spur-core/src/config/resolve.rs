@@ -53,11 +53,22 @@ pub fn read(text: &str) -> Result<Config, Problems> {
         checks::all(&config, &raw, &mut problems);
     }
     if !problems.is_empty() {
+        if looks_like_slurms(text) {
+            problems.push(Problem::general(0, String::new(), SLURMS.to_string()));
+        }
         problems.sort_by_key(|problem| problem.line);
         return Err(Problems(problems));
     }
     config.add_default_partition();
     Ok(config)
+}
+
+const SLURMS: &str = "this looks like a slurm.conf; `spur config import` turns it into a spur.conf";
+
+/// Slurm's values stand without quotes behind keys that no spur.conf has.
+fn looks_like_slurms(text: &str) -> bool {
+    let keys = ["ClusterName=", "SlurmctldHost=", "ControlMachine=", "NodeName=", "PartitionName="];
+    text.lines().any(|line| keys.iter().any(|key| line.trim_start().starts_with(key)))
 }
 
 impl Default for Config {
@@ -147,28 +158,40 @@ impl Reader<'_> {
 fn fill<S: Section>(table: &Table, section: &RawSection, problems: &mut Vec<Problem>) -> S {
     let mut filled = S::default();
     for entry in &section.entries {
-        let refused = match table.key(&entry.key) {
-            None => Some(unknown_key(table, entry)),
-            Some(_) => filled.set(&entry.key, &entry.value).err().map(|what| {
-                let place = match table.name {
-                    "" => String::new(),
-                    _ => format!(" in {}", table.heading()),
-                };
-                (format!("{} = {}{place}: {what}", entry.key, shorten(&entry.source)), None)
-            }),
-        };
-        if let Some((message, nearest)) = refused {
-            problems.push(Problem {
-                line: entry.line,
-                section: table.heading(),
-                key: entry.key.clone(),
-                value: without_password(&entry.source),
-                message,
-                nearest,
-            });
+        if table.key(&entry.key).is_none() {
+            problems.push(problem(table, entry, unknown_key(table, entry)));
+        } else if let Err(what) = filled.set(&entry.key, &entry.value) {
+            let message = format!("{}: {what}", written(table, entry));
+            let mut refused = problem(table, entry, (message, None));
+            let name = what.split(':').next().unwrap_or_default();
+            if let Some((_, line)) = entry.inner.iter().find(|(inner, _)| inner == name) {
+                refused.line = *line;
+            }
+            problems.push(refused);
         }
     }
     filled
+}
+
+fn problem(table: &Table, entry: &Entry, (message, nearest): (String, Option<String>)) -> Problem {
+    Problem {
+        line: entry.line,
+        section: table.heading(),
+        key: entry.key.clone(),
+        value: without_password(&entry.source),
+        message,
+        nearest,
+    }
+}
+
+/// An entry and its place: `plugin = "x" in [scheduler]`, or `[licenses]`.
+fn written(table: &Table, entry: &Entry) -> String {
+    let source = shorten(&entry.source);
+    match table.name {
+        "" if source == format!("[{}]", entry.key) => source,
+        "" => format!("{} = {source}", entry.key),
+        _ => format!("{} = {source} in {}", entry.key, table.heading()),
+    }
 }
 
 fn unknown_key(table: &Table, entry: &Entry) -> (String, Option<String>) {
@@ -177,6 +200,9 @@ fn unknown_key(table: &Table, entry: &Entry) -> (String, Option<String>) {
         _ => format!("in {}", table.heading()),
     };
     let message = format!("unknown key {:?} {place}", entry.key);
+    if let Some(section) = sections::table(&entry.key).filter(|_| table.name.is_empty()) {
+        return (format!("{} is written {}", entry.key, section.heading()), None);
+    }
     if let Some(key) = nearest_key(table, &entry.key) {
         return (format!("{message}; did you mean {key:?}?"), Some(key.to_string()));
     }
@@ -199,8 +225,18 @@ fn unknown_key(table: &Table, entry: &Entry) -> (String, Option<String>) {
 /// By Slurm's own name first, since that is not a slip, then by letters.
 fn nearest_key(table: &Table, written: &str) -> Option<&'static str> {
     let folded = written.to_ascii_lowercase();
+    let names = || table.keys.iter().map(|key| key.name);
+    // A unit too many or too few: memory for memory_mb, kill_wait_secs for kill_wait.
+    let but_for_the_unit = |name: &&str| {
+        name.strip_prefix(folded.as_str()).or(folded.strip_prefix(name)).is_some_and(is_unit)
+    };
     by_slurm_name(table, written)
-        .or_else(|| nearest(&folded, table.keys.iter().map(|key| key.name)))
+        .or_else(|| names().find(but_for_the_unit))
+        .or_else(|| nearest(&folded, names()))
+}
+
+fn is_unit(rest: &str) -> bool {
+    ["_mb", "_gb", "_secs", "_seconds", "_minutes", "_days", "_percent"].contains(&rest)
 }
 
 fn by_slurm_name(table: &Table, written: &str) -> Option<&'static str> {

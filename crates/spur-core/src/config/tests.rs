@@ -136,6 +136,33 @@ fn brackets_are_counted() {
 }
 
 #[test]
+fn slips_of_form_are_named() {
+    for (text, expected) in [
+        ("a = 1\n\n[update]\n[update]\n", "spur.conf:4: \"update\" is said twice"),
+        ("partitions = 3\n", "spur.conf:1: partitions is written [[partitions]]"),
+        (
+            "[[nodes]]\nnames = \"a\"\nmemory = 5\n",
+            "spur.conf:3: unknown key \"memory\" in [[nodes]]; did you mean \"memory_mb\"?",
+        ),
+        (
+            "[timeouts]\nkill_wait_secs = 5\n",
+            "spur.conf:2: unknown key \"kill_wait_secs\" in [timeouts]; did you mean \"kill_wait\"?",
+        ),
+        (
+            "[licenses]\n\nmatlab = \"x\"\n",
+            "spur.conf:3: [licenses]: matlab: expected a whole number",
+        ),
+        (
+            "ClusterName=hydra\nNodeName=n[1-4] CPUs=8\n",
+            "spur.conf: this looks like a slurm.conf; `spur config import` turns it into a spur.conf",
+        ),
+    ] {
+        let lines = refused(text);
+        assert!(lines.iter().any(|line| line == expected), "{expected}\n{lines:#?}");
+    }
+}
+
+#[test]
 fn rules_that_span_keys_are_checked() {
     for (text, expected) in [
         (
