@@ -2,7 +2,7 @@
 
 use super::binding;
 use super::error::Refusal;
-use super::number::{leading_integer, not_negative};
+use super::number::{leading_or_zero, not_negative};
 use super::row::Tool::Srun;
 use super::row::{JobOption, SRUN, flag, option, put, text, variable};
 
@@ -161,7 +161,7 @@ fn debug_level(level: &str) -> u32 {
     match names.iter().position(|name| name.eq_ignore_ascii_case(level)) {
         Some(at) => u32::try_from(at).unwrap_or(0),
         None if level.starts_with(|c: char| c.is_ascii_digit()) => {
-            u32::try_from(leading_integer(level).min(4)).unwrap_or(0)
+            u32::try_from(leading_or_zero(level).min(4)).unwrap_or(0)
         }
         None => 4,
     }

@@ -1,10 +1,10 @@
 //! What happens to a job between submission and end.
 
 use super::error::{BAD_VALUE, Refusal};
-use super::number::{called, leading_integer, not_negative};
+use super::number::{called, leading_or_zero, not_negative};
 use super::row::Tool::{Salloc, Sbatch, Srun};
 use super::row::{JobOption, SALLOC, SBATCH, Tool, flag, option, put, text};
-use crate::job::JobSpec;
+use crate::job::{JobSpec, mail, signal};
 
 const SRUN_SALLOC: &[Tool] = &[Tool::Srun, Tool::Salloc];
 const SBATCH_SALLOC: &[Tool] = &[Tool::Sbatch, Tool::Salloc];
@@ -55,9 +55,10 @@ pub(super) static ROWS: &[JobOption] = &[
         .may_take("signal")
         .of(SALLOC)
         .env(&[(Salloc, "SALLOC_KILL_CMD")])
-        .tool(|tool, signal| {
-            tool.kill_command = Some(signal.to_owned());
-            Ok(())
+        .tool(|tool, name| {
+            // Termination is the default.
+            let number = if name.is_empty() { Ok(15) } else { signal::parse(name) };
+            put(&mut tool.kill_command, number.map_err(|_| Refusal::Specification))
         }),
     option("kill-on-invalid-dep", "Cancel the job when its dependency can never be met.")
         .takes("yes|no")
@@ -70,7 +71,13 @@ pub(super) static ROWS: &[JobOption] = &[
             };
             put(&mut job.lifecycle_mut().kill_on_invalid_dep, answer)
         }),
-    option("mail-type", "Send mail when these things happen.").takes("type,...").job(|_, _| Ok(())),
+    option("mail-type", "Send mail when these things happen.").takes("type,...").job(
+        |job, kinds| {
+            let kinds = mail::parse(kinds).map_err(|_| Refusal::Specification)?;
+            job.lifecycle_mut().mail_type = kinds.0;
+            Ok(())
+        },
+    ),
     option("mail-user", "Send mail to this address.")
         .takes("user")
         .job(|job, user| text(&mut job.lifecycle_mut().mail_user, user)),
@@ -110,16 +117,31 @@ pub(super) static ROWS: &[JobOption] = &[
         .of(SBATCH)
         .env(&[(Sbatch, "SBATCH_REQUEUE")])
         .job(|job, how| {
-            if !matches!(how, "" | "expedite") {
-                return Err(Refusal::Specification);
+            match how {
+                "" | "expedite" | "yes" | "1" => job.requeue = Some(true),
+                // A variable may say that nothing is asked for.
+                "no" | "0" => {}
+                _ => return Err(Refusal::Specification),
             }
-            job.requeue = Some(true);
             Ok(())
         }),
     option("signal", "Send the job a signal some time before its end.")
         .takes("[R][B:]signal[@seconds]")
-        .env(&[(Sbatch, "SBATCH_SIGNAL"), (Srun, "SLURM_SIGNAL"), (Salloc, "SALLOC_SIGNAL")])
-        .job(|job, signal| text(&mut job.lifecycle_mut().signal, signal)),
+        .of(SBATCH)
+        .env(&[(Sbatch, "SBATCH_SIGNAL")])
+        .job(early_signal),
+    // Without a batch shell there is none to tell apart.
+    option("signal", "Send the job a signal some time before its end.")
+        .takes("[R:]signal[@seconds]")
+        .of(SRUN_SALLOC)
+        .env(&[(Srun, "SLURM_SIGNAL"), (Salloc, "SALLOC_SIGNAL")])
+        .job(|job, value| {
+            early_signal(job, value)?;
+            match job.lifecycle().signal {
+                Some(signal) if signal.batch_only => Err(Refusal::Specification),
+                _ => Ok(()),
+            }
+        }),
     option("stepmgr", "Let the job's first node manage its steps.")
         .job(|job, _| flag(&mut job.rare_mut().stepmgr)),
     option("wait-all-nodes", "Start only when every node is ready.")
@@ -136,11 +158,16 @@ pub(super) static ROWS: &[JobOption] = &[
         }),
 ];
 
+fn early_signal(job: &mut JobSpec, value: &str) -> Result<(), Refusal> {
+    let signal = signal::parse_early(value).map_err(|_| Refusal::Specification);
+    put(&mut job.lifecycle_mut().signal, signal)
+}
+
 pub(super) fn set_priority(job: &mut JobSpec, value: &str) -> Result<(), Refusal> {
     let refuse = |message: String| Err(Refusal::Said(message, BAD_VALUE));
     let number = match value {
         value if value.eq_ignore_ascii_case("top") => NO_VALUE - 1,
-        value => leading_integer(value),
+        value => leading_or_zero(value),
     };
     if number < 0 {
         return refuse("Priority must be >= 0".to_owned());
@@ -152,7 +179,7 @@ pub(super) fn set_priority(job: &mut JobSpec, value: &str) -> Result<(), Refusal
 }
 
 fn nice(job: &mut JobSpec, value: &str) -> Result<(), Refusal> {
-    let number = if value.is_empty() { 100 } else { leading_integer(value) };
+    let number = if value.is_empty() { 100 } else { leading_or_zero(value) };
     if number.unsigned_abs() > NICE_LIMIT.unsigned_abs() {
         let message = format!("Invalid --nice value, out of range (+/- {NICE_LIMIT})");
         return Err(Refusal::Said(message, BAD_VALUE));

@@ -53,8 +53,8 @@ pub struct ToolSettings {
     pub bell: Option<bool>,
     /// `salloc --no-shell`
     pub no_shell: bool,
-    /// `salloc --kill-command`: the signal as given, empty for the default.
-    pub kill_command: Option<String>,
+    /// `salloc --kill-command`: the signal's number.
+    pub kill_command: Option<u16>,
     /// `--autocomplete`: the option whose values a shell asks for.
     pub autocomplete: Option<String>,
     /// `SLURM_EXIT_ERROR`: the exit status for errors after the options were read.
