@@ -16,6 +16,7 @@ const NICE_LIMIT: i64 = 2_147_483_645;
 
 pub(super) static ROWS: &[JobOption] = &[
     option("acctg-freq", "Take samples for accounting this often.")
+        .whole_job()
         .takes("type=seconds,...")
         .env(&[
             (Sbatch, "SBATCH_ACCTG_FREQ"),
@@ -30,6 +31,7 @@ pub(super) static ROWS: &[JobOption] = &[
         .env(&[(Sbatch, "SBATCH_ARRAY_INX")])
         .job(|job, indexes| text(&mut job.array, indexes)),
     option("dependency", "Start the job after others.")
+        .whole_job()
         .short('d')
         .takes("type:job[:job...]")
         .env(&[(Srun, "SLURM_DEPENDENCY")])
@@ -38,6 +40,7 @@ pub(super) static ROWS: &[JobOption] = &[
         .of(SBATCH)
         .job(|job, _| flag(&mut job.rare_mut().external)),
     option("hold", "Submit the job held: it waits until released.")
+        .whole_job()
         .short('H')
         .job(|job, _| flag(&mut job.hold)),
     option("immediate", "Give up unless the resources are free now, or so many seconds from now.")
@@ -71,7 +74,7 @@ pub(super) static ROWS: &[JobOption] = &[
             };
             put(&mut job.lifecycle_mut().kill_on_invalid_dep, answer)
         }),
-    option("mail-type", "Send mail when these things happen.").takes("type,...").job(
+    option("mail-type", "Send mail when these things happen.").whole_job().takes("type,...").job(
         |job, kinds| {
             let kinds = mail::parse(kinds).map_err(|_| Refusal::Specification)?;
             job.lifecycle_mut().mail_type = kinds.0;
@@ -79,10 +82,15 @@ pub(super) static ROWS: &[JobOption] = &[
         },
     ),
     option("mail-user", "Send mail to this address.")
+        .whole_job()
         .takes("user")
         .job(|job, user| text(&mut job.lifecycle_mut().mail_user, user)),
-    option("nice", "Lower the job's priority by this much.").may_take("adjustment").job(nice),
+    option("nice", "Lower the job's priority by this much.")
+        .whole_job()
+        .may_take("adjustment")
+        .job(nice),
     option("no-kill", "Keep the job when one of its nodes fails.")
+        .whole_job()
         .short('k')
         .may_take("off")
         .env(&[(Sbatch, "SBATCH_NO_KILL"), (Srun, "SLURM_NO_KILL"), (Salloc, "SALLOC_NO_KILL")])
@@ -95,6 +103,7 @@ pub(super) static ROWS: &[JobOption] = &[
             Ok(())
         }),
     option("no-requeue", "Do not start the job again after a failure of its nodes.")
+        .whole_job()
         .of(SBATCH)
         .env(&[(Sbatch, "SBATCH_NO_REQUEUE")])
         .job(|job, _| {
@@ -109,10 +118,12 @@ pub(super) static ROWS: &[JobOption] = &[
             put(&mut job.lifecycle_mut().oom_kill_step, value.map(|number| number != 0))
         }),
     option("profile", "Collect these kinds of detailed data.")
+        .whole_job()
         .takes("all|none|type,...")
         .env(&[(Sbatch, "SBATCH_PROFILE"), (Srun, "SLURM_PROFILE"), (Salloc, "SALLOC_PROFILE")])
         .job(|job, kinds| put(&mut job.rare_mut().profile, profile(kinds))),
     option("requeue", "Start the job again after a failure of its nodes.")
+        .whole_job()
         .may_take("expedite")
         .of(SBATCH)
         .env(&[(Sbatch, "SBATCH_REQUEUE")])
@@ -126,12 +137,14 @@ pub(super) static ROWS: &[JobOption] = &[
             Ok(())
         }),
     option("signal", "Send the job a signal some time before its end.")
+        .whole_job()
         .takes("[R][B:]signal[@seconds]")
         .of(SBATCH)
         .env(&[(Sbatch, "SBATCH_SIGNAL")])
         .job(early_signal),
     // Without a batch shell there is none to tell apart.
     option("signal", "Send the job a signal some time before its end.")
+        .whole_job()
         .takes("[R:]signal[@seconds]")
         .of(SRUN_SALLOC)
         .env(&[(Srun, "SLURM_SIGNAL"), (Salloc, "SALLOC_SIGNAL")])
@@ -145,6 +158,7 @@ pub(super) static ROWS: &[JobOption] = &[
     option("stepmgr", "Let the job's first node manage its steps.")
         .job(|job, _| flag(&mut job.rare_mut().stepmgr)),
     option("wait-all-nodes", "Start only when every node is ready.")
+        .whole_job()
         .takes("0|1")
         .of(SBATCH_SALLOC)
         .env(&[(Sbatch, "SBATCH_WAIT_ALL_NODES"), (Salloc, "SALLOC_WAIT_ALL_NODES")])

@@ -17,6 +17,7 @@ pub(super) static ROWS: &[JobOption] = &[
         .env(&[(Sbatch, "SBATCH_BATCH")])
         .job(|job, list| text(&mut job.placement_mut().batch_constraint, list)),
     option("cluster-constraint", "Use only clusters with these features.")
+        .whole_job()
         .takes("[!]list")
         .env(&[
             (Sbatch, "SBATCH_CLUSTER_CONSTRAINT"),
@@ -26,6 +27,7 @@ pub(super) static ROWS: &[JobOption] = &[
         .listed_as("c_constraint")
         .job(|job, list| text(&mut job.placement_mut().cluster_constraint, list)),
     option("clusters", "Submit to the first of these clusters that can start the job.")
+        .whole_job()
         .short('M')
         .takes("names")
         .older(&["cluster"])
@@ -72,6 +74,7 @@ pub(super) static ROWS: &[JobOption] = &[
             Ok(())
         }),
     option("distribution", "Lay tasks out over nodes, sockets and cores this way.")
+        .whole_job()
         .short('m')
         .takes("type")
         .env(&[(Sbatch, "SBATCH_DISTRIBUTION"), (Srun, "SLURM_DISTRIBUTION")])
@@ -117,6 +120,7 @@ pub(super) static ROWS: &[JobOption] = &[
     option("reboot", "Restart the nodes before the job starts.")
         .job(|job, _| flag(&mut job.placement_mut().reboot)),
     option("reservation", "Run within one of these reservations.")
+        .whole_job()
         .takes("names")
         .env(&[
             (Sbatch, "SBATCH_RESERVATION"),

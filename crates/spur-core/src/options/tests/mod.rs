@@ -1,6 +1,7 @@
 //! The table as a whole, the readers on arbitrary input, and both on recorded lines.
 
 mod recorded;
+mod scripts;
 mod shown;
 
 use std::collections::BTreeMap;
@@ -8,7 +9,18 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
+use crate::limit::Limit;
 use crate::time::Timestamp;
+
+/// A day on which the recorded lines mean what they meant.
+const AROUND: Surroundings<'static> = Surroundings {
+    command: "",
+    arguments: &[],
+    work_dir: "/work",
+    now: Timestamp(1_794_000_000),
+    zone: &crate::time::FixedOffset::UTC,
+    core_spec_allowed: false,
+};
 
 const TOOLS: [Tool; 3] = [Tool::Sbatch, Tool::Srun, Tool::Salloc];
 
@@ -91,6 +103,69 @@ fn recorded_lines_come_out_as_they_did() {
     assert!(wrong.is_empty(), "{} lines differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
+#[test]
+fn recorded_scripts_come_out_as_they_did() {
+    let mut wrong = Vec::new();
+    for (lines, exit, line, attributes) in scripts::SCRIPTS {
+        let script = format!("#!/bin/sh\n{lines}\n");
+        let outcome = directive::read(&script, "d.sh").and_then(|mut components| {
+            let mut settings = components.remove(0);
+            settings.extend(crate::script::pbs::read(&script, "d.sh")?);
+            let mut request = resolve(Tool::Sbatch, settings)?;
+            let around = Surroundings { command: "d.sh", work_dir: "/work", ..AROUND };
+            fill_defaults(&mut request, around)?;
+            Ok(request)
+        });
+        let (our_exit, our_line, ours) = match outcome {
+            Ok(request) => {
+                let note = request.notes.first().map(|note| format!("sbatch: {note}"));
+                let mut shown = shown::attributes(&request);
+                shown.retain(|name, value| name != "JobName" || value != "d.sh");
+                (0, note.unwrap_or_default(), shown)
+            }
+            Err(error) => (error.exit, error.lines(Tool::Sbatch)[0].clone(), BTreeMap::new()),
+        };
+        let expected: BTreeMap<String, String> =
+            attributes.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        if (our_exit, our_line.as_str()) != (*exit, *line) || ours != expected {
+            wrong.push(format!(
+                "{lines}\n    slurm: {exit} {line:?} {expected:?}\n    ours:  {our_exit} {our_line:?} {ours:?}"
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{} scripts differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn later_components_take_over_what_concerns_the_whole_job() {
+    let script = "#!/bin/sh\n#SBATCH -N2 -J one -c2\n#SBATCH hetjob\n#SBATCH -N1 -n3\n";
+    let script = directive::read(script, "d.sh").unwrap();
+    let words = ["-t5", ":", "-p", "gpu", ":", "d.sh", ":", "x"].map(str::to_owned);
+    let components = argv::read_components(Tool::Sbatch, &words).unwrap();
+    assert_eq!(components[2].rest, ["d.sh", ":", "x"]);
+    let command_line: Vec<Vec<Setting>> =
+        components.into_iter().map(|component| component.settings).collect();
+    let requests = resolve_components(Tool::Sbatch, &script, &[], &command_line).unwrap();
+    let said: Vec<_> = requests
+        .iter()
+        .map(|request| {
+            let job = &request.job;
+            (job.name.as_str(), job.nodes_min, job.cpus_per_task, job.partition.as_str())
+        })
+        .collect();
+    assert_eq!(
+        said,
+        [("one", Some(2), Some(2), ""), ("one", Some(1), None, "gpu"), ("one", None, None, "")]
+    );
+    assert!(requests.iter().all(|request| request.job.time_limit == Some(Limit::Is(5))));
+}
+
+#[test]
+fn what_has_no_effect_is_a_short_list() {
+    let rows = LISTS.iter().flat_map(|rows| rows.iter());
+    assert!(rows.filter(|option| !option.no_effect.is_empty()).count() < 20);
+}
+
 proptest! {
     #[test]
     fn readers_never_panic(words in prop::collection::vec(".*", 0..6), script in "(#SBATCH.*\n)*") {
@@ -98,5 +173,6 @@ proptest! {
             let _ = argv::read(tool, &words);
         }
         let _ = directive::read(&script, "script");
+        let _ = crate::script::pbs::read(&script.replace("SBATCH", "PBS"), "script");
     }
 }
