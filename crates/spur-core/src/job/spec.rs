@@ -6,6 +6,7 @@
 
 use std::sync::LazyLock;
 
+use super::signal::EarlySignal;
 use crate::limit::Limit;
 
 /// A job as asked for. Who asks is not part of it: that comes from the channel.
@@ -314,9 +315,9 @@ pub struct LifecycleSpec {
     /// `--mail-user`
     #[prost(string, tag = "2")]
     pub mail_user: String,
-    /// `--signal`, as given.
-    #[prost(string, tag = "3")]
-    pub signal: String,
+    /// `--signal`
+    #[prost(message, optional, tag = "3")]
+    pub signal: Option<EarlySignal>,
     /// `--time-min`, in minutes.
     #[prost(message, optional, tag = "4")]
     pub time_min: Option<Limit>,
@@ -341,9 +342,6 @@ pub struct LifecycleSpec {
     /// `--immediate`: seconds to wait for resources; zero means they are free now or never.
     #[prost(uint32, optional, tag = "11")]
     pub immediate_secs: Option<u32>,
-    /// `--kill-command`: the signal number that ends the command when the job ends.
-    #[prost(uint32, optional, tag = "12")]
-    pub kill_command: Option<u32>,
 }
 
 /// What few jobs say.

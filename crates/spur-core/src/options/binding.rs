@@ -1,7 +1,7 @@
 //! Checks what `--cpu-bind`, `--mem-bind`, `--gpu-bind` and `--gpu-freq` say.
 
 use super::error::{BAD_VALUE, Refusal};
-use super::number::integer;
+use crate::number;
 
 const CPU_WORDS: &[&str] = &[
     "q",
@@ -19,6 +19,7 @@ const CPU_WORDS: &[&str] = &[
     "thread",
     "threads",
     "ldom",
+    "help",
     "ldoms",
     "one_thread",
 ];
@@ -29,6 +30,10 @@ const MEM_LISTS: &[&str] = &["map_mem", "mask_mem"];
 
 /// Checks `--mem-bind`.
 pub(super) fn memory(value: &str) -> Result<String, Refusal> {
+    // The list of words goes to standard output and the tool ends.
+    if value.eq_ignore_ascii_case("help") {
+        return Err(Refusal::Said(String::new(), BAD_VALUE));
+    }
     match first_problem("mem-bind", value, MEM_WORDS, MEM_LISTS) {
         None => Ok(value.to_owned()),
         Some(problem) => Err(Refusal::Said(problem, BAD_VALUE)),
@@ -61,9 +66,6 @@ fn first_problem(option: &str, value: &str, words: &[&str], lists: &[&str]) -> O
             Some((word, after)) => (word, Some(after)),
             None => (rest, None),
         };
-        if lower == "help" {
-            return Some(String::new());
-        }
         if !words.iter().any(|known| known.eq_ignore_ascii_case(word)) {
             return Some(format!("unrecognized --{option} argument \"{value}\""));
         }
@@ -105,7 +107,7 @@ pub(super) fn gpu(value: &str) -> Result<String, Refusal> {
 pub(super) fn gpu_frequency(value: &str) -> Result<String, Refusal> {
     let known = |text: &str| {
         matches!(text, "low" | "medium" | "high" | "highm1")
-            || integer(text).is_some_and(|number| number > 0)
+            || number::whole(text).is_some_and(|number| number > 0)
     };
     let well_formed = value.split(',').all(|part| match part.split_once('=') {
         Some((kind, frequency)) => kind == "memory" && known(frequency),

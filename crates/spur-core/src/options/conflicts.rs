@@ -12,7 +12,8 @@ pub(super) fn check(request: &Request, command: &str) -> Result<(), OptionError>
     if request.tool.wrap.is_some() && !command.is_empty() {
         return error("Script arguments not permitted with --wrap option");
     }
-    if request.asked_by == Tool::Srun && command.is_empty() && request.step.mpi != "list" {
+    let asks_for_list = request.step.mpi == "list" || job.gres == "help";
+    if request.asked_by == Tool::Srun && command.is_empty() && !asks_for_list {
         return Err(OptionError::fatal("No command given to execute."));
     }
     if job.placement().core_spec.is_some() && job.placement().thread_spec.is_some() {

@@ -43,6 +43,7 @@ pub(super) static ROWS: &[JobOption] = &[
         .of(SRUN)
         .no_effect("a debugger attaches to a task as to any process"),
     option("msg-timeout", "Wait this long for answers to messages.")
+        .whole_job()
         .takes("seconds")
         .of(SRUN)
         .tool(|_, seconds| super::number::positive(seconds).map(|_| ()))

@@ -3,7 +3,7 @@
 //! Words and governors travel as the numbers of Slurm's C interface.
 
 use super::error::{BAD_VALUE, Refusal};
-use super::number::integer;
+use crate::number;
 
 /// The frequencies and the governor that were asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,7 +76,7 @@ fn read(value: &str) -> Result<CpuFrequency, String> {
 fn frequency(text: &str) -> Result<u32, String> {
     let word = WORDS.iter().find(|(word, _)| word.eq_ignore_ascii_case(text));
     word.map(|(_, code)| *code)
-        .or_else(|| integer(text).and_then(|number| u32::try_from(number).ok()))
+        .or_else(|| number::whole(text).and_then(|number| u32::try_from(number).ok()))
         .filter(|code| *code > 0)
         .ok_or_else(|| format!("unrecognized --cpu-freq argument \"{text}\""))
 }

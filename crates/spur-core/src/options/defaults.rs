@@ -6,6 +6,7 @@ use super::hint;
 use super::resolve::Request;
 use super::row::Tool;
 use crate::hostlist;
+use crate::job::spec::Sharing;
 use crate::time::moment::{self, Toward};
 use crate::time::{FixedOffset, Timestamp, Zone};
 
@@ -47,6 +48,10 @@ pub fn fill_defaults(request: &mut Request, around: Surroundings<'_>) -> Result<
     specialized(request, around.core_spec_allowed);
     if !request.job.layout().hint.is_empty() && !conflicts::says_threads(request) {
         hint::follow(request.job.layout_mut());
+    }
+    // A node is restarted for nobody else.
+    if request.job.placement().reboot && request.job.sharing.is_none() {
+        request.job.sharing = Some(Sharing::Exclusive as i32);
     }
     nodes_and_tasks(request)?;
     if request.asked_by == Tool::Srun {

@@ -2,7 +2,7 @@
 
 use super::binding;
 use super::error::Refusal;
-use super::number::{leading_integer, not_negative};
+use super::number::{leading_or_zero, not_negative};
 use super::row::Tool::Srun;
 use super::row::{JobOption, SRUN, flag, option, put, text, variable};
 
@@ -65,7 +65,7 @@ pub(super) static ROWS: &[JobOption] = &[
     option("interactive", "Make the step of an interactive allocation.")
         .of(SRUN)
         .step(|step, _| flag(&mut step.interactive)),
-    option("kill-on-bad-exit", "End the step when a task ends badly.")
+    option("kill-on-bad-exit", "End the step when a task ends badly.").whole_job()
         .short('K')
         .may_take("0|1")
         .of(SRUN)
@@ -74,7 +74,7 @@ pub(super) static ROWS: &[JobOption] = &[
             let value = if value.is_empty() { Ok(1) } else { not_negative(value) };
             put(&mut step.kill_on_bad_exit, value.map(|number| number != 0))
         }),
-    option("label", "Start each line of output with the number of its task.")
+    option("label", "Start each line of output with the number of its task.").whole_job()
         .short('l')
         .of(SRUN)
         .env(&[(Srun, "SLURM_LABELIO")])
@@ -97,7 +97,7 @@ pub(super) static ROWS: &[JobOption] = &[
         .short('E')
         .of(SRUN)
         .step(|step, _| flag(&mut step.preserve_env)),
-    option("pty", "Run task zero in a terminal.")
+    option("pty", "Run task zero in a terminal.").whole_job()
         .may_take("descriptor")
         .of(SRUN)
         .step(|step, _| flag(&mut step.pty)),
@@ -118,27 +118,27 @@ pub(super) static ROWS: &[JobOption] = &[
             };
             put(&mut step.send_libs, answer)
         }),
-    option("slurmd-debug", "Let the node agent print this much.")
+    option("slurmd-debug", "Let the node agent print this much.").whole_job()
         .takes("level")
         .of(SRUN)
         .env(&[(Srun, "SLURMD_DEBUG")])
         .step(|step, level| put(&mut step.slurmd_debug, Ok(debug_level(level)))),
-    option("task-epilog", "Run this program after each task.")
+    option("task-epilog", "Run this program after each task.").whole_job()
         .takes("program")
         .of(SRUN)
         .env(&[(Srun, "SLURM_TASK_EPILOG")])
         .step(|step, program| text(&mut step.task_epilog, program)),
-    option("task-prolog", "Run this program before each task.")
+    option("task-prolog", "Run this program before each task.").whole_job()
         .takes("program")
         .of(SRUN)
         .env(&[(Srun, "SLURM_TASK_PROLOG")])
         .step(|step, program| text(&mut step.task_prolog, program)),
-    option("unbuffered", "Pass output on at once, not line by line.")
+    option("unbuffered", "Pass output on at once, not line by line.").whole_job()
         .short('u')
         .of(SRUN)
         .env(&[(Srun, "SLURM_UNBUFFEREDIO")])
         .step(|step, _| flag(&mut step.unbuffered)),
-    option("wait", "End the step so many seconds after its first task ended.")
+    option("wait", "End the step so many seconds after its first task ended.").whole_job()
         .short('W')
         .takes("seconds")
         .of(SRUN)
@@ -161,7 +161,7 @@ fn debug_level(level: &str) -> u32 {
     match names.iter().position(|name| name.eq_ignore_ascii_case(level)) {
         Some(at) => u32::try_from(at).unwrap_or(0),
         None if level.starts_with(|c: char| c.is_ascii_digit()) => {
-            u32::try_from(leading_integer(level).min(4)).unwrap_or(0)
+            u32::try_from(leading_or_zero(level).min(4)).unwrap_or(0)
         }
         None => 4,
     }

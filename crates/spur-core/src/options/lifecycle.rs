@@ -1,10 +1,10 @@
 //! What happens to a job between submission and end.
 
 use super::error::{BAD_VALUE, Refusal};
-use super::number::{called, leading_integer, not_negative};
+use super::number::{called, leading_or_zero, not_negative};
 use super::row::Tool::{Salloc, Sbatch, Srun};
 use super::row::{JobOption, SALLOC, SBATCH, Tool, flag, option, put, text};
-use crate::job::JobSpec;
+use crate::job::{JobSpec, mail, signal};
 
 const SRUN_SALLOC: &[Tool] = &[Tool::Srun, Tool::Salloc];
 const SBATCH_SALLOC: &[Tool] = &[Tool::Sbatch, Tool::Salloc];
@@ -16,6 +16,7 @@ const NICE_LIMIT: i64 = 2_147_483_645;
 
 pub(super) static ROWS: &[JobOption] = &[
     option("acctg-freq", "Take samples for accounting this often.")
+        .whole_job()
         .takes("type=seconds,...")
         .env(&[
             (Sbatch, "SBATCH_ACCTG_FREQ"),
@@ -30,6 +31,7 @@ pub(super) static ROWS: &[JobOption] = &[
         .env(&[(Sbatch, "SBATCH_ARRAY_INX")])
         .job(|job, indexes| text(&mut job.array, indexes)),
     option("dependency", "Start the job after others.")
+        .whole_job()
         .short('d')
         .takes("type:job[:job...]")
         .env(&[(Srun, "SLURM_DEPENDENCY")])
@@ -38,6 +40,7 @@ pub(super) static ROWS: &[JobOption] = &[
         .of(SBATCH)
         .job(|job, _| flag(&mut job.rare_mut().external)),
     option("hold", "Submit the job held: it waits until released.")
+        .whole_job()
         .short('H')
         .job(|job, _| flag(&mut job.hold)),
     option("immediate", "Give up unless the resources are free now, or so many seconds from now.")
@@ -55,9 +58,10 @@ pub(super) static ROWS: &[JobOption] = &[
         .may_take("signal")
         .of(SALLOC)
         .env(&[(Salloc, "SALLOC_KILL_CMD")])
-        .tool(|tool, signal| {
-            tool.kill_command = Some(signal.to_owned());
-            Ok(())
+        .tool(|tool, name| {
+            // Termination is the default.
+            let number = if name.is_empty() { Ok(15) } else { signal::parse(name) };
+            put(&mut tool.kill_command, number.map_err(|_| Refusal::Specification))
         }),
     option("kill-on-invalid-dep", "Cancel the job when its dependency can never be met.")
         .takes("yes|no")
@@ -70,12 +74,23 @@ pub(super) static ROWS: &[JobOption] = &[
             };
             put(&mut job.lifecycle_mut().kill_on_invalid_dep, answer)
         }),
-    option("mail-type", "Send mail when these things happen.").takes("type,...").job(|_, _| Ok(())),
+    option("mail-type", "Send mail when these things happen.").whole_job().takes("type,...").job(
+        |job, kinds| {
+            let kinds = mail::parse(kinds).map_err(|_| Refusal::Specification)?;
+            job.lifecycle_mut().mail_type = kinds.0;
+            Ok(())
+        },
+    ),
     option("mail-user", "Send mail to this address.")
+        .whole_job()
         .takes("user")
         .job(|job, user| text(&mut job.lifecycle_mut().mail_user, user)),
-    option("nice", "Lower the job's priority by this much.").may_take("adjustment").job(nice),
+    option("nice", "Lower the job's priority by this much.")
+        .whole_job()
+        .may_take("adjustment")
+        .job(nice),
     option("no-kill", "Keep the job when one of its nodes fails.")
+        .whole_job()
         .short('k')
         .may_take("off")
         .env(&[(Sbatch, "SBATCH_NO_KILL"), (Srun, "SLURM_NO_KILL"), (Salloc, "SALLOC_NO_KILL")])
@@ -88,6 +103,7 @@ pub(super) static ROWS: &[JobOption] = &[
             Ok(())
         }),
     option("no-requeue", "Do not start the job again after a failure of its nodes.")
+        .whole_job()
         .of(SBATCH)
         .env(&[(Sbatch, "SBATCH_NO_REQUEUE")])
         .job(|job, _| {
@@ -102,27 +118,47 @@ pub(super) static ROWS: &[JobOption] = &[
             put(&mut job.lifecycle_mut().oom_kill_step, value.map(|number| number != 0))
         }),
     option("profile", "Collect these kinds of detailed data.")
+        .whole_job()
         .takes("all|none|type,...")
         .env(&[(Sbatch, "SBATCH_PROFILE"), (Srun, "SLURM_PROFILE"), (Salloc, "SALLOC_PROFILE")])
         .job(|job, kinds| put(&mut job.rare_mut().profile, profile(kinds))),
     option("requeue", "Start the job again after a failure of its nodes.")
+        .whole_job()
         .may_take("expedite")
         .of(SBATCH)
         .env(&[(Sbatch, "SBATCH_REQUEUE")])
         .job(|job, how| {
-            if !matches!(how, "" | "expedite") {
-                return Err(Refusal::Specification);
+            match how {
+                "" | "expedite" | "yes" | "1" => job.requeue = Some(true),
+                // A variable may say that nothing is asked for.
+                "no" | "0" => {}
+                _ => return Err(Refusal::Specification),
             }
-            job.requeue = Some(true);
             Ok(())
         }),
     option("signal", "Send the job a signal some time before its end.")
+        .whole_job()
         .takes("[R][B:]signal[@seconds]")
-        .env(&[(Sbatch, "SBATCH_SIGNAL"), (Srun, "SLURM_SIGNAL"), (Salloc, "SALLOC_SIGNAL")])
-        .job(|job, signal| text(&mut job.lifecycle_mut().signal, signal)),
+        .of(SBATCH)
+        .env(&[(Sbatch, "SBATCH_SIGNAL")])
+        .job(early_signal),
+    // Without a batch shell there is none to tell apart.
+    option("signal", "Send the job a signal some time before its end.")
+        .whole_job()
+        .takes("[R:]signal[@seconds]")
+        .of(SRUN_SALLOC)
+        .env(&[(Srun, "SLURM_SIGNAL"), (Salloc, "SALLOC_SIGNAL")])
+        .job(|job, value| {
+            early_signal(job, value)?;
+            match job.lifecycle().signal {
+                Some(signal) if signal.batch_only => Err(Refusal::Specification),
+                _ => Ok(()),
+            }
+        }),
     option("stepmgr", "Let the job's first node manage its steps.")
         .job(|job, _| flag(&mut job.rare_mut().stepmgr)),
     option("wait-all-nodes", "Start only when every node is ready.")
+        .whole_job()
         .takes("0|1")
         .of(SBATCH_SALLOC)
         .env(&[(Sbatch, "SBATCH_WAIT_ALL_NODES"), (Salloc, "SALLOC_WAIT_ALL_NODES")])
@@ -136,11 +172,16 @@ pub(super) static ROWS: &[JobOption] = &[
         }),
 ];
 
+fn early_signal(job: &mut JobSpec, value: &str) -> Result<(), Refusal> {
+    let signal = signal::parse_early(value).map_err(|_| Refusal::Specification);
+    put(&mut job.lifecycle_mut().signal, signal)
+}
+
 pub(super) fn set_priority(job: &mut JobSpec, value: &str) -> Result<(), Refusal> {
     let refuse = |message: String| Err(Refusal::Said(message, BAD_VALUE));
     let number = match value {
         value if value.eq_ignore_ascii_case("top") => NO_VALUE - 1,
-        value => leading_integer(value),
+        value => leading_or_zero(value),
     };
     if number < 0 {
         return refuse("Priority must be >= 0".to_owned());
@@ -152,7 +193,7 @@ pub(super) fn set_priority(job: &mut JobSpec, value: &str) -> Result<(), Refusal
 }
 
 fn nice(job: &mut JobSpec, value: &str) -> Result<(), Refusal> {
-    let number = if value.is_empty() { 100 } else { leading_integer(value) };
+    let number = if value.is_empty() { 100 } else { leading_or_zero(value) };
     if number.unsigned_abs() > NICE_LIMIT.unsigned_abs() {
         let message = format!("Invalid --nice value, out of range (+/- {NICE_LIMIT})");
         return Err(Refusal::Said(message, BAD_VALUE));

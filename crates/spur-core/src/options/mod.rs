@@ -27,7 +27,7 @@ mod tool;
 
 pub use defaults::{Surroundings, fill_defaults};
 pub use error::{Kind, OptionError, Refusal};
-pub use resolve::{Request, resolve};
+pub use resolve::{Request, resolve, resolve_components};
 pub use row::{Arg, JobOption, Setter, Tool};
 pub use tool::ToolSettings;
 

@@ -1,29 +1,16 @@
 //! Numbers as Slurm's options take them.
 
 use super::error::{BAD_VALUE, Refusal};
+use crate::number;
 
-/// Reads a whole number as C's `strtol` does: blanks and a sign may come first, nothing may follow.
-pub(super) fn integer(value: &str) -> Option<i64> {
-    let text = value.trim_start();
-    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
-    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let limit = if text.starts_with('-') { i64::MIN } else { i64::MAX };
-    Some(text.parse().unwrap_or(limit))
-}
-
-/// Reads the number at the beginning of a text, and zero when there is none, as `strtoll` does.
-pub(super) fn leading_integer(value: &str) -> i64 {
-    let text = value.trim_start();
-    let sign = usize::from(text.starts_with(['+', '-']));
-    let end = text[sign..].find(|c: char| !c.is_ascii_digit()).map_or(text.len(), |at| at + sign);
-    integer(&text[..end]).unwrap_or(0)
+/// The number at the beginning of a text, and zero when there is none.
+pub(super) fn leading_or_zero(value: &str) -> i64 {
+    number::leading(value).map_or(0, |(number, _)| number)
 }
 
 /// Reads a number greater than zero, as `--ntasks` takes it. Slurm keeps the low 32 bits.
 pub(super) fn positive(value: &str) -> Result<u32, Refusal> {
-    match integer(value) {
+    match number::whole(value) {
         Some(number) if number > 0 && low_bits(number) != 0 => Ok(low_bits(number)),
         _ => Err(Refusal::Number),
     }
@@ -31,7 +18,7 @@ pub(super) fn positive(value: &str) -> Result<u32, Refusal> {
 
 /// Reads zero or more, as `--relative` takes it.
 pub(super) fn not_negative(value: &str) -> Result<u32, Refusal> {
-    match integer(value) {
+    match number::whole(value) {
         Some(number) if number >= 0 => Ok(low_bits(number)),
         _ => Err(Refusal::Number),
     }
@@ -102,7 +89,7 @@ fn nodes(text: &str) -> Result<u32, Refusal> {
         Some(b'm' | b'M') => (&trimmed[..trimmed.len() - 1], 1 << 20),
         _ => (trimmed, 1),
     };
-    match integer(digits).and_then(|number| number.checked_mul(factor)) {
+    match number::whole(digits).and_then(|number| number.checked_mul(factor)) {
         Some(number) if number >= 0 => Ok(low_bits(number)),
         _ => Err(not_a_node_count(text)),
     }

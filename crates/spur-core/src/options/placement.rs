@@ -1,12 +1,12 @@
 //! Where a job may run, and how its tasks lie on the nodes.
 
 use super::cpu_frequency;
-use super::error::Refusal;
+use super::error::{BAD_VALUE, Refusal};
 use super::number::{called, not_negative, positive};
 use super::row::Tool::{Salloc, Sbatch, Srun};
 use super::row::{JobOption, SBATCH, flag, option, put, text, variable};
 use super::{binding, hint};
-use crate::job::JobSpec;
+use crate::job::{JobSpec, distribution};
 use crate::limit::Limit;
 use crate::time::duration::parse_seconds;
 
@@ -17,6 +17,7 @@ pub(super) static ROWS: &[JobOption] = &[
         .env(&[(Sbatch, "SBATCH_BATCH")])
         .job(|job, list| text(&mut job.placement_mut().batch_constraint, list)),
     option("cluster-constraint", "Use only clusters with these features.")
+        .whole_job()
         .takes("[!]list")
         .env(&[
             (Sbatch, "SBATCH_CLUSTER_CONSTRAINT"),
@@ -26,6 +27,7 @@ pub(super) static ROWS: &[JobOption] = &[
         .listed_as("c_constraint")
         .job(|job, list| text(&mut job.placement_mut().cluster_constraint, list)),
     option("clusters", "Submit to the first of these clusters that can start the job.")
+        .whole_job()
         .short('M')
         .takes("names")
         .older(&["cluster"])
@@ -72,10 +74,11 @@ pub(super) static ROWS: &[JobOption] = &[
             Ok(())
         }),
     option("distribution", "Lay tasks out over nodes, sockets and cores this way.")
+        .whole_job()
         .short('m')
         .takes("type")
         .env(&[(Sbatch, "SBATCH_DISTRIBUTION"), (Srun, "SLURM_DISTRIBUTION")])
-        .job(|job, kind| text(&mut job.layout_mut().distribution, kind)),
+        .job(distribute),
     option("exclude", "Use none of these nodes.")
         .short('x')
         .takes("nodes")
@@ -117,6 +120,7 @@ pub(super) static ROWS: &[JobOption] = &[
     option("reboot", "Restart the nodes before the job starts.")
         .job(|job, _| flag(&mut job.placement_mut().reboot)),
     option("reservation", "Run within one of these reservations.")
+        .whole_job()
         .takes("names")
         .env(&[
             (Sbatch, "SBATCH_RESERVATION"),
@@ -185,6 +189,20 @@ pub(super) static ROWS: &[JobOption] = &[
         .env(&[(Srun, "SLURM_DIST_PLANESIZE")])
         .job(|job, size| put(&mut job.layout_mut().plane_size, not_negative(size))),
 ];
+
+fn distribute(job: &mut JobSpec, kind: &str) -> Result<(), Refusal> {
+    let read = distribution::parse(kind).map_err(|error| match error {
+        distribution::Error::Plane => {
+            Refusal::Said(format!("{error}\nInvalid --distribution specification"), BAD_VALUE)
+        }
+        distribution::Error::Unknown => Refusal::Specification,
+    })?;
+    let layout = job.layout_mut();
+    if let Some(distribution::Nodes::Plane(size)) = read.nodes {
+        layout.plane_size = Some(size);
+    }
+    text(&mut layout.distribution, kind)
+}
 
 /// Slurm takes a time it cannot read for none.
 fn switches_wait(job: &mut JobSpec, wait: &str) -> Result<(), Refusal> {

@@ -55,6 +55,31 @@ pub fn resolve(tool: Tool, mut settings: Vec<Setting>) -> Result<Request, Option
     Ok(request)
 }
 
+/// Resolves a job of several components, or of one. Later components take over from the first what
+/// concerns the whole job, unless they say otherwise.
+pub fn resolve_components(
+    tool: Tool,
+    script: &[Vec<Setting>],
+    environment: &[Setting],
+    command_line: &[Vec<Setting>],
+) -> Result<Vec<Request>, OptionError> {
+    let settings_of = |at: usize| {
+        let mut settings = script.get(at).cloned().unwrap_or_default();
+        settings.extend_from_slice(environment);
+        settings.extend(command_line.get(at).cloned().unwrap_or_default());
+        settings
+    };
+    let first = settings_of(0);
+    let count = script.len().max(command_line.len()).max(1);
+    let mut requests = Vec::with_capacity(count);
+    for at in 1..count {
+        let inherited = first.iter().filter(|setting| setting.option.whole_job).cloned();
+        requests.push(resolve(tool, inherited.chain(settings_of(at)).collect())?);
+    }
+    requests.insert(0, resolve(tool, first)?);
+    Ok(requests)
+}
+
 /// Memory is asked for by node, CPU or GPU. What the script or the command line says makes the
 /// variables void; two kinds in equally strong places are refused.
 fn one_kind_of_memory(settings: &mut Vec<Setting>) -> Result<(), OptionError> {

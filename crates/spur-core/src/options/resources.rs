@@ -100,7 +100,10 @@ pub(super) static ROWS: &[JobOption] = &[
     option("gres", "Give the job these generic resources on each node.")
         .takes("name[:type][:count],...")
         .env(&[(Sbatch, "SBATCH_GRES"), (Srun, "SLURM_GRES"), (Salloc, "SALLOC_GRES")])
-        .job(|job, list| text(&mut job.gres, list)),
+        .job(|job, list| {
+            let none = list.eq_ignore_ascii_case("none");
+            text(&mut job.gres, if none { "" } else { list })
+        }),
     option("gres-flags", "Say how generic resources and cores go together.")
         .takes("flags")
         .env(&[
@@ -161,8 +164,7 @@ pub(super) static ROWS: &[JobOption] = &[
         .job(|job, count| put(&mut job.layout_mut().ntasks_per_core, positive(count))),
     option("ntasks-per-gpu", "Run this many tasks for each GPU.")
         .takes("ntasks")
-        .older(&["ntasks-per-tres"])
-        .env(&[(Srun, "SLURM_NTASKS_PER_GPU"), (Srun, "SLURM_NTASKS_PER_TRES")])
+        .env(&[(Srun, "SLURM_NTASKS_PER_GPU")])
         .job(|job, count| put(&mut job.gpu_mut().ntasks_per_gpu, positive(count))),
     option("ntasks-per-node", "Run this many tasks on each node.")
         .takes("ntasks")
@@ -173,6 +175,13 @@ pub(super) static ROWS: &[JobOption] = &[
         .takes("ntasks")
         .env(&[(Srun, "SLURM_NTASKS_PER_SOCKET")])
         .job(|job, count| put(&mut job.layout_mut().ntasks_per_socket, positive(count))),
+    option(
+        "ntasks-per-tres",
+        "Run this many tasks for each GPU: an older name of --ntasks-per-gpu.",
+    )
+    .takes("ntasks")
+    .env(&[(Srun, "SLURM_NTASKS_PER_TRES")])
+    .job(|job, count| put(&mut job.gpu_mut().ntasks_per_gpu, positive(count))),
     option("overcommit", "Let tasks share CPUs: one CPU a node is enough.")
         .short('O')
         .env(&[

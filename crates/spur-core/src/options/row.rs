@@ -62,6 +62,8 @@ pub struct JobOption {
     pub set: Setter,
     /// Why nothing comes of the option, where it is accepted only so that scripts keep running.
     pub no_effect: &'static str,
+    /// Whether later components of a heterogeneous job take the option over from the first.
+    pub whole_job: bool,
     /// Where an ambiguity message lists the option: Slurm's order follows names of its own.
     pub listed_as: &'static str,
 }
@@ -115,6 +117,7 @@ pub(super) const fn option(long: &'static str, help: &'static str) -> JobOption 
         help,
         set: Setter::Nothing,
         no_effect: "",
+        whole_job: false,
         listed_as: long,
     }
 }
@@ -152,6 +155,11 @@ impl JobOption {
 
     pub(super) const fn env(mut self, variables: &'static [(Tool, &'static str)]) -> JobOption {
         self.env = variables;
+        self
+    }
+
+    pub(super) const fn whole_job(mut self) -> JobOption {
+        self.whole_job = true;
         self
     }
 

@@ -9,13 +9,16 @@ use crate::time::{FixedOffset, Timestamp};
 
 pub(super) static ROWS: &[JobOption] = &[
     option("begin", "Start the job no earlier than this.")
+        .whole_job()
         .short('b')
         .takes("time")
         .tool(|tool, time| text(&mut tool.begin, check_moment(time)?)),
     option("deadline", "Remove the job if it cannot end before this.")
+        .whole_job()
         .takes("time")
         .tool(|tool, time| text(&mut tool.deadline, check_moment(time)?)),
     option("delay-boot", "Wait so long for running nodes before starting others.")
+        .whole_job()
         .takes("minutes")
         .env(&[
             (Sbatch, "SBATCH_DELAY_BOOT"),
@@ -27,6 +30,7 @@ pub(super) static ROWS: &[JobOption] = &[
             put(&mut job.lifecycle_mut().delay_boot_secs, time)
         }),
     option("time", "End the job after this much time.")
+        .whole_job()
         .short('t')
         .takes("time")
         .env(&[
@@ -37,12 +41,13 @@ pub(super) static ROWS: &[JobOption] = &[
         .job(|job, time| {
             put(&mut job.time_limit, parse_limit(time).map_err(|_| Refusal::Specification))
         }),
-    option("time-min", "Start earlier with less time, but no less than this.").takes("time").job(
-        |job, time| {
+    option("time-min", "Start earlier with less time, but no less than this.")
+        .whole_job()
+        .takes("time")
+        .job(|job, time| {
             let time = parse_minutes(time).map_err(|_| Refusal::Specification);
             put(&mut job.lifecycle_mut().time_min, time)
-        },
-    ),
+        }),
 ];
 
 /// Refuses what is no moment. What it means is settled once the time is known.

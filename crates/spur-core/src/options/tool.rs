@@ -53,8 +53,8 @@ pub struct ToolSettings {
     pub bell: Option<bool>,
     /// `salloc --no-shell`
     pub no_shell: bool,
-    /// `salloc --kill-command`: the signal as given, empty for the default.
-    pub kill_command: Option<String>,
+    /// `salloc --kill-command`: the signal's number.
+    pub kill_command: Option<u16>,
     /// `--autocomplete`: the option whose values a shell asks for.
     pub autocomplete: Option<String>,
     /// `SLURM_EXIT_ERROR`: the exit status for errors after the options were read.
@@ -87,6 +87,7 @@ pub(super) static ROWS: &[JobOption] = &[
         .env(&[(Srun, "SLURM_DISABLE_STATUS")])
         .tool(|tool, _| flag(&mut tool.disable_status)),
     option("epilog", "Let srun run this program after the step.")
+        .whole_job()
         .takes("program")
         .of(SRUN)
         .env(&[(Srun, "SLURM_EPILOG")])
@@ -99,6 +100,7 @@ pub(super) static ROWS: &[JobOption] = &[
         .listed_as("job")
         .tool(|tool, id| put(&mut tool.job_id, positive(id))),
     option("no-allocate", "Run on the nodes without asking the controller; for administrators.")
+        .whole_job()
         .short('Z')
         .of(SRUN)
         .tool(|tool, _| flag(&mut tool.no_allocate)),
@@ -110,25 +112,30 @@ pub(super) static ROWS: &[JobOption] = &[
         .of(SALLOC)
         .tool(|tool, _| flag(&mut tool.no_shell)),
     option("parsable", "Print the job's number only, and the cluster after a semicolon.")
+        .whole_job()
         .of(SBATCH)
         .tool(|tool, _| flag(&mut tool.parsable)),
     option("prolog", "Let srun run this program before the step.")
+        .whole_job()
         .takes("program")
         .of(SRUN)
         .env(&[(Srun, "SLURM_PROLOG")])
         .tool(|tool, program| text(&mut tool.prolog, program)),
-    option("quiet", "Print errors only.").short('Q').tool(|tool, _| {
+    option("quiet", "Print errors only.").whole_job().short('Q').tool(|tool, _| {
         tool.quiet = tool.quiet.saturating_add(1);
         Ok(())
     }),
     option("quit-on-interrupt", "End the step at the first interrupt.")
+        .whole_job()
         .of(SRUN)
         .tool(|tool, _| flag(&mut tool.quit_on_interrupt)),
     option("test-only", "Say when the job would start, and do not submit it.")
+        .whole_job()
         .of(SBATCH_SRUN)
         .tool(|tool, _| flag(&mut tool.test_only)),
     option("usage", "Show a summary of the options.").listed_as("vf").tool(|_, _| Ok(())),
     option("verbose", "Print more; may be said several times.")
+        .whole_job()
         .short('v')
         .env(&[(Sbatch, "SBATCH_DEBUG"), (Srun, "SLURM_DEBUG"), (Salloc, "SALLOC_DEBUG")])
         .tool(|tool, times| {
@@ -138,6 +145,7 @@ pub(super) static ROWS: &[JobOption] = &[
         }),
     option("version", "Show the version.").short('V').tool(|_, _| Ok(())),
     option("wait", "Wait for the job and end with its exit status.")
+        .whole_job()
         .short('W')
         .of(SBATCH)
         .env(&[(Sbatch, "SBATCH_WAIT")])
