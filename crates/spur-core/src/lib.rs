@@ -15,8 +15,6 @@ pub mod node;
 mod number;
 pub mod options;
 pub mod partition;
-mod number;
-pub mod options;
 pub mod script;
 pub mod size;
 pub mod state;

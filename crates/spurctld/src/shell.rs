@@ -77,7 +77,11 @@ impl Inbox {
     }
 
     /// A stream to an agent is open.
-    pub fn agent_opened(&self, connection: Connection, sender: tokio_mpsc::Sender<ControllerMessage>) {
+    pub fn agent_opened(
+        &self,
+        connection: Connection,
+        sender: tokio_mpsc::Sender<ControllerMessage>,
+    ) {
         self.send(Event::AgentOpened(connection, sender));
     }
 
@@ -260,7 +264,10 @@ impl Shell {
                     let message = ControllerMessage { message: Some(message) };
                     let Some(stream) = self.streams.get(&connection) else { continue };
                     if stream.try_send(message).is_err() {
-                        tracing::warn!(?connection, "an agent does not read its messages: hanging up");
+                        tracing::warn!(
+                            ?connection,
+                            "an agent does not read its messages: hanging up"
+                        );
                         self.streams.remove(&connection);
                     }
                 }

@@ -13,6 +13,7 @@ pub mod directive;
 pub mod environment;
 mod error;
 mod files;
+pub mod help;
 mod hint;
 mod identity;
 mod launch;

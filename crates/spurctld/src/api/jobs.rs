@@ -72,7 +72,8 @@ impl Service {
         let jobs: Vec<JobView> = if request.job_ids.is_empty() {
             published.state.jobs.values().map(|job| &**job).filter(wanted).map(view).collect()
         } else {
-            let named = request.job_ids.iter().filter_map(|id| published.state.jobs.get(&JobId(*id)));
+            let named =
+                request.job_ids.iter().filter_map(|id| published.state.jobs.get(&JobId(*id)));
             named.map(|job| &**job).filter(wanted).map(view).collect()
         };
         Ok(ListJobsReply { jobs })

@@ -21,7 +21,8 @@ impl Service {
 
     pub(super) async fn nodes(&self) -> Result<ListNodesReply, Status> {
         let published = self.latest().await?;
-        let nodes = published.state.nodes.values().map(|node| node_view(&published, node)).collect();
+        let nodes =
+            published.state.nodes.values().map(|node| node_view(&published, node)).collect();
         Ok(ListNodesReply { nodes })
     }
 

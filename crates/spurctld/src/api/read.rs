@@ -1,9 +1,7 @@
 //! A job as readers see it.
 
 use spur_core::hostlist;
-use spur_core::job::{
-    Cause, Demand, ExitStatus, Job, JobFlag, JobState, JobStatus, Phase, Reason,
-};
+use spur_core::job::{Cause, Demand, ExitStatus, Job, JobFlag, JobState, JobStatus, Phase, Reason};
 use spur_core::limit::Limit;
 use spur_core::views::JobView;
 

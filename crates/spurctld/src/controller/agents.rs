@@ -11,8 +11,8 @@ use spur_disk::Disk;
 use spur_proto::internal::agent_message::Message as AgentSays;
 use spur_proto::internal::controller_message::Message as AgentHears;
 use spur_proto::internal::{
-    self, Acknowledge, AskTable, Beat, Heartbeat, Hello, Kills, Launch, Launches, NodeShare, Report,
-    Run, Table, Welcome,
+    self, Acknowledge, AskTable, Beat, Heartbeat, Hello, Kills, Launch, Launches, NodeShare,
+    Report, Run, Table, Welcome,
 };
 
 use super::proposals::Waiter;
@@ -156,8 +156,7 @@ impl<D: Disk> Controller<D> {
             boot_id: hello.boot_id,
         };
         self.proposals.add(Command::RegisterNode(node), Waiter::Nobody);
-        let welcome =
-            Welcome { session: id, term, echo_ms: hello.sent_at_ms, lease_ms: LEASE_MS };
+        let welcome = Welcome { session: id, term, echo_ms: hello.sent_at_ms, lease_ms: LEASE_MS };
         out.push(Output::Tell(connection, AgentHears::Welcome(welcome)));
         self.ask_table(&name, out);
     }
@@ -239,8 +238,11 @@ impl<D: Disk> Controller<D> {
     }
 
     fn reported(&mut self, connection: Connection, node: NodeName, reports: &[Report]) {
-        let sequences =
-            reports.iter().map(|report| report.sequence).filter(|sequence| *sequence != 0).collect();
+        let sequences = reports
+            .iter()
+            .map(|report| report.sequence)
+            .filter(|sequence| *sequence != 0)
+            .collect();
         let finishes = reports.iter().map(finish).collect();
         let waiter = Waiter::Agent { connection, sequences };
         self.proposals.add(Command::Finished { node, finishes }, waiter);
@@ -250,7 +252,7 @@ impl<D: Disk> Controller<D> {
     /// without a session gets them when it comes back, by comparing tables.
     pub(super) fn run_errands(
         &mut self,
-                errands: Vec<Effect>,
+        errands: Vec<Effect>,
         out: &mut Vec<Output>,
     ) -> Result<(), store::Error> {
         let Role::Leader(term) = self.role else { return Ok(()) };

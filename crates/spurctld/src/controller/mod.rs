@@ -176,7 +176,9 @@ impl<D: Disk> Controller<D> {
             Input::Leads(term) => self.elected(now, term),
             Input::Follows => self.step_down(&mut out),
             Input::Installed(state) => self.state = *state,
-            Input::Agent(connection, message) => self.agent_says(now, connection, message, &mut out)?,
+            Input::Agent(connection, message) => {
+                self.agent_says(now, connection, message, &mut out)?
+            }
             Input::AgentGone(connection) => self.agents.gone(connection),
             Input::Planned(plan) => self.planned(plan),
             Input::Tick => self.tick(now),

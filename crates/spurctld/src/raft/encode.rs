@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use openraft::{BasicNode, CommittedLeaderId, EntryPayload, LogId, Membership, StoredMembership, Vote};
+use openraft::{
+    BasicNode, CommittedLeaderId, EntryPayload, LogId, Membership, StoredMembership, Vote,
+};
 use prost::Message;
 
 use super::{Batch, TypeConfig};
@@ -37,7 +39,8 @@ pub(super) fn entry(record: Record) -> Result<openraft::Entry<TypeConfig>, prost
 
 pub(super) fn vote_bytes(vote: &Vote<u64>) -> Vec<u8> {
     let leader = &vote.leader_id;
-    StoredVote { term: leader.term, node: leader.node_id, committed: vote.committed }.encode_to_vec()
+    StoredVote { term: leader.term, node: leader.node_id, committed: vote.committed }
+        .encode_to_vec()
 }
 
 pub(super) fn vote(bytes: &[u8]) -> Result<Vote<u64>, prost::DecodeError> {
@@ -88,7 +91,8 @@ fn to_stored(members: &Membership<u64, BasicNode>) -> StoredMembers {
 }
 
 fn from_stored(stored: StoredMembers) -> Membership<u64, BasicNode> {
-    let configs = stored.configs.into_iter().map(|config| config.ids.into_iter().collect()).collect();
+    let configs =
+        stored.configs.into_iter().map(|config| config.ids.into_iter().collect()).collect();
     let nodes: BTreeMap<u64, BasicNode> =
         stored.nodes.into_iter().map(|node| (node.id, BasicNode::new(node.address))).collect();
     Membership::new(configs, nodes)

@@ -79,7 +79,9 @@ impl LogStore {
         let memory = Mutex::new(Memory { entries, purged, vote });
         let shared = Arc::new(Shared { memory, size: size.clone() });
         let (writer, jobs) = mpsc::channel();
-        std::thread::Builder::new().name("log".to_string()).spawn(move || write(log, jobs, &size))?;
+        std::thread::Builder::new()
+            .name("log".to_string())
+            .spawn(move || write(log, jobs, &size))?;
         Ok(LogStore { shared, writer })
     }
 
@@ -185,10 +187,7 @@ impl RaftLogStorage<TypeConfig> for LogStore {
     async fn get_log_state(&mut self) -> StorageResult<LogState<TypeConfig>> {
         let memory = self.memory();
         let last = memory.entries.last_key_value().map(|(_, entry)| entry.log_id);
-        Ok(LogState {
-            last_purged_log_id: memory.purged,
-            last_log_id: last.or(memory.purged),
-        })
+        Ok(LogState { last_purged_log_id: memory.purged, last_log_id: last.or(memory.purged) })
     }
 
     async fn get_log_reader(&mut self) -> LogStore {
