@@ -1,12 +1,20 @@
 //! Jobs: what was asked for, and where each stands.
 
+pub mod array;
+pub mod demand;
+pub mod dependency;
+pub mod distribution;
+pub mod export;
+pub mod mail;
 pub mod phase;
 pub mod reason;
+pub mod signal;
 pub mod spec;
 pub mod state;
 
 use std::sync::Arc;
 
+pub use demand::Demand;
 pub use phase::{Allocation, Cause, ExitStatus, Phase, Share};
 pub use reason::Reason;
 pub use spec::JobSpec;

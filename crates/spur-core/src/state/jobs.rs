@@ -165,7 +165,9 @@ pub(super) fn finished(
         let Some(job) = state.jobs.get(&finish.job).cloned() else { continue };
         let (started, allocation, ending) = match &job.phase {
             Phase::Running { since, allocation } => (*since, allocation, None),
-            Phase::Completing { started, allocation, cause } => (*started, allocation, Some(*cause)),
+            Phase::Completing { started, allocation, cause } => {
+                (*started, allocation, Some(*cause))
+            }
             Phase::Pending | Phase::Ended { .. } => continue,
         };
         if job.epoch != finish.epoch || allocation.first_node() != Some(node) {

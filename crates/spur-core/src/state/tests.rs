@@ -149,7 +149,11 @@ fn a_cancelled_job_keeps_its_node_until_the_node_says_it_is_gone() {
     assert_eq!(cluster.state.cpus_used(&"n1".into()), 0);
     assert!(matches!(
         cluster.phase(job),
-        Phase::Ended { cause: Cause::Cancelled { by: 1000 }, exit: ExitStatus { signal: 15, .. }, .. }
+        Phase::Ended {
+            cause: Cause::Cancelled { by: 1000 },
+            exit: ExitStatus { signal: 15, .. },
+            ..
+        }
     ));
 }
 
@@ -179,7 +183,11 @@ fn blobs_come_once_and_go_with_their_last_job() {
     bare.request = RequestId(3);
     let refused = cluster.apply(Command::Submit(Box::new(bare)));
     assert!(refused.reply.is_err(), "the bytes are gone");
-    assert_eq!(cluster.submit(4), JobId(3), "a refused job takes no number, a forgotten one keeps it");
+    assert_eq!(
+        cluster.submit(4),
+        JobId(3),
+        "a refused job takes no number, a forgotten one keeps it"
+    );
 }
 
 #[test]

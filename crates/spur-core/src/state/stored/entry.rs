@@ -366,11 +366,7 @@ impl TryFrom<StoredSubmit> for Submit {
     fn try_from(stored: StoredSubmit) -> Result<Submit, Error> {
         Ok(Submit {
             request: request_id(&stored.request)?,
-            owner: Owner {
-                uid: Uid(stored.uid),
-                gid: Gid(stored.gid),
-                name: stored.user_name,
-            },
+            owner: Owner { uid: Uid(stored.uid), gid: Gid(stored.gid), name: stored.user_name },
             spec: stored.spec.ok_or(missing("what is asked for"))?,
             script: hash(&stored.script)?,
             environment: hash(&stored.environment)?,
