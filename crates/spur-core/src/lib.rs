@@ -7,6 +7,7 @@ pub mod fields;
 pub mod hostlist;
 pub mod ids;
 pub mod job;
+pub mod jobenv;
 pub mod limit;
 pub mod node;
 pub mod options;
