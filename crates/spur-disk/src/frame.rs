@@ -90,7 +90,8 @@ pub fn scan(bytes: &[u8]) -> Scan<'_> {
 /// The frame that begins at `offset`, if it is whole.
 pub fn read(bytes: &[u8], offset: usize) -> Option<Frame<'_>> {
     let header = bytes.get(offset..offset + HEADER)?;
-    let word = |from: usize| u32::from_le_bytes(header[from..from + 4].try_into().expect("4 bytes"));
+    let word =
+        |from: usize| u32::from_le_bytes(header[from..from + 4].try_into().expect("4 bytes"));
     let len = word(4) as usize;
     if word(0) != MAGIC || len > MAX_PAYLOAD {
         return None;

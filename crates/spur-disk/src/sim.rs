@@ -94,7 +94,9 @@ impl Inner {
 
     fn may_sync(&self, attempt: &'static str, name: &str) -> Result<(), Error> {
         match self.fault {
-            Some(SimFault::SyncFails) => Err(Error::new(attempt, name, io::Error::other("I/O error"))),
+            Some(SimFault::SyncFails) => {
+                Err(Error::new(attempt, name, io::Error::other("I/O error")))
+            }
             _ => Ok(()),
         }
     }

@@ -1,5 +1,6 @@
 //! The wire: messages and services generated from `proto/`, and clients.
 
+pub mod caller;
 pub mod client;
 pub mod status;
 
@@ -27,7 +28,8 @@ pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descrip
 pub fn digest(runs: impl Iterator<Item = (u32, u32)>) -> u64 {
     let mix = |(job, epoch): (u32, u32)| {
         // SplitMix64's finisher: every bit of the run moves every bit of the number.
-        let mut bits = (u64::from(job) << 32 | u64::from(epoch)).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits =
+            (u64::from(job) << 32 | u64::from(epoch)).wrapping_add(0x9e37_79b9_7f4a_7c15);
         bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         bits ^ (bits >> 31)

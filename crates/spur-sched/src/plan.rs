@@ -83,9 +83,7 @@ mod tests {
     use spur_core::ids::Epoch;
     use spur_core::job::{JobSpec, RequestId};
     use spur_core::node::Inventory;
-    use spur_core::state::{
-        Blob, Command, Entry, Origin, RegisterNode, Settings, Submit, apply,
-    };
+    use spur_core::state::{Blob, Command, Entry, Origin, RegisterNode, Settings, Submit, apply};
     use spur_core::time::Timestamp;
 
     /// A cluster of nodes `n1`, `n2` … with so many processors each, and its jobs.
@@ -138,7 +136,9 @@ mod tests {
                     .collect();
                 format!("{} on {}", start.job, shares.join(" "))
             });
-            starts.chain(plan.waits.iter().map(|(job, why)| format!("{job} {}", why.name()))).collect()
+            starts
+                .chain(plan.waits.iter().map(|(job, why)| format!("{job} {}", why.name())))
+                .collect()
         }
     }
 

@@ -1,3 +1,9 @@
-//! The controller.
+//! The controller: one deterministic core, thin shells around it.
 
+pub mod api;
+pub mod boot;
+mod clock;
+pub mod controller;
+pub mod raft;
+pub mod shell;
 pub mod store;

@@ -1,8 +1,14 @@
 //! Jobs: what was asked for, and where each stands.
 
+pub mod array;
 pub mod demand;
+pub mod dependency;
+pub mod distribution;
+pub mod export;
+pub mod mail;
 pub mod phase;
 pub mod reason;
+pub mod signal;
 pub mod spec;
 pub mod state;
 

@@ -38,6 +38,24 @@ pub fn read(tool: Tool, args: &[String]) -> Result<Argv, OptionError> {
     Ok(Argv { settings: reader.settings, rest, question })
 }
 
+/// Reads the words of a heterogeneous job, whose components are separated by `:`. What is left after the
+/// last one is the script or command.
+pub fn read_components(tool: Tool, args: &[String]) -> Result<Vec<Argv>, OptionError> {
+    let mut components = Vec::new();
+    let mut words = args.to_vec();
+    loop {
+        let mut component = read(tool, &words)?;
+        let separated = component.rest.first().is_some_and(|word| word == ":");
+        if !separated || component.question.is_some() {
+            components.push(component);
+            return Ok(components);
+        }
+        words = component.rest.split_off(1);
+        component.rest.clear();
+        components.push(component);
+    }
+}
+
 impl Question {
     /// The question that an option asks.
     pub(super) fn of(option: &JobOption) -> Option<Question> {

@@ -8,6 +8,9 @@ use super::row::Tool;
 use super::{Setting, Source};
 use crate::script::words;
 
+/// Accepted in a script and passed over: only the command line may ask for these.
+const COMMAND_LINE_ONLY: &[&str] = &["help", "quiet", "usage", "verbose", "version", "wrap"];
+
 /// The settings of each component of a script: one, or several for a heterogeneous job.
 ///
 /// `name` is the script's as messages call it.
@@ -33,8 +36,9 @@ pub fn read(script: &str, name: &str) -> Result<Vec<Vec<Setting>>, OptionError> 
 }
 
 fn read_line(reader: &mut Reader, words: &[String]) -> Result<(), OptionError> {
-    // A question about the tool is passed over: only the command line may ask.
-    match reader.run(words, |_| false)?.first() {
+    let rest = reader.run(words, |_| false)?;
+    reader.settings.retain(|setting| !COMMAND_LINE_ONLY.contains(&setting.option.long));
+    match rest.first() {
         None => Ok(()),
         Some(word) => {
             let message = format!("Invalid directive found in batch script: {word}");
@@ -45,7 +49,8 @@ fn read_line(reader: &mut Reader, words: &[String]) -> Result<(), OptionError> {
 
 /// Whether a line is passed over on the way to the next directive.
 fn is_silent(line: &str) -> bool {
-    line.trim().is_empty() || line.starts_with('#')
+    let line = line.trim_start();
+    line.is_empty() || line.starts_with('#')
 }
 
 fn starts_component(text: &str) -> bool {

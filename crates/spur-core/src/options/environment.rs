@@ -6,7 +6,10 @@ use super::{Setting, Source, options};
 /// The settings said by a tool's variables. `lookup` answers what a variable holds.
 pub fn read(tool: Tool, lookup: impl Fn(&str) -> Option<String>) -> Vec<Setting> {
     let mut settings = Vec::new();
-    for option in options(tool) {
+    // Slurm reads them in alphabetical order, so that is the order of the first error.
+    let mut rows: Vec<_> = options(tool).collect();
+    rows.sort_by_key(|option| option.env.iter().find(|(owner, _)| *owner == tool));
+    for option in rows {
         for (_, name) in option.env.iter().filter(|(owner, _)| *owner == tool) {
             let Some(value) = lookup(name) else { continue };
             let value = match option.arg {

@@ -19,6 +19,8 @@ pub enum Kind {
 pub struct OptionError {
     /// A line that Slurm prints first, bare of any prefix.
     pub before: Option<String>,
+    /// A line with the prefix of an error that comes before a fatal one.
+    pub error: Option<String>,
     /// What stands after the prefix; several lines each get it.
     pub message: String,
     pub exit: i32,
@@ -38,6 +40,8 @@ pub enum Refusal {
     Said(String, i32),
     /// In other words, and fatal.
     Fatal(String),
+    /// An error line, then a fatal one.
+    FatalAfter(String, String),
 }
 
 /// The status for most bad values and everything getopt refuses.
@@ -46,17 +50,29 @@ pub const BAD_VALUE: i32 = 255;
 impl OptionError {
     /// `sbatch: error: MESSAGE`
     pub fn error(message: impl Into<String>, exit: i32) -> OptionError {
-        OptionError { before: None, message: message.into(), exit, kind: Kind::Error }
+        OptionError { before: None, error: None, message: message.into(), exit, kind: Kind::Error }
     }
 
     /// `sbatch: fatal: MESSAGE`
     pub fn fatal(message: impl Into<String>) -> OptionError {
-        OptionError { before: None, message: message.into(), exit: 1, kind: Kind::Fatal }
+        OptionError {
+            before: None,
+            error: None,
+            message: message.into(),
+            exit: 1,
+            kind: Kind::Fatal,
+        }
     }
 
     /// What getopt prints.
     pub fn usage(message: impl Into<String>) -> OptionError {
-        OptionError { before: None, message: message.into(), exit: BAD_VALUE, kind: Kind::Usage }
+        OptionError {
+            before: None,
+            error: None,
+            message: message.into(),
+            exit: BAD_VALUE,
+            kind: Kind::Usage,
+        }
     }
 
     /// A row's refusal, said with the option's name.
@@ -73,6 +89,9 @@ impl OptionError {
             }
             Refusal::Said(message, exit) => OptionError::error(message, exit),
             Refusal::Fatal(message) => OptionError::fatal(message),
+            Refusal::FatalAfter(error, message) => {
+                OptionError { error: Some(error), ..OptionError::fatal(message) }
+            }
         }
     }
 
@@ -85,6 +104,7 @@ impl OptionError {
             Kind::Usage => format!("{tool}: "),
         };
         let mut lines: Vec<String> = self.before.iter().cloned().collect();
+        lines.extend(self.error.iter().map(|line| format!("{tool}: error: {line}")));
         lines.extend(self.message.lines().map(|line| format!("{prefix}{line}")));
         if self.kind == Kind::Usage {
             lines.push(format!("Try \"{tool} --help\" for more information"));

@@ -4,10 +4,17 @@
 //! all end in a list of [`Setting`]s, which [`resolve`] turns into a request.
 
 pub mod argv;
+mod binding;
+mod conflicts;
+mod container;
+mod cpu_frequency;
+pub mod defaults;
 pub mod directive;
 pub mod environment;
 mod error;
 mod files;
+pub mod help;
+mod hint;
 mod identity;
 mod launch;
 mod lifecycle;
@@ -19,8 +26,9 @@ mod row;
 mod timing;
 mod tool;
 
+pub use defaults::{Surroundings, fill_defaults};
 pub use error::{Kind, OptionError, Refusal};
-pub use resolve::{Request, resolve};
+pub use resolve::{Request, resolve, resolve_components};
 pub use row::{Arg, JobOption, Setter, Tool};
 pub use tool::ToolSettings;
 
@@ -33,6 +41,7 @@ pub static LISTS: &[&[JobOption]] = &[
     files::ROWS,
     lifecycle::ROWS,
     launch::ROWS,
+    container::ROWS,
     tool::ROWS,
 ];
 

@@ -42,8 +42,8 @@ pub enum Setter {
     Job(fn(&mut JobSpec, &str) -> Result<(), Refusal>),
     Step(fn(&mut StepSpec, &str) -> Result<(), Refusal>),
     Tool(fn(&mut ToolSettings, &str) -> Result<(), Refusal>),
-    /// Accepted so that scripts keep running; says why nothing happens.
-    NoEffect(&'static str),
+    /// Nothing to write.
+    Nothing,
 }
 
 /// One option and the tools that share its meaning.
@@ -60,6 +60,10 @@ pub struct JobOption {
     pub env: &'static [(Tool, &'static str)],
     pub help: &'static str,
     pub set: Setter,
+    /// Why nothing comes of the option, where it is accepted only so that scripts keep running.
+    pub no_effect: &'static str,
+    /// Whether later components of a heterogeneous job take the option over from the first.
+    pub whole_job: bool,
     /// Where an ambiguity message lists the option: Slurm's order follows names of its own.
     pub listed_as: &'static str,
 }
@@ -76,7 +80,7 @@ impl JobOption {
             Setter::Job(set) => set(&mut request.job, value),
             Setter::Step(set) => set(&mut request.step, value),
             Setter::Tool(set) => set(&mut request.tool, value),
-            Setter::NoEffect(_) => Ok(()),
+            Setter::Nothing => Ok(()),
         }
         .map_err(|refusal| OptionError::refused(self, value, refusal))
     }
@@ -111,7 +115,9 @@ pub(super) const fn option(long: &'static str, help: &'static str) -> JobOption 
         tools: ALL,
         env: &[],
         help,
-        set: Setter::NoEffect(""),
+        set: Setter::Nothing,
+        no_effect: "",
+        whole_job: false,
         listed_as: long,
     }
 }
@@ -152,6 +158,11 @@ impl JobOption {
         self
     }
 
+    pub(super) const fn whole_job(mut self) -> JobOption {
+        self.whole_job = true;
+        self
+    }
+
     pub(super) const fn listed_as(mut self, name: &'static str) -> JobOption {
         self.listed_as = name;
         self
@@ -182,7 +193,7 @@ impl JobOption {
     }
 
     pub(super) const fn no_effect(mut self, reason: &'static str) -> JobOption {
-        self.set = Setter::NoEffect(reason);
+        self.no_effect = reason;
         self
     }
 }

@@ -209,7 +209,9 @@ impl<D: Disk> Agent<D> {
                 Ok(kills.runs.iter().flat_map(|run| self.kill(run)).collect())
             }
             Hears::Acknowledge(acknowledge) => {
-                for (job, epoch) in self.outbox.acknowledge(&mut self.disk, &acknowledge.sequences)? {
+                for (job, epoch) in
+                    self.outbox.acknowledge(&mut self.disk, &acknowledge.sequences)?
+                {
                     self.forget(job, epoch)?;
                 }
                 Ok(Vec::new())

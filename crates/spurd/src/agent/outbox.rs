@@ -50,7 +50,8 @@ impl Outbox {
 
     /// Writes and syncs what is not on disk yet, all of it at once, and returns it.
     pub fn flush(&mut self, disk: &mut impl Disk) -> Result<Vec<Report>, Error> {
-        let reports: Vec<Report> = self.waiting.range(self.fresh..).map(|(_, r)| r.clone()).collect();
+        let reports: Vec<Report> =
+            self.waiting.range(self.fresh..).map(|(_, r)| r.clone()).collect();
         if reports.is_empty() {
             return Ok(reports);
         }

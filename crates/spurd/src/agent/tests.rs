@@ -129,8 +129,7 @@ fn an_unclaimed_launch_is_taken_up_again_but_not_after_a_reboot() {
 fn killing_an_unknown_run_fences_it() {
     let disk = SimDisk::new();
     let mut agent = in_session(&disk);
-    let kills =
-        Hears::Kills(Kills { session: 5, term: 3, runs: vec![Run { job: 7, epoch: 1 }] });
+    let kills = Hears::Kills(Kills { session: 5, term: 3, runs: vec![Run { job: 7, epoch: 1 }] });
     let gone = outbox::report(0, JobId(7), Epoch(1), Outcome::Lost);
     assert_eq!(
         hear(&mut agent, 1, kills),
