@@ -1,124 +1,173 @@
-//! The variables a batch script is started with.
+//! The variables a batch script is started with: what was submitted, and what Slurm tells on top.
 
 use std::collections::BTreeMap;
-use std::ffi::CString;
+use std::ffi::{CString, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use spur_core::hostlist;
 use spur_core::job::JobSpec;
-use spur_proto::internal::{Launch, NodeShare};
+use spur_core::jobenv::{self, HereFacts, JobFacts};
+use spur_proto::internal::Launch;
 
-/// Variables by name, each once.
-pub struct Environment(BTreeMap<Vec<u8>, Vec<u8>>);
+/// Everything but the number of the process.
+pub struct Environment {
+    submitted: BTreeMap<Vec<u8>, Vec<u8>>,
+    job: JobFacts,
+    here: HereFacts,
+    /// The variable that marks the run's processes.
+    marker: String,
+}
+
+/// Where temporary files go unless the user says otherwise.
+pub const TMP_DIR: &str = "/tmp";
 
 impl Environment {
-    fn set(&mut self, name: &str, value: impl ToString) {
-        self.0.insert(name.into(), value.to_string().into_bytes());
+    /// Of a job's batch script.
+    pub fn new(launch: &Launch, spec: &JobSpec, marker: String) -> Environment {
+        let submitted = submitted(&launch.environment);
+        let own = launch.shares.first().cloned().unwrap_or_default();
+        let here = HereFacts { node: own.node, cpus: own.cpus, ..HereFacts::default() };
+        Environment { job: facts(launch, spec, &submitted), submitted, here, marker }
     }
 
-    /// As `execve` wants it, with the number of the process it is for.
-    pub fn for_task(&self, pid: u32) -> Vec<CString> {
-        let mut entries = vec![CString::new(format!("SLURM_TASK_PID={pid}")).unwrap_or_default()];
-        for (name, value) in &self.0 {
-            entries.extend(CString::new([name.as_slice(), b"=", value].concat()));
+    /// Where the user wants temporary files, if said.
+    pub fn tmp_dir(&self) -> Option<&Path> {
+        let value = self.submitted.get(b"TMPDIR".as_slice())?;
+        Some(Path::new(OsStr::from_bytes(value)))
+    }
+
+    /// As `execve` wants it.
+    pub fn for_task(&self, pid: u32, tmp_dir: &Path) -> Vec<CString> {
+        let mut variables = self.submitted.clone();
+        for (name, value) in jobenv::batch(&self.job, &self.here, pid) {
+            variables.insert(name.into_bytes(), value.into_bytes());
         }
-        entries
+        variables.insert(b"TMPDIR".to_vec(), tmp_dir.as_os_str().as_bytes().to_vec());
+        if let Some((name, value)) = self.marker.split_once('=') {
+            variables.insert(name.into(), value.into());
+        }
+        let entry = |(name, value): (Vec<u8>, Vec<u8>)| [name, value].join(&b'=');
+        // None contains a NUL byte: those submitted were split at them, and ours have none.
+        variables.into_iter().filter_map(|variable| CString::new(entry(variable)).ok()).collect()
     }
 }
 
-/// What was submitted, and what Slurm tells a batch script on top.
-pub fn of_batch(launch: &Launch, spec: &JobSpec, marker: String) -> Environment {
-    let mut environment = submitted(&launch.environment);
-    let own = launch.shares.first().cloned().unwrap_or_default();
-    let nodes = hostlist::compress(launch.shares.iter().map(|share| &share.node));
-    let cpus = repeated(launch.shares.iter().map(|share| share.cpus));
+fn facts(launch: &Launch, spec: &JobSpec, submitted: &BTreeMap<Vec<u8>, Vec<u8>>) -> JobFacts {
+    let said = |name: &str| {
+        let value = submitted.get(name.as_bytes()).map(|value| String::from_utf8_lossy(value));
+        value.unwrap_or_default().into_owned()
+    };
+    let cpus: Vec<u32> = launch.shares.iter().map(|share| share.cpus).collect();
+    JobFacts {
+        job_id: launch.job,
+        name: spec.name.clone(),
+        account: spec.account.clone(),
+        partition: launch.partition.clone(),
+        qos: spec.qos.clone(),
+        reservation: spec.placement().reservation.clone(),
+        user_name: launch.user_name.clone(),
+        uid: launch.uid,
+        gid: launch.gid,
+        cluster: launch.cluster_name.clone(),
+        nodes: hostlist::compress(launch.shares.iter().map(|share| &share.node)),
+        tasks_per_node: tasks_per_node(spec, &cpus),
+        cpus_per_node: cpus,
+        tasks: spec.ntasks.filter(|_| spec.ntasks_said),
+        cpus_per_task: spec.cpus_per_task,
+        tasks_per_node_asked: spec.ntasks_per_node,
+        tasks_per_core: spec.layout().ntasks_per_core,
+        tasks_per_socket: spec.layout().ntasks_per_socket,
+        tasks_per_gpu: spec.gpu().ntasks_per_gpu,
+        threads_per_core: spec.layout().threads_per_core,
+        memory_per_cpu_mb: spec.memory_per_cpu,
+        memory_per_node_mb: spec.memory_per_node,
+        memory_per_gpu_mb: spec.gpu().memory_per_gpu,
+        gpus: spec.gpu().gpus.clone(),
+        gpus_per_node: spec.gpu().gpus_per_node.clone(),
+        gpus_per_socket: spec.gpu().gpus_per_socket.clone(),
+        gpus_per_task: spec.gpu().gpus_per_task.clone(),
+        cpus_per_gpu: spec.gpu().cpus_per_gpu.map_or(String::new(), |cpus| cpus.to_string()),
+        gpu_bind: spec.gpu().gpu_bind.clone(),
+        gpu_freq: spec.gpu().gpu_freq.clone(),
+        tres_per_task: spec.gpu().tres_per_task.clone(),
+        distribution: spec.layout().distribution.clone(),
+        plane_size: spec.layout().plane_size,
+        overcommit: spec.layout().overcommit,
+        dependency: spec.dependency.clone(),
+        export: spec.export.clone(),
+        open_mode: spec.open_append.map_or("", |append| if append { "a" } else { "t" }).to_string(),
+        hint: spec.layout().hint.clone(),
+        licenses: spec.placement().licenses.clone(),
+        container: spec.rare().container.clone(),
+        container_id: spec.rare().container_id.clone(),
+        // Only sbatch knows from where it was called, and says so in the environment it sends.
+        submit_dir: said("SLURM_SUBMIT_DIR"),
+        submit_host: said("SLURM_SUBMIT_HOST"),
+        restarts: launch.epoch.saturating_sub(1),
+        ..JobFacts::default()
+    }
+}
+
+/// One task for each node, and the rest in order to where there are processors for more.
+fn tasks_per_node(spec: &JobSpec, cpus: &[u32]) -> Vec<u32> {
     let per_task = spec.cpus_per_task.unwrap_or(1).max(1);
-    let tasks = repeated(launch.shares.iter().map(|share| (share.cpus / per_task).max(1)));
-    let account = if spec.account.is_empty() { &launch.user_name } else { &spec.account };
-    let NodeShare { node, cpus: own_cpus } = &own;
-    let values: [(&str, &dyn ToString); _] = [
-        ("ENVIRONMENT", &"BATCH"),
-        ("HOSTNAME", node),
-        ("SLURMD_NODENAME", node),
-        ("SLURM_CLUSTER_NAME", &launch.cluster_name),
-        ("SLURM_CPUS_ON_NODE", own_cpus),
-        ("SLURM_GTIDS", &0),
-        ("SLURM_JOBID", &launch.job),
-        ("SLURM_JOB_ACCOUNT", account),
-        ("SLURM_JOB_CPUS_PER_NODE", &cpus),
-        ("SLURM_JOB_GID", &launch.gid),
-        ("SLURM_JOB_ID", &launch.job),
-        ("SLURM_JOB_NAME", &spec.name),
-        ("SLURM_JOB_NODELIST", &nodes),
-        ("SLURM_JOB_NUM_NODES", &launch.shares.len()),
-        ("SLURM_JOB_PARTITION", &launch.partition),
-        ("SLURM_JOB_UID", &launch.uid),
-        ("SLURM_JOB_USER", &launch.user_name),
-        ("SLURM_LOCALID", &0),
-        ("SLURM_NNODES", &launch.shares.len()),
-        ("SLURM_NODEID", &0),
-        ("SLURM_NODELIST", &nodes),
-        ("SLURM_PRIO_PROCESS", &0),
-        ("SLURM_PROCID", &0),
-        ("SLURM_TASKS_PER_NODE", &tasks),
-        ("TMPDIR", &"/tmp"),
-    ];
-    for (name, value) in values {
-        environment.set(name, value.to_string());
-    }
-    if let Some(tasks) = spec.ntasks {
-        environment.set("SLURM_NTASKS", tasks);
-        environment.set("SLURM_NPROCS", tasks);
-    }
-    if let Some((name, value)) = marker.split_once('=') {
-        environment.set(name, value);
-    }
-    environment
+    let mut left = spec.ntasks.unwrap_or(0).saturating_sub(cpus.len() as u32);
+    let tasks = cpus.iter().map(|cpus| {
+        let more = left.min((cpus / per_task).saturating_sub(1));
+        left -= more;
+        1 + more
+    });
+    tasks.collect()
 }
 
 /// Reads `NAME=value` entries, each ended by a NUL byte.
-fn submitted(bytes: &[u8]) -> Environment {
+fn submitted(bytes: &[u8]) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let entries = bytes.split(|byte| *byte == 0).filter_map(|entry| {
         let equals = entry.iter().position(|byte| *byte == b'=').filter(|at| *at > 0)?;
         Some((entry[..equals].to_vec(), entry[equals + 1..].to_vec()))
     });
-    Environment(entries.collect())
-}
-
-/// Slurm's short form of a number for each node: `4(x3),2`.
-fn repeated(numbers: impl Iterator<Item = u32>) -> String {
-    let mut groups: Vec<(u32, usize)> = Vec::new();
-    for number in numbers {
-        match groups.last_mut() {
-            Some((same, count)) if *same == number => *count += 1,
-            _ => groups.push((number, 1)),
-        }
-    }
-    let spell = |(number, count)| match count {
-        1 => format!("{number}"),
-        _ => format!("{number}(x{count})"),
-    };
-    groups.into_iter().map(spell).collect::<Vec<_>>().join(",")
+    entries.collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use spur_proto::internal::NodeShare;
 
     #[test]
-    fn equal_numbers_are_counted() {
-        assert_eq!(repeated([4, 4, 2, 4].into_iter()), "4(x2),2,4");
+    fn tasks_go_where_the_processors_are() {
+        let asked = |ntasks, cpus_per_task| JobSpec { ntasks, cpus_per_task, ..JobSpec::default() };
+        assert_eq!(tasks_per_node(&asked(Some(4), None), &[3, 1]), [3, 1]);
+        assert_eq!(tasks_per_node(&asked(None, None), &[4, 4]), [1, 1]);
+        assert_eq!(tasks_per_node(&asked(Some(3), Some(2)), &[4, 4]), [2, 1]);
+        assert_eq!(tasks_per_node(&asked(Some(1), None), &[4]), [1]);
     }
 
     #[test]
     fn a_submitted_variable_gives_way_to_slurms() {
         let launch = Launch {
             job: 7,
-            environment: b"A=1\0SLURM_JOB_ID=3\0=bad\0B==\0".to_vec(),
+            epoch: 2,
+            shares: vec![NodeShare { node: "n1".to_string(), cpus: 2 }],
+            environment: b"A=1\0SLURM_JOB_ID=3\0=bad\0B==\0\xff=\xfe\0".to_vec(),
             ..Launch::default()
         };
-        let environment = of_batch(&launch, &JobSpec::default(), "SPUR_RUN=x".to_string());
-        let entries = environment.for_task(12);
-        for entry in [c"A=1", c"B==", c"SLURM_JOB_ID=7", c"SPUR_RUN=x", c"SLURM_TASK_PID=12"] {
+        let environment = Environment::new(&launch, &JobSpec::default(), "SPUR_RUN=x".to_string());
+        let entries = environment.for_task(12, Path::new("/there"));
+        let expected = [
+            c"A=1",
+            c"B==",
+            c"\xff=\xfe",
+            c"SLURM_JOB_ID=7",
+            c"SLURM_JOB_NODELIST=n1",
+            c"SLURM_CPUS_ON_NODE=2",
+            c"SLURM_RESTART_COUNT=1",
+            c"SLURM_TASK_PID=12",
+            c"SPUR_RUN=x",
+            c"TMPDIR=/there",
+        ];
+        for entry in expected {
             assert!(entries.iter().any(|it| it.as_c_str() == entry), "{entry:?}");
         }
         assert!(!entries.iter().any(|it| it.as_c_str() == c"SLURM_JOB_ID=3"));

@@ -4,10 +4,11 @@ use std::ffi::CString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use spur_core::filename;
 use spur_core::ids::{Epoch, JobId};
 use spur_proto::internal::Launch;
 
-use super::environment;
+use super::environment::Environment;
 use super::script;
 use crate::machine::privilege::{Credentials, Refusal};
 
@@ -22,7 +23,7 @@ pub struct Plan {
     /// The interpreter the script names, for a message when there is none.
     pub interpreter: String,
     /// All variables but those that need the task's number.
-    pub environment: environment::Environment,
+    pub environment: Environment,
     /// Where it runs.
     pub work_dir: PathBuf,
     /// Where it reads from.
@@ -58,8 +59,15 @@ impl Plan {
             .map_err(|error| Error::Node(format!("could not place the script: {error}")))?;
         let spec = launch.spec.clone().unwrap_or_default();
         let work_dir = PathBuf::from(&spec.work_dir);
+        let values = filename::Values {
+            job: launch.job,
+            node_name: launch.shares.first().map_or(String::new(), |share| share.node.clone()),
+            user: launch.user_name.clone(),
+            job_name: spec.name.clone(),
+            ..filename::Values::default()
+        };
         // Names are relative to the directory asked for, even where it does not exist.
-        let file = |pattern: &str| work_dir.join(minimal_file_name(pattern, &launch));
+        let file = |pattern: &str| work_dir.join(filename::expand(pattern, &values));
         let or = |pattern: &str, default: &'static str| {
             file(if pattern.is_empty() { default } else { pattern })
         };
@@ -75,7 +83,7 @@ impl Plan {
             program,
             arguments,
             interpreter: interpreter(&launch.script),
-            environment: environment::of_batch(&launch, &spec, marker),
+            environment: Environment::new(&launch, &spec, marker),
             input: or(&spec.input, "/dev/null"),
             error: error.filter(|error| *error != output),
             output,
@@ -100,28 +108,4 @@ fn interpreter(script: &[u8]) -> String {
     let line = script.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let line = String::from_utf8_lossy(line.strip_prefix(b"#!").unwrap_or_default());
     line.split_ascii_whitespace().next().unwrap_or_default().to_string()
-}
-
-/// The commonest of Slurm's replacements, until `spur_core::filename` has them all.
-fn minimal_file_name(pattern: &str, launch: &Launch) -> String {
-    let spec = launch.spec.as_ref();
-    let mut name = String::new();
-    let mut rest = pattern.chars();
-    while let Some(letter) = rest.next() {
-        match (letter, rest.clone().next()) {
-            ('%', Some('j' | 'A')) => name.push_str(&launch.job.to_string()),
-            ('%', Some('x')) => name.push_str(spec.map_or("", |spec| &spec.name)),
-            ('%', Some('u')) => name.push_str(&launch.user_name),
-            ('%', Some('N')) => {
-                name.push_str(launch.shares.first().map_or("", |share| &share.node))
-            }
-            ('%', Some('%')) => name.push('%'),
-            _ => {
-                name.push(letter);
-                continue;
-            }
-        }
-        rest.next();
-    }
-    name
 }

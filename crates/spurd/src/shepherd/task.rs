@@ -8,9 +8,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use nix::errno::Errno;
 use nix::sys::stat::{Mode, umask};
 use nix::unistd;
 
+use super::environment::TMP_DIR;
 use super::plan::Plan;
 use crate::machine::child;
 use crate::machine::privilege;
@@ -19,7 +21,7 @@ use crate::machine::privilege;
 pub fn become_script(plan: &Plan, fault: OwnedFd) -> Infallible {
     let error = match prepare(plan) {
         Ok(()) => {
-            let environment = plan.environment.for_task(std::process::id());
+            let environment = plan.environment.for_task(std::process::id(), tmp_dir(plan));
             let errno = child::execute(&plan.program, &plan.arguments, &environment);
             say_to_user(&no_execution(plan, errno));
             child::leave(errno as i32)
@@ -82,13 +84,28 @@ fn enter_work_dir(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
+/// The user's directory for temporary files, made if needed.
+fn tmp_dir(plan: &Plan) -> &Path {
+    let fallback = Path::new(TMP_DIR);
+    let wanted = plan.environment.tmp_dir().unwrap_or(fallback);
+    match unistd::mkdir(wanted, Mode::S_IRWXU) {
+        Ok(()) | Err(Errno::EEXIST) => wanted,
+        Err(errno) => {
+            let name = wanted.display();
+            say_to_user(&format!("Unable to create TMPDIR [{name}]: {}", errno.desc()));
+            say_to_user(&format!("Setting TMPDIR to {TMP_DIR}"));
+            fallback
+        }
+    }
+}
+
 /// A line in the job's error output, in Slurm's words and name: users search for them.
 fn say_to_user(complaint: &str) {
     let _ = io::stderr().write_all(format!("slurmstepd: error: {complaint}\n").as_bytes());
 }
 
-fn no_execution(plan: &Plan, errno: nix::errno::Errno) -> String {
-    if errno == nix::errno::Errno::ENOENT {
+fn no_execution(plan: &Plan, errno: Errno) -> String {
+    if errno == Errno::ENOENT {
         format!("execve(): bad interpreter({}): {}", plan.interpreter, errno.desc())
     } else {
         format!("execve(): {}: {}", plan.program.to_string_lossy(), errno.desc())
