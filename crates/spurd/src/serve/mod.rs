@@ -164,3 +164,17 @@ fn start_log(verbose: u8) {
         .with_writer(std::io::stderr)
         .try_init();
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::ErrorKind;
+
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_survived_and_a_failed_sync_is_not() {
+        let failed = |attempt, kind: ErrorKind| Err(Error::new(attempt, "outbox", kind.into()));
+        assert_eq!(survive(failed("append to", ErrorKind::StorageFull)).expect("goes on"), []);
+        assert!(survive(failed("sync", ErrorKind::StorageFull)).is_err());
+    }
+}

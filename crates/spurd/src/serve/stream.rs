@@ -143,3 +143,25 @@ async fn session(
     events.send(Event::Closed).await?;
     ended
 }
+
+#[cfg(test)]
+mod tests {
+    use spur_proto::internal::Heartbeat;
+
+    use super::*;
+
+    #[test]
+    fn a_controller_that_takes_nothing_is_hung_up_on() {
+        let (messages, _taken_by_nobody) = mpsc::channel(2);
+        let (open, mut hung_up) = oneshot::channel();
+        let (_sender, events) = mpsc::channel(1);
+        let mut stream = Stream { events, line: Some(Line { messages, _open: open }) };
+        let beat = || Says::Heartbeat(Heartbeat::default());
+        stream.say(beat());
+        stream.say(beat());
+        assert_eq!(hung_up.try_recv(), Err(oneshot::error::TryRecvError::Empty));
+        stream.say(beat());
+        assert_eq!(hung_up.try_recv(), Err(oneshot::error::TryRecvError::Closed));
+        stream.say(beat());
+    }
+}

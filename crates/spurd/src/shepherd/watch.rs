@@ -33,7 +33,7 @@ pub fn run(plan: &Plan) -> Result<Ending> {
 }
 
 fn await_script(plan: &Plan, signals: &Signals, script: i32) -> Result<u32> {
-    let mut patience: Option<Instant> = None;
+    let mut end: Option<Insistence> = None;
     loop {
         loop {
             match child::wait_any().context("could not wait")? {
@@ -43,20 +43,13 @@ fn await_script(plan: &Plan, signals: &Signals, script: i32) -> Result<u32> {
                 Waited::Childless => anyhow::bail!("the script's process vanished"),
             }
         }
-        let left = patience.map(|until| until.saturating_duration_since(Instant::now()));
-        if left == Some(Duration::ZERO) {
-            processes::kill_all(run_processes);
-            patience = Some(Instant::now() + INSIST);
-        }
-        if signals.wait(left.map(|left| left.max(INSIST)))? && patience.is_none() {
+        let pause = end.as_mut().map(Insistence::kill_when_due);
+        if signals.wait(pause)? && end.is_none() {
             ask_to_end();
-            patience = Some(Instant::now() + plan.kill_wait);
+            end = Some(Insistence::after(plan.kill_wait));
         }
     }
 }
-
-/// A process may hang in the kernel, or have escaped a look by forking: try again this often.
-const INSIST: Duration = Duration::from_millis(20);
 
 /// As Slurm: the stopped ones must be able to heed it.
 fn ask_to_end() {
@@ -67,6 +60,7 @@ fn ask_to_end() {
 
 /// Nothing of a run outlives its script, however it was detached: orphans become our children.
 fn bury_the_rest(signals: &Signals) -> Result<()> {
+    let mut end = Insistence::after(Duration::ZERO);
     loop {
         loop {
             match child::wait_any().context("could not wait")? {
@@ -75,8 +69,30 @@ fn bury_the_rest(signals: &Signals) -> Result<()> {
                 Waited::Childless => return Ok(()),
             }
         }
-        processes::kill_all(run_processes);
-        signals.wait(Some(INSIST))?;
+        signals.wait(Some(end.kill_when_due()))?;
+    }
+}
+
+/// When to kill, and kill again: a process may have escaped a look by forking, or hang in the kernel,
+/// where nothing but patience helps.
+struct Insistence {
+    due: Instant,
+    pause: Duration,
+}
+
+impl Insistence {
+    fn after(patience: Duration) -> Insistence {
+        Insistence { due: Instant::now() + patience, pause: Duration::from_millis(5) }
+    }
+
+    /// Kills all of the run if it is time to; returns how long to wait for the next time.
+    fn kill_when_due(&mut self) -> Duration {
+        if self.due <= Instant::now() {
+            processes::kill_all(run_processes);
+            self.due = Instant::now() + self.pause;
+            self.pause = (self.pause * 2).min(Duration::from_secs(1));
+        }
+        self.due.saturating_duration_since(Instant::now())
     }
 }
 

@@ -1,6 +1,8 @@
 //! A temporary spool, and the shepherds on it.
 #![allow(dead_code, reason = "each test program uses its part")]
 
+pub mod controller;
+
 use std::cell::RefCell;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -51,6 +53,12 @@ pub fn lives(pid: &str) -> bool {
     state(pid).is_some_and(|state| state != 'Z')
 }
 
+/// The command lines of all processes, one a line.
+pub fn commands() -> String {
+    let listed = Command::new("ps").args(["-eo", "args"]).output().expect("ps runs");
+    String::from_utf8_lossy(&listed.stdout).into_owned()
+}
+
 /// A spool with a work directory beside it; both go with the value.
 pub struct Spool {
     folder: tempfile::TempDir,
@@ -73,6 +81,11 @@ impl Spool {
 
     pub fn work_dir(&self) -> PathBuf {
         self.folder.path().join("work")
+    }
+
+    /// Where a controller listens.
+    pub fn socket(&self) -> PathBuf {
+        self.folder.path().join("controller.sock")
     }
 
     /// A file that the script has written.
