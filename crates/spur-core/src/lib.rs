@@ -10,6 +10,7 @@ pub mod getopt;
 pub mod hostlist;
 pub mod ids;
 pub mod job;
+pub mod jobenv;
 pub mod limit;
 pub mod node;
 mod number;
