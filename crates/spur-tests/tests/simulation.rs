@@ -4,13 +4,15 @@ use spur_tests::sim;
 
 #[test]
 fn every_schedule_holds() {
-    let (first, count) = match std::env::var("SPUR_SIM_SEED").ok().and_then(|seed| seed.parse().ok()) {
-        Some(seed) => (seed, 1),
-        None => {
-            let count = std::env::var("SPUR_SIM_SCHEDULES").ok().and_then(|count| count.parse().ok());
-            (0u64, count.unwrap_or(1000))
-        }
-    };
+    let (first, count) =
+        match std::env::var("SPUR_SIM_SEED").ok().and_then(|seed| seed.parse().ok()) {
+            Some(seed) => (seed, 1),
+            None => {
+                let count =
+                    std::env::var("SPUR_SIM_SCHEDULES").ok().and_then(|count| count.parse().ok());
+                (0u64, count.unwrap_or(1000))
+            }
+        };
     let mut jobs = 0;
     let mut faults = 0;
     for seed in first..first + count {

@@ -84,7 +84,9 @@ impl Witness {
         match known {
             Some(known) if known == exit => {}
             _ if lost => {}
-            _ => self.complain("I9 exit-truth", format!("{run:?} recorded {exit:?}, was {known:?}")),
+            _ => {
+                self.complain("I9 exit-truth", format!("{run:?} recorded {exit:?}, was {known:?}"))
+            }
         }
     }
 

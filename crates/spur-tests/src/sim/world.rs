@@ -164,7 +164,8 @@ struct World {
 impl World {
     fn new(seed: u64) -> World {
         let mut chance = Chance::new(seed);
-        let nodes: Vec<Node> = (1..=chance.between(1, 3)).map(|n| Node::new(&format!("n{n}"))).collect();
+        let nodes: Vec<Node> =
+            (1..=chance.between(1, 3)).map(|n| Node::new(&format!("n{n}"))).collect();
         World {
             chance,
             now: 0,
@@ -193,7 +194,11 @@ impl World {
     }
 
     fn latency(&mut self) -> u64 {
-        if self.chance.one_in(50) { self.chance.between(100, 3000) } else { self.chance.between(1, 20) }
+        if self.chance.one_in(50) {
+            self.chance.between(100, 3000)
+        } else {
+            self.chance.between(1, 20)
+        }
     }
 
     fn clock(&self) -> Now {
@@ -387,7 +392,8 @@ impl World {
 
     fn connection_of(&self, node: usize) -> Option<Connection> {
         let life = self.nodes[node].life;
-        let mine = |stream: &&Stream| stream.node == node && stream.open && stream.agent_life == life;
+        let mine =
+            |stream: &&Stream| stream.node == node && stream.open && stream.agent_life == life;
         self.streams.iter().find(|(_, stream)| mine(stream)).map(|(connection, _)| *connection)
     }
 
@@ -402,7 +408,8 @@ impl World {
         let (at, life) = (stream.last_up, stream.controller_life);
         if let AgentSays::Reports(reports) = &message {
             for report in &reports.reports {
-                if report.sequence != 0 && report.outcome() == spur_proto::internal::Outcome::Exited {
+                if report.sequence != 0 && report.outcome() == spur_proto::internal::Outcome::Exited
+                {
                     let run = (JobId(report.job), spur_core::ids::Epoch(report.epoch));
                     let exit = ExitStatus::from_wait(report.exit_status);
                     self.witness.hears(run, Outcome::Exited(exit));
@@ -608,11 +615,6 @@ impl World {
                 None => self.witness.complaints.push("liveness: no controller".to_string()),
             }
         }
-        Report {
-            complaints: self.witness.complaints,
-            jobs,
-            faults: self.faults,
-            steps: self.steps,
-        }
+        Report { complaints: self.witness.complaints, jobs, faults: self.faults, steps: self.steps }
     }
 }
