@@ -16,6 +16,8 @@ pub struct Settings {
     pub partitions: Vec<Partition>,
     /// How long an ended job is still shown, in seconds.
     pub min_job_age_secs: u32,
+    /// How long a job that is asked to end may take, in seconds.
+    pub kill_wait_secs: u32,
     /// The first job's number.
     pub first_job_id: u32,
 }
@@ -33,6 +35,7 @@ impl Default for Settings {
                 default_time: None,
             }],
             min_job_age_secs: 300,
+            kill_wait_secs: 30,
             first_job_id: 1,
         }
     }

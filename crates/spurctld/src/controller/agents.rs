@@ -307,7 +307,7 @@ impl<D: Disk> Controller<D> {
             partition: partition.unwrap_or_default(),
             shares: allocation.shares.iter().map(share).collect(),
             submitted: job.submitted.0,
-            kill_wait_secs: None,
+            kill_wait_secs: Some(self.state.settings.kill_wait_secs),
         }))
     }
 }

@@ -80,6 +80,8 @@ pub(super) struct StoredSettings {
     min_job_age_secs: u32,
     #[prost(uint32, tag = "4")]
     first_job_id: u32,
+    #[prost(uint32, tag = "5")]
+    kill_wait_secs: u32,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -312,6 +314,7 @@ impl From<&Settings> for StoredSettings {
             partitions: settings.partitions.iter().map(StoredPartition::from).collect(),
             min_job_age_secs: settings.min_job_age_secs,
             first_job_id: settings.first_job_id,
+            kill_wait_secs: settings.kill_wait_secs,
         }
     }
 }
@@ -323,6 +326,7 @@ impl From<StoredSettings> for Settings {
             partitions: stored.partitions.into_iter().map(Partition::from).collect(),
             min_job_age_secs: stored.min_job_age_secs,
             first_job_id: stored.first_job_id,
+            kill_wait_secs: stored.kill_wait_secs,
         }
     }
 }
