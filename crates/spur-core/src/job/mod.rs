@@ -43,6 +43,8 @@ pub struct Job {
     pub submitted: Timestamp,
     /// Which run it is in; 0 before the first.
     pub epoch: Epoch,
+    /// In which boot of its first node the present run was started; see `Node::boots`.
+    pub boot: u32,
     /// Where it stands.
     pub phase: Phase,
 }

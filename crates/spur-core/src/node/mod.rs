@@ -16,6 +16,8 @@ pub struct Node {
     pub inventory: Inventory,
     /// Changes when the machine reboots.
     pub boot_id: String,
+    /// Counts the boots seen: what was started in an earlier one is gone.
+    pub boots: u32,
     /// Whether its agent has a session with the leader.
     pub link: Link,
 }

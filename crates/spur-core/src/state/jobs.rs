@@ -54,6 +54,7 @@ pub(super) fn submit(
         request: submit.request,
         submitted: state.now,
         epoch: Epoch(0),
+        boot: 0,
         phase: Phase::Pending,
     });
     Ok(Reply::Job(id))
@@ -80,8 +81,9 @@ pub(super) fn start(
         let Some(job) = state.jobs.get(&start.job) else { continue };
         let allocation = Arc::new(start.allocation.clone());
         let Some(node) = allocation.first_node().cloned() else { continue };
+        let boot = state.nodes.get(&node).map_or(0, |node| node.boots);
         let phase = Phase::Running { since: state.now, allocation };
-        state.put_job(Job { epoch: start.epoch, phase, ..(**job).clone() });
+        state.put_job(Job { epoch: start.epoch, boot, phase, ..(**job).clone() });
         effects.push(Effect::Launch { job: start.job, epoch: start.epoch, node });
         started += 1;
     }

@@ -8,14 +8,17 @@ use crate::node::{Link, Node};
 use crate::state::{RegisterNode, Reply, State};
 
 pub(super) fn register(state: &mut State, seen: &RegisterNode) -> Result<Reply, SlurmError> {
-    let link = match state.nodes.get(&seen.name) {
-        Some(node) if node.link.is_up() && node.boot_id == seen.boot_id => node.link,
-        _ => Link::Up(state.now),
+    let (link, boots) = match state.nodes.get(&seen.name) {
+        Some(node) if node.boot_id != seen.boot_id => (Link::Up(state.now), node.boots + 1),
+        Some(node) if node.link.is_up() => (node.link, node.boots),
+        Some(node) => (Link::Up(state.now), node.boots),
+        None => (Link::Up(state.now), 1),
     };
     let node = Node {
         name: seen.name.clone(),
         inventory: seen.inventory,
         boot_id: seen.boot_id.clone(),
+        boots,
         link,
     };
     state.nodes.insert(seen.name.clone(), Arc::new(node));

@@ -25,16 +25,16 @@ pub struct Clients {
 }
 
 impl Clients {
-    /// A new request.
-    pub fn think_of_a_job(&mut self, chance: &mut Chance) -> u64 {
+    /// A new request that so many nodes of four processors can fulfil.
+    pub fn think_of_a_job(&mut self, chance: &mut Chance, nodes: u64) -> u64 {
         let number = self.next;
         self.next += 1;
         let script = format!("#!/bin/sh\nscript {}\n", chance.below(3)).into_bytes();
         let environment = b"A=1".to_vec();
         let spec = JobSpec {
             name: format!("job {number}"),
-            nodes_min: Some(1 + chance.below(2) as u32).filter(|_| chance.one_in(3)),
-            ntasks: Some(1 + chance.below(5) as u32),
+            nodes_min: Some(chance.between(1, nodes) as u32).filter(|_| chance.one_in(3)),
+            ntasks: Some(chance.between(1, 4) as u32),
             time_limit: Some(Limit::Is(chance.between(1, 3))).filter(|_| chance.one_in(4)),
             ..JobSpec::default()
         };

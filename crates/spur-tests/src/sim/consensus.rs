@@ -34,26 +34,26 @@ impl Host {
         Host { disk: SimDisk::new(), life: None, term: 0 }
     }
 
-    /// Starts a controller on what the disk has, and returns the term it leads in.
-    pub fn start(&mut self, number: u64) -> u64 {
-        let (state, log, position) = self.recover();
+    /// Starts a controller on what the disk has, and returns the term it leads in; on a full disk it
+    /// does not start.
+    pub fn start(&mut self, number: u64) -> Option<u64> {
+        let (state, log, position) = self.recover()?;
         self.term += 1;
         let settings = Settings { min_job_age_secs: 1_000_000, ..Settings::default() };
         let blobs = Blobs::new(self.disk.clone());
         let controller = Controller::new(state, blobs, settings, number);
         self.life = Some(Life { controller, log, position, writing: None });
-        self.term
+        Some(self.term)
     }
 
     /// What a restart would find: the state by snapshot and log.
-    pub fn recover(&self) -> (State, Log<SimDisk>, Position) {
+    pub fn recover(&self) -> Option<(State, Log<SimDisk>, Position)> {
         let mut blobs = Blobs::new(self.disk.clone());
         let snapshot = Snapshot::load(&self.disk).expect("a snapshot is whole or absent");
         let (mut state, mut position) = match snapshot {
-            Some(snapshot) => (
-                snapshot.open(&mut blobs).expect("a saved snapshot opens"),
-                snapshot.meta.last.unwrap_or_default(),
-            ),
+            Some(snapshot) => {
+                (snapshot.open(&mut blobs).ok()?, snapshot.meta.last.unwrap_or_default())
+            }
             None => (State::new(), Position::default()),
         };
         let has_snapshot = position != Position::default();
@@ -67,12 +67,12 @@ impl Host {
             for entry in &entries {
                 for effect in apply(&mut state, entry).effects {
                     if let spur_core::state::Effect::KeepBlob { hash, bytes } = effect {
-                        blobs.keep(hash, &bytes).expect("the disk works during recovery");
+                        blobs.keep(hash, &bytes).ok()?;
                     }
                 }
             }
         }
-        (state, log, position)
+        Some((state, log, position))
     }
 
     /// The proposal reaches the disk. Committed, unless the disk is full.

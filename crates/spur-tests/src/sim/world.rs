@@ -50,7 +50,8 @@ pub fn run(seed: u64) -> Report {
     }
     world.after(FAULTS_UNTIL_MS, Event::Heal);
     while let Some(Reverse((at, _, event))) = world.queue.pop() {
-        if at > END_MS || !world.witness.complaints.is_empty() {
+        let over = at > END_MS || world.quiet > QUIET_LOOKS;
+        if over || !world.witness.complaints.is_empty() {
             break;
         }
         world.now = at;
@@ -61,7 +62,10 @@ pub fn run(seed: u64) -> Report {
 }
 
 const FAULTS_UNTIL_MS: u64 = 120_000;
-const END_MS: u64 = 900_000;
+/// Whatever still moves by then never comes to rest.
+const END_MS: u64 = 3_600_000;
+/// Nothing left to do at so many looks in a row is rest.
+const QUIET_LOOKS: u32 = 3;
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key(u64);
@@ -107,6 +111,8 @@ enum Event {
     RoomOnNode(usize),
     /// No more faults.
     Heal,
+    /// Is there anything left to do?
+    Look,
 }
 
 impl PartialEq for Event {
@@ -155,6 +161,8 @@ struct World {
     witness: Witness,
     healed: bool,
     faults: usize,
+    quiet: u32,
+    traced: bool,
     steps: usize,
     tickets: u64,
     /// The wall clock's error: it may jump.
@@ -182,6 +190,8 @@ impl World {
             witness: Witness::default(),
             healed: false,
             faults: 0,
+            quiet: 0,
+            traced: std::env::var_os("SPUR_SIM_TRACE").is_some(),
             steps: 0,
             tickets: 0,
             skew: 0,
@@ -205,10 +215,18 @@ impl World {
         Now { wall: Timestamp(1_000_000 + (self.now / 1000) as i64 + self.skew), boot_ms: self.now }
     }
 
+    /// A line of the story, for whoever replays one seed with `SPUR_SIM_TRACE=1`.
+    fn trace(&self, line: impl FnOnce() -> String) {
+        if self.traced {
+            eprintln!("{:>8} {}", self.now, line());
+        }
+    }
+
     fn happen(&mut self, event: Event) {
         match event {
             Event::Client => {
-                let request = self.clients.think_of_a_job(&mut self.chance);
+                let nodes = self.nodes.len() as u64;
+                let request = self.clients.think_of_a_job(&mut self.chance, nodes);
                 self.ask(request);
             }
             Event::Ask(request) => self.ask(request),
@@ -232,11 +250,15 @@ impl World {
                 self.after(1000, Event::Heartbeat(node, life));
             }
             Event::ToController(life, connection, message) if life == self.life => {
+                self.trace(|| format!("controller hears {connection:?} {message:?}"));
                 self.feed(controller::Input::Agent(connection, message));
             }
             Event::ToAgent(node, life, connection, message, ghost) => {
                 let open = self.streams.get(&connection).is_some_and(|stream| stream.open);
                 if life == self.nodes[node].life && (open || ghost) {
+                    self.trace(|| {
+                        format!("n{} hears {connection:?} {message:?} ghost={ghost}", node + 1)
+                    });
                     self.agent_feed(node, agent::Input::Heard(message));
                 }
             }
@@ -252,6 +274,7 @@ impl World {
             Event::RoomOnController => self.host.disk.set_fault(None),
             Event::RoomOnNode(node) => self.nodes[node].disk.set_fault(None),
             Event::Heal => self.heal(),
+            Event::Look => self.look(),
             // Meant for a life that is over.
             _ => {}
         }
@@ -278,9 +301,11 @@ impl World {
         if self.host.life.is_some() {
             return;
         }
-        self.life += 1;
         let number = self.chance.number();
-        let term = self.host.start(number);
+        let Some(term) = self.host.start(number) else {
+            return self.after(1000, Event::StartController);
+        };
+        self.life += 1;
         self.after(250, Event::Tick(self.life));
         self.feed(controller::Input::Leads(term));
     }
@@ -517,6 +542,7 @@ impl World {
             return;
         }
         let name = self.nodes[node].name.clone();
+        self.trace(|| format!("{name} begins {run:?}"));
         self.witness.spawns(&self.nodes, &name, run);
         self.nodes[node].shepherds.insert(run, Shepherd { exit: None });
         let code = if self.chance.one_in(4) { self.chance.below(256) as u8 } else { 0 };
@@ -531,6 +557,7 @@ impl World {
             return;
         }
         shepherd.exit = Some(exit);
+        self.trace(|| format!("n{} ends {run:?} {exit:?}", node + 1));
         self.witness.exits(run, exit);
         let life = self.nodes[node].life;
         let delay = self.chance.between(1, 10);
@@ -542,7 +569,9 @@ impl World {
     fn fault(&mut self) {
         self.faults += 1;
         let node = self.chance.below(self.nodes.len() as u64) as usize;
-        match self.chance.below(10) {
+        let kind = self.chance.below(10);
+        self.trace(|| format!("fault {kind} at n{}", node + 1));
+        match kind {
             0 | 1 => self.crash_controller(false),
             2 => self.crash_controller(true),
             3 | 4 => {
@@ -595,6 +624,7 @@ impl World {
         self.healed = true;
         self.host.disk.set_fault(None);
         self.after(0, Event::StartController);
+        self.after(0, Event::Look);
         for node in 0..self.nodes.len() {
             self.cut[node] = false;
             self.nodes[node].disk.set_fault(None);
@@ -602,17 +632,27 @@ impl World {
         }
     }
 
+    /// Counts looks at a world with nothing left to do.
+    fn look(&mut self) {
+        let is_done = self.clients.open.is_empty()
+            && self.nodes.iter().all(|node| node.alive().next().is_none())
+            && self.host.life.as_ref().is_some_and(|life| {
+                life.controller.state().jobs.values().all(|job| job.phase.is_over())
+            });
+        self.quiet = if is_done { self.quiet + 1 } else { 0 };
+        self.after(10_000, Event::Look);
+    }
+
     fn finish(mut self) -> Report {
         let mut jobs = 0;
         if self.witness.complaints.is_empty() {
-            let replayed = self.host.recover().0;
-            match &self.host.life {
-                Some(life) => {
+            match (&self.host.life, self.host.recover()) {
+                (Some(life), Some((replayed, ..))) => {
                     let state = life.controller.state();
                     jobs = state.jobs.len();
                     self.witness.at_rest(state, &replayed, &self.nodes, &self.clients);
                 }
-                None => self.witness.complaints.push("liveness: no controller".to_string()),
+                _ => self.witness.complaints.push("liveness: no controller".to_string()),
             }
         }
         Report { complaints: self.witness.complaints, jobs, faults: self.faults, steps: self.steps }

@@ -211,10 +211,17 @@ impl<D: Disk> Controller<D> {
         let mut launches = Vec::new();
         let mut kills: Vec<RunKey> = theirs.difference(&ours).copied().collect();
         let mut gone = Vec::new();
+        let boots = self.state.nodes.get(node).map_or(0, |node| node.boots);
         for run in &ours {
             let Some(job) = self.state.jobs.get(&run.0).cloned() else { continue };
             match (&job.phase, theirs.contains(run)) {
-                (Phase::Running { .. }, false) => launches.extend(self.launch_message(&job)?),
+                (Phase::Running { .. }, false) if job.boot == boots => {
+                    launches.extend(self.launch_message(&job)?);
+                }
+                // It may have run before the node rebooted, so it is not begun a second time.
+                (Phase::Running { .. }, false) => {
+                    gone.push(Finish { job: run.0, epoch: run.1, outcome: Outcome::Lost });
+                }
                 (Phase::Completing { .. }, true) => kills.push(*run),
                 // Never arrived, and never will: it was expected when the table was asked for.
                 (Phase::Completing { .. }, false) if asked.contains(run) => {

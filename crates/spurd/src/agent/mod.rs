@@ -73,6 +73,8 @@ pub struct Agent<D> {
     /// The highest term ever obeyed; kept over restarts.
     term: u64,
     session: Option<Session>,
+    /// When the last greeting was sent: only the answer to it opens a session.
+    greeted: Option<Millis>,
     runs: BTreeMap<JobId, KnownRun>,
     /// Runs this life has seen acknowledged: a late repetition is not a new launch.
     done: BTreeMap<JobId, Epoch>,
@@ -105,6 +107,7 @@ impl<D: Disk> Agent<D> {
             disk,
             term,
             session: None,
+            greeted: None,
             runs: BTreeMap::new(),
             done: BTreeMap::new(),
             outbox,
@@ -129,7 +132,10 @@ impl<D: Disk> Agent<D> {
     /// Takes in one event. Reports gather until [`Agent::flush`].
     pub fn on(&mut self, now: Millis, input: Input) -> Result<Vec<Output>, Error> {
         match input {
-            Input::Connected => Ok(vec![Output::Say(self.hello(now))]),
+            Input::Connected => {
+                self.greeted = Some(now);
+                Ok(vec![Output::Say(self.hello(now))])
+            }
             Input::Disconnected => {
                 self.session = None;
                 Ok(Vec::new())
@@ -183,6 +189,10 @@ impl<D: Disk> Agent<D> {
 
     fn hear(&mut self, now: Millis, message: Hears) -> Result<Vec<Output>, Error> {
         match message {
+            // A late answer to an earlier greeting.
+            Hears::Welcome(welcome) if self.greeted != Some(Millis(welcome.echo_ms)) => {
+                Ok(Vec::new())
+            }
             Hears::Welcome(welcome) => {
                 if !self.obeys(welcome.term)? {
                     return Ok(vec![Output::HangUp]);

@@ -31,6 +31,9 @@ fn launch(session: u64, term: u64, job: u32, epoch: u32) -> Hears {
 }
 
 fn hear(agent: &mut Agent<SimDisk>, now: u64, message: Hears) -> Vec<Output> {
+    if let Hears::Welcome(welcome) = &message {
+        agent.on(Millis(welcome.echo_ms), Input::Connected).expect("the disk works");
+    }
     agent.on(Millis(now), Input::Heard(message)).expect("the disk works")
 }
 
@@ -70,6 +73,16 @@ fn an_older_leader_is_not_obeyed_even_after_a_restart() {
     let mut agent = fresh(&disk);
     assert_eq!(hear(&mut agent, 0, welcome(6, 2)), [Output::HangUp]);
     assert_eq!(hear(&mut agent, 1, launch(6, 2, 7, 1)), []);
+}
+
+#[test]
+fn a_late_welcome_opens_no_session() {
+    let disk = SimDisk::new();
+    let mut agent = in_session(&disk);
+    agent.on(Millis(50), Input::Connected).expect("the disk works");
+    let late = Input::Heard(welcome(4, 3));
+    agent.on(Millis(60), late).expect("the disk works");
+    assert_eq!(hear(&mut agent, 61, launch(4, 3, 7, 1)), []);
 }
 
 #[test]

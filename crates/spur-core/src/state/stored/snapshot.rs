@@ -115,6 +115,8 @@ struct StoredNode {
     up: bool,
     #[prost(int64, tag = "6")]
     link_since: i64,
+    #[prost(uint32, tag = "7")]
+    boots: u32,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -155,6 +157,8 @@ struct StoredJob {
     cancelled_by: u32,
     #[prost(uint32, tag = "17")]
     exit_status: u32,
+    #[prost(uint32, tag = "18")]
+    boot: u32,
 }
 
 impl From<&Node> for StoredNode {
@@ -170,6 +174,7 @@ impl From<&Node> for StoredNode {
             boot_id: node.boot_id.clone(),
             up,
             link_since: since.0,
+            boots: node.boots,
         }
     }
 }
@@ -181,6 +186,7 @@ impl From<StoredNode> for Node {
             name: NodeName::from(stored.name),
             inventory: Inventory { cpus: stored.cpus, memory_mb: stored.memory_mb },
             boot_id: stored.boot_id,
+            boots: stored.boots,
             link: if stored.up { Link::Up(since) } else { Link::Down(since) },
         }
     }
@@ -199,6 +205,7 @@ impl From<&Job> for StoredJob {
             request: job.request.0.to_le_bytes().to_vec(),
             submitted: job.submitted.0,
             epoch: job.epoch.0,
+            boot: job.boot,
             ..StoredJob::default()
         };
         let set_cause = |cause: &Cause| match cause {
@@ -277,6 +284,7 @@ impl TryFrom<StoredJob> for Job {
             request: request_id(&stored.request)?,
             submitted: Timestamp(stored.submitted),
             epoch: Epoch(stored.epoch),
+            boot: stored.boot,
             phase,
         })
     }
