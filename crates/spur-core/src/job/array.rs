@@ -34,7 +34,7 @@ pub struct ArrayRange {
     pub step: u32,
 }
 
-/// An array that Slurm would refuse, with error 2090.
+/// An array that Slurm would refuse, with error 2081.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("Invalid job array specification")]
 pub struct Error;

@@ -69,10 +69,10 @@ pub enum Tasks {
 /// A dependency that Slurm would refuse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// Not understood, or more than [`MAX_TERMS`] conditions. Error 2061.
+    /// Not understood, or more than [`MAX_TERMS`] conditions. Error 2038.
     #[error("Job dependency problem")]
     Malformed,
-    /// `expand:12`, which Slurm no longer does. Error 2034.
+    /// `expand:12`, which Slurm no longer does. Error 2036.
     #[error("Requested operation not supported on this system")]
     Expand,
 }
