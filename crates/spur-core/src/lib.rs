@@ -13,4 +13,5 @@ pub mod node;
 mod number;
 pub mod size;
 pub mod time;
+pub mod tres;
 pub mod views;

@@ -5,6 +5,8 @@ pub mod dependency;
 pub mod distribution;
 pub mod export;
 pub mod mail;
+pub mod nice;
+pub mod sharing;
 pub mod signal;
 pub mod spec;
 
