@@ -6,7 +6,7 @@ use spur_core::{counts, gres, license, tres};
 
 fuzz_target!(|text: &str| {
     if let Ok(count) = counts::parse_nodes(text) {
-        assert!(count.min <= count.max && count.max <= counts::MAX);
+        assert!(count.max.is_none_or(|max| count.min <= max && max <= counts::MAX));
     }
     let _ = counts::positive("--ntasks", text);
     let _ = gres::parse(text);

@@ -11,8 +11,8 @@ pub const MAX: u32 = i32::MAX as u32;
 pub struct NodeCount {
     /// At least so many.
     pub min: u32,
-    /// At most so many.
-    pub max: u32,
+    /// At most so many; not said, or 0, is as many as there are.
+    pub max: Option<u32>,
     /// Only these numbers, when a list or a step was given.
     pub sizes: Option<ArraySpec>,
 }
@@ -55,16 +55,17 @@ pub fn parse_nodes(text: &str) -> Result<NodeCount, Error> {
         return parse_sizes(text);
     }
     let Some((min, max)) = text.split_once('-') else {
-        let count = node_count(text)?;
-        return Ok(NodeCount { min: within(count, text)?, max: within(count, text)?, sizes: None });
+        let count = within(node_count(text)?, text)?;
+        return Ok(NodeCount { min: count, max: Some(count).filter(|max| *max > 0), sizes: None });
     };
     let (min_text, max_text) = (min, max);
-    let min = if min.is_empty() { 1 } else { node_count(min)? };
-    let max = if max.is_empty() { -1 } else { node_count(max)? };
-    if max < min {
+    let min = if min.trim().is_empty() { 1 } else { node_count(min)? };
+    let max = if max.trim().is_empty() { -1 } else { node_count(max)? };
+    if max < min && max != 0 {
         return Err(Error::MaximumBelowMinimum { max, min });
     }
-    Ok(NodeCount { min: within(min, min_text)?, max: within(max, max_text)?, sizes: None })
+    let max = Some(within(max, max_text)?).filter(|max| *max > 0);
+    Ok(NodeCount { min: within(min, min_text)?, max, sizes: None })
 }
 
 /// A list of sizes, as later versions of Slurm have it.
@@ -78,7 +79,7 @@ fn parse_sizes(text: &str) -> Result<NodeCount, Error> {
     let sizes = array::parse(text, MAX).ok().flatten().ok_or_else(error)?;
     let min = sizes.ranges.iter().map(|range| range.first).min().ok_or_else(error)?;
     let max = sizes.ranges.iter().map(|range| range.last).max().ok_or_else(error)?;
-    if min == 0 { Err(error()) } else { Ok(NodeCount { min, max, sizes: Some(sizes) }) }
+    if min == 0 { Err(error()) } else { Ok(NodeCount { min, max: Some(max), sizes: Some(sizes) }) }
 }
 
 /// A number with `k` or `m` behind it, perhaps among blanks.
@@ -146,7 +147,13 @@ mod tests {
             ("2 - 8", 2, 8),
             ("100000", 100_000, 100_000),
             ("010", 10, 10),
+            ("2-0", 2, 0),
+            ("4-0k", 4, 0),
+            (" -8", 1, 8),
+            ("- 2", 1, 2),
+            ("2k -4k", 2048, 4096),
         ] {
+            let max = Some(max).filter(|max| *max > 0);
             assert_eq!(parse_nodes(text), Ok(NodeCount { min, max, sizes: None }), "{text:?}");
         }
     }
@@ -160,6 +167,10 @@ mod tests {
             ("8-2", below(2, 8)),
             ("2-", below(-1, 2)),
             ("2--3", below(-3, 2)),
+            ("22- ", below(-1, 22)),
+            ("-", below(-1, 1)),
+            (" ", invalid(" ")),
+            ("2 k", invalid("2 k")),
             ("1g", invalid("1g")),
             ("a", invalid("a")),
             ("2a", invalid("2a")),
@@ -191,7 +202,7 @@ mod tests {
             ("16,2-4", 2, 16, "2-4,16"),
         ] {
             let count = parse_nodes(text).unwrap();
-            assert_eq!((count.min, count.max), (min, max), "{text}");
+            assert_eq!((count.min, count.max), (min, Some(max)), "{text}");
             assert_eq!(count.sizes.unwrap().to_string(), sizes);
         }
         for text in ["1-9:0", "1-9:", "4-2:1", "0,1", "1,a", "1k,2", "1:2", "1,-3"] {
@@ -219,7 +230,7 @@ mod tests {
         #[test]
         fn any_text_is_read_or_refused(text in "[0-9km,:-]{0,12}|\\PC{0,12}") {
             if let Ok(count) = parse_nodes(&text) {
-                prop_assert!(count.min <= count.max);
+                prop_assert!(count.max.is_none_or(|max| count.min <= max));
             }
             let _ = positive("-c", &text);
         }

@@ -92,11 +92,20 @@ fn is_name(text: &str) -> bool {
 }
 
 fn is_amount(text: &str) -> bool {
-    text.trim_start_matches('+').starts_with(|first: char| first.is_ascii_digit())
+    let digits = text.strip_prefix('+').unwrap_or(text);
+    digits.starts_with(|first: char| first.is_ascii_digit()) || is_unit(text)
+}
+
+/// `gpu:g` is no model: Slurm takes the letter for an amount without digits.
+fn is_unit(text: &str) -> bool {
+    matches!(text.to_ascii_lowercase().as_str(), "k" | "m" | "g" | "t" | "p")
 }
 
 /// A number, perhaps with a power of 1024 behind it.
 fn parse_amount(text: &str) -> Result<u64, Error> {
+    if is_unit(text) {
+        return Ok(1);
+    }
     let (number, suffix) = number::leading(text).ok_or(Error::Tres)?;
     let shift = match suffix.to_ascii_lowercase().as_str() {
         "" => 0,
@@ -154,7 +163,7 @@ mod tests {
         ("gpu:1k", "gpu:1024"), ("gpu:1K", "gpu:1024"), ("gpu:1m", "gpu:1048576"),
         ("gpu:a", "gpu:a:1"), ("gpu:1:2", "gpu:1:2"), ("gpu,gpu", "gpu:1"), ("gpu:1,gpu:2", "gpu:2"),
         ("gpu:mi300x:1,gpu:mi300x:2", "gpu:mi300x:2"), ("gpu:h100:1", "gpu:h100:1"),
-        ("gres:gpu:1", "gpu:1"), ("gpu:99999999999", "gpu:99999999999"), ("none", ""), ("NONE", ""),
+        ("gres:gpu:1", "gpu:1"), ("gpu:g,gpu", "gpu:1"), ("gpu:99999999999", "gpu:99999999999"), ("none", ""), ("NONE", ""),
         ("gpu:+1", "gpu:1"), ("gpu:01", "gpu:1"), ("craynetwork:0", "craynetwork:0"),
     ];
 

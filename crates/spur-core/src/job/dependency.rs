@@ -93,6 +93,7 @@ pub fn parse(text: &str) -> Result<Dependency, Error> {
         return Ok(read);
     }
     let mut rest = text;
+    let mut alternative = false;
     loop {
         // Commas inside of `12_[1,3]` separate nothing.
         let closed = rest.find(']').filter(|close| {
@@ -101,8 +102,8 @@ pub fn parse(text: &str) -> Result<Dependency, Error> {
         let from = closed.unwrap_or(0);
         let end = rest[from..].find([',', '?']).map(|at| from + at);
         let item = &rest[..end.unwrap_or(rest.len())];
-        let alternative = end.is_some_and(|end| rest[end..].starts_with('?'));
-        read.any |= alternative;
+        alternative |= end.is_some_and(|end| rest[end..].starts_with('?'));
+        read.any = alternative;
         parse_item(item, alternative, &mut read.terms)?;
         match end {
             Some(end) => rest = &rest[end + 1..],

@@ -56,6 +56,8 @@ pub fn parse(text: &str) -> Result<Option<Features>, Error> {
     Ok(Some(features))
 }
 
+const OPERATORS: [char; 8] = ['&', '|', ',', '*', '(', ')', '[', ']'];
+
 struct Reader<'a> {
     rest: &'a str,
     in_group: bool,
@@ -70,6 +72,9 @@ impl Reader<'_> {
         let mut joined = Join::And;
         loop {
             let what = self.what()?;
+            if !matches!(what, What::Feature(_)) {
+                self.pass_over_words();
+            }
             let count = self.count()?;
             // Brackets are for the whole job.
             if count.is_some() && matches!(what, What::Matching(_)) {
@@ -109,7 +114,7 @@ impl Reader<'_> {
             let inside = self.terms(Some(']'))?;
             return if inside.may_be_matched() { Ok(What::Matching(inside)) } else { Err(Error) };
         }
-        let end = self.rest.find(['&', '|', ',', '*', '(', ')', '[', ']']);
+        let end = self.rest.find(OPERATORS);
         let (name, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
         if !is_name(name) {
             return Err(Error);
@@ -125,6 +130,12 @@ impl Reader<'_> {
         self.rest = &rest[rest.find(['&', '|', ',', ')', ']']).unwrap_or(rest.len())..];
         let count = u32::try_from(count.min(u32::MAX.into())).map_err(|_| Error)?;
         if count == 0 { Err(Error) } else { Ok(Some(count)) }
+    }
+
+    /// Slurm does not look at words behind a closing bracket: `(a)b`.
+    fn pass_over_words(&mut self) {
+        let end = self.rest.find(OPERATORS).unwrap_or(self.rest.len());
+        self.rest = &self.rest[end..];
     }
 
     fn take(&mut self) -> Option<char> {

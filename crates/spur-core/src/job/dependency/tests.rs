@@ -47,6 +47,7 @@ static ACCEPTED: &[(&str, &str)] = &[
 /// `Job dependency problem`.
 #[rustfmt::skip]
 static REFUSED: &[&str] = &[
+    "afterok:1?201_[1-2]",
     "after:1200+", "after:1200+a", "after:1200+0", "after:1200+-1", "afterok:1201_a", "afterok:0",
     "afterok:a", "afterok:", "afterok", "afterok:1200:", "afterok:1200,", ",afterok:1200",
     "afterok:1200,,afterany:1202", "afterok:1200??afterany:1202", "afterok:1200 ",
