@@ -31,31 +31,38 @@ pub enum Error {
 
 /// Reads `--gres`. `NONE` asks for nothing. What is said last about a kind counts.
 pub fn parse(text: &str) -> Result<Vec<Request>, Error> {
+    parse_known(text, |_| true)
+}
+
+/// Reads `--gres` on a cluster with some kinds of resources: others are refused, unless none of
+/// them is asked for.
+pub fn parse_known(text: &str, is_known: impl Fn(&str) -> bool) -> Result<Vec<Request>, Error> {
     if text.eq_ignore_ascii_case("none") {
         return Ok(vec![]);
     }
     let mut requests: Vec<Request> = Vec::new();
     // The tool looks at names first and leaves amounts to the controller.
-    let mut refused = None;
+    let mut amounts_hold = true;
     for item in text.split(',') {
         if item.is_empty() {
-            refused = refused.or(Some(Error::Tres));
+            amounts_hold = false;
             continue;
         }
-        match parse_item(item) {
-            Ok(request) => add(&mut requests, request),
-            Err(Error::Tres) => refused = refused.or(Some(Error::Tres)),
-            Err(error) => return Err(error),
+        let (request, holds) = parse_item(item)?;
+        if request.count > 0 && !is_known(&request.name) {
+            return Err(Error::Gres);
         }
+        amounts_hold &= holds;
+        add(&mut requests, request);
     }
     let mixed = requests.iter().any(|typed| {
         let plain = |other: &Request| other.name == typed.name && other.model.is_none();
         typed.model.is_some() && requests.iter().any(plain)
     });
-    match refused {
+    match amounts_hold {
         _ if mixed => Err(Error::WithAndWithoutModel),
-        Some(error) => Err(error),
-        None => Ok(requests),
+        true => Ok(requests),
+        false => Err(Error::Tres),
     }
 }
 
@@ -66,47 +73,36 @@ pub fn parse_gpus(text: &str) -> Result<Vec<Request>, Error> {
     if gres.is_empty() { Ok(vec![]) } else { parse(&gres.join(",")) }
 }
 
-/// Reads `name`, `name:count`, `name:model` or `name:model:count`.
-fn parse_item(item: &str) -> Result<Request, Error> {
+/// Reads `name`, `name:count`, `name:model` or `name:model:count`, and says whether the controller
+/// would agree: a model alone may not begin with a digit.
+fn parse_item(item: &str) -> Result<(Request, bool), Error> {
     let item = item.strip_prefix("gres:").unwrap_or(item);
     let parts: Vec<&str> = item.splitn(4, ':').collect();
     if parts.iter().any(|part| part.is_empty()) || !is_name(parts[0]) {
         return Err(Error::Gres);
     }
-    let (model, amount) = match parts[1..] {
-        [] => (None, None),
-        [amount] if is_amount(amount) => (None, Some(amount)),
-        [model] => (Some(model), None),
-        [model, amount] if is_amount(amount) => (Some(model), Some(amount)),
-        _ => return Err(Error::Gres),
+    let (model, count) = match parts[1..] {
+        [] => (None, Some(1)),
+        [last] => match parse_amount(last) {
+            Some(count) => (None, Some(count)),
+            None => (Some(last), Some(1)),
+        },
+        [model, amount] => (Some(model), parse_amount(amount)),
+        _ => (None, None),
     };
-    Ok(Request {
-        name: parts[0].to_owned(),
-        model: model.map(str::to_owned),
-        count: amount.map_or(Ok(1), parse_amount)?,
-    })
+    let holds = parts.len() == 3
+        || !model.is_some_and(|model| model.starts_with(|first: char| first.is_ascii_digit()));
+    let (name, model) = (parts[0].to_owned(), model.map(str::to_owned));
+    Ok((Request { name, model, count: count.ok_or(Error::Gres)? }, holds))
 }
 
 fn is_name(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
 }
 
-fn is_amount(text: &str) -> bool {
-    let digits = text.strip_prefix('+').unwrap_or(text);
-    digits.starts_with(|first: char| first.is_ascii_digit()) || is_unit(text)
-}
-
-/// `gpu:g` is no model: Slurm takes the letter for an amount without digits.
-fn is_unit(text: &str) -> bool {
-    matches!(text.to_ascii_lowercase().as_str(), "k" | "m" | "g" | "t" | "p")
-}
-
-/// A number, perhaps with a power of 1024 behind it.
-fn parse_amount(text: &str) -> Result<u64, Error> {
-    if is_unit(text) {
-        return Ok(1);
-    }
-    let (number, suffix) = number::leading(text).ok_or(Error::Tres)?;
+/// A number, perhaps with a power of 1024 behind it. A power alone is nothing.
+fn parse_amount(text: &str) -> Option<u64> {
+    let (number, suffix) = number::leading(text).unwrap_or((0, text));
     let shift = match suffix.to_ascii_lowercase().as_str() {
         "" => 0,
         "k" => 10,
@@ -114,14 +110,16 @@ fn parse_amount(text: &str) -> Result<u64, Error> {
         "g" => 30,
         "t" => 40,
         "p" => 50,
-        _ => return Err(Error::Tres),
+        _ => return None,
     };
-    u64::try_from(number).ok().and_then(|number| number.checked_mul(1 << shift)).ok_or(Error::Tres)
+    let number = u64::try_from(number).ok().filter(|_| !text.starts_with('-'))?;
+    number.checked_mul(1 << shift)
 }
 
 fn add(requests: &mut Vec<Request>, request: Request) {
     let same = |other: &&mut Request| other.name == request.name && other.model == request.model;
     match requests.iter_mut().find(same) {
+        Some(before) if request.count == 0 && before.count > 0 => {}
         Some(before) => *before = request,
         None => requests.push(request),
     }
@@ -163,7 +161,9 @@ mod tests {
         ("gpu:1k", "gpu:1024"), ("gpu:1K", "gpu:1024"), ("gpu:1m", "gpu:1048576"),
         ("gpu:a", "gpu:a:1"), ("gpu:1:2", "gpu:1:2"), ("gpu,gpu", "gpu:1"), ("gpu:1,gpu:2", "gpu:2"),
         ("gpu:mi300x:1,gpu:mi300x:2", "gpu:mi300x:2"), ("gpu:h100:1", "gpu:h100:1"),
-        ("gres:gpu:1", "gpu:1"), ("gpu:g,gpu", "gpu:1"), ("gpu:99999999999", "gpu:99999999999"), ("none", ""), ("NONE", ""),
+        ("gres:gpu:1", "gpu:1"), ("gpu:g,gpu", "gpu:1"), ("gpu:2,gpu:g", "gpu:2"), ("gpu:1u:2", "gpu:1u:2"),
+        ("gpu: 1", "gpu:1"), ("gpu:mi300x: 2", "gpu:mi300x:2"), ("gpu:mi300x:k", "gpu:mi300x:0"),
+        ("gpu:99999999999", "gpu:99999999999"), ("none", ""), ("NONE", ""),
         ("gpu:+1", "gpu:1"), ("gpu:01", "gpu:1"), ("craynetwork:0", "craynetwork:0"),
     ];
 
@@ -173,7 +173,9 @@ mod tests {
         ("gpu::1", Error::Gres), ("gpu:mi300x:2:3", Error::Gres), ("gpu=1", Error::Gres),
         ("gpu*2", Error::Gres), ("gres/gpu:1", Error::Gres), (" gpu:1", Error::Gres),
         ("gpu :1", Error::Gres), ("gpu:1:S:0-1", Error::Gres), ("gpu(S:0):1", Error::Gres),
-        ("gpu:1,gpu:mi300x:1", Error::WithAndWithoutModel), ("gpu:2*3", Error::Tres),
+        ("gpu:1,gpu:mi300x:1", Error::WithAndWithoutModel), ("gpu:1u", Error::Tres),
+        ("gpu:1u,gpu:2", Error::WithAndWithoutModel), ("gpu:mi300x:1u", Error::Gres),
+        ("gpu:mi300x:-1", Error::Gres), ("gpu:1kk", Error::Tres), ("gpu:2*3", Error::Tres),
         ("", Error::Tres), ("gpu:1 ", Error::Tres), (",gpu:1", Error::Tres), ("gpu:1,", Error::Tres),
         ("gpu:1,,gpu:2", Error::Tres), ("gpu:1.5", Error::Tres),
     ];
@@ -186,6 +188,17 @@ mod tests {
         }
         for (text, error) in REFUSED {
             assert_eq!(parse(text), Err(*error), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn unknown_kinds_may_be_left_unasked() {
+        let parse = |text| parse_known(text, |name| name == "gpu");
+        for text in ["nosuch:0", "nosuch:a:0", "nosuch:0,gpu:1", "gpu:2"] {
+            assert!(parse(text).is_ok(), "{text}");
+        }
+        for text in ["nosuch", "nosuch:1", "GPU:1", "gpu:1,none", "nosuch:1u"] {
+            assert_eq!(parse(text), Err(Error::Gres), "{text}");
         }
     }
 

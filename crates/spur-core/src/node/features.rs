@@ -58,6 +58,11 @@ pub fn parse(text: &str) -> Result<Option<Features>, Error> {
 
 const OPERATORS: [char; 8] = ['&', '|', ',', '*', '(', ')', '[', ']'];
 
+/// The text as `scontrol show job` shows it, where commas are ampersands.
+pub fn shown(text: &str) -> String {
+    text.replace(',', "&")
+}
+
 struct Reader<'a> {
     rest: &'a str,
     in_group: bool,
