@@ -1,0 +1,120 @@
+//! Checks what `--cpu-bind`, `--mem-bind`, `--gpu-bind` and `--gpu-freq` say.
+
+use super::error::{BAD_VALUE, Refusal};
+use crate::number;
+
+const CPU_WORDS: &[&str] = &[
+    "q",
+    "quiet",
+    "v",
+    "verbose",
+    "no",
+    "none",
+    "rank",
+    "rank_ldom",
+    "socket",
+    "sockets",
+    "core",
+    "cores",
+    "thread",
+    "threads",
+    "ldom",
+    "help",
+    "ldoms",
+    "one_thread",
+];
+const CPU_LISTS: &[&str] = &["map_cpu", "mask_cpu", "map_ldom", "mask_ldom"];
+const MEM_WORDS: &[&str] =
+    &["q", "quiet", "v", "verbose", "no", "none", "p", "prefer", "rank", "local", "sort", "nosort"];
+const MEM_LISTS: &[&str] = &["map_mem", "mask_mem"];
+
+/// Checks `--mem-bind`.
+pub(super) fn memory(value: &str) -> Result<String, Refusal> {
+    // The list of words goes to standard output and the tool ends.
+    if value.eq_ignore_ascii_case("help") {
+        return Err(Refusal::Said(String::new(), BAD_VALUE));
+    }
+    match first_problem("mem-bind", value, MEM_WORDS, MEM_LISTS) {
+        None => Ok(value.to_owned()),
+        Some(problem) => Err(Refusal::Said(problem, BAD_VALUE)),
+    }
+}
+
+/// Checks `--cpu-bind`.
+pub(super) fn cpu(value: &str) -> Result<String, Refusal> {
+    match first_problem("cpu-bind", value, CPU_WORDS, CPU_LISTS) {
+        None => Ok(value.to_owned()),
+        Some(problem) => {
+            Err(Refusal::FatalAfter(problem, "Failed to parse --cpu-bind= values.".to_owned()))
+        }
+    }
+}
+
+fn first_problem(option: &str, value: &str, words: &[&str], lists: &[&str]) -> Option<String> {
+    let mut rest = value;
+    loop {
+        let lower = rest.to_ascii_lowercase();
+        if let Some(list) = lists.iter().find(|list| lower.starts_with(**list)) {
+            // The list has commas of its own and is the last thing said.
+            let after = &rest[list.len()..];
+            return match after.strip_prefix([':', '=']) {
+                Some(numbers) if !numbers.is_empty() => None,
+                _ => Some(format!("missing list for \"--{option}={list}:<list>\"")),
+            };
+        }
+        let (word, after) = match rest.split_once(',') {
+            Some((word, after)) => (word, Some(after)),
+            None => (rest, None),
+        };
+        if !words.iter().any(|known| known.eq_ignore_ascii_case(word)) {
+            return Some(format!("unrecognized --{option} argument \"{value}\""));
+        }
+        rest = after?;
+    }
+}
+
+/// Checks `--gpu-bind`.
+pub(super) fn gpu(value: &str) -> Result<String, Refusal> {
+    let invalid = format!("Invalid --gpu-bind argument: gpu:{value}");
+    let refuse = |message: String| Err(Refusal::Said(message, BAD_VALUE));
+    let lower = value.to_ascii_lowercase();
+    let kind = lower.strip_prefix("verbose,").unwrap_or(&lower);
+    if ["closest", "none", "single:", "per_task:"].iter().any(|known| kind.starts_with(known)) {
+        return Ok(value.to_owned());
+    }
+    let list = kind.strip_prefix("map_gpu:").map(|list| (list, false));
+    match list.or_else(|| kind.strip_prefix("mask_gpu:").map(|list| (list, true))) {
+        None => refuse(invalid),
+        Some((list, mask)) => {
+            let hexadecimal = mask || list.contains("0x");
+            let stranger = list.char_indices().find(|(at, c)| match c {
+                '0'..='9' | ',' | '*' => false,
+                'a'..='f' => !hexadecimal,
+                'x' => !hexadecimal || *at == 0 || !list[..*at].ends_with('0'),
+                _ => true,
+            });
+            match stranger {
+                None => Ok(value.to_owned()),
+                Some((_, c)) => refuse(format!(
+                    "Failed to validate {list}, offending character is {c}\n{invalid}"
+                )),
+            }
+        }
+    }
+}
+
+/// Checks `--gpu-freq`.
+pub(super) fn gpu_frequency(value: &str) -> Result<String, Refusal> {
+    let known = |text: &str| {
+        matches!(text, "low" | "medium" | "high" | "highm1")
+            || number::whole(text).is_some_and(|number| number > 0)
+    };
+    let well_formed = value.split(',').all(|part| match part.split_once('=') {
+        Some((kind, frequency)) => kind == "memory" && known(frequency),
+        None => part == "verbose" || known(part),
+    });
+    if well_formed {
+        return Ok(value.to_owned());
+    }
+    Err(Refusal::Said(format!("Invalid --gpu-freq argument: gpu:{value}"), BAD_VALUE))
+}

@@ -1,0 +1,219 @@
+//! Fills in what was left open and follows from several options, once for all front ends.
+
+use super::conflicts;
+use super::error::{BAD_VALUE, OptionError};
+use super::hint;
+use super::resolve::Request;
+use super::row::Tool;
+use crate::hostlist;
+use crate::job::spec::Sharing;
+use crate::time::moment::{self, Toward};
+use crate::time::{FixedOffset, Timestamp, Zone};
+
+/// Facts that options leave open and a front end knows.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// The script's path or the command, as given; empty for `--wrap` and standard input.
+    pub command: &'a str,
+    /// What follows it.
+    pub arguments: &'a [String],
+    /// Where the tool was called.
+    pub work_dir: &'a str,
+    /// The time by which `now+1hour` is meant.
+    pub now: Timestamp,
+    /// The clock by which `16:00` is meant.
+    pub zone: &'a dyn Zone,
+    /// Whether jobs may set cores aside with `--core-spec` and `--thread-spec`.
+    pub core_spec_allowed: bool,
+}
+
+impl Default for Surroundings<'_> {
+    fn default() -> Self {
+        Surroundings {
+            command: "",
+            arguments: &[],
+            work_dir: "/",
+            now: Timestamp(0),
+            zone: &FixedOffset::UTC,
+            core_spec_allowed: false,
+        }
+    }
+}
+
+/// Fills in the defaults that span options, and refuses options that do not go together.
+pub fn fill_defaults(request: &mut Request, around: Surroundings<'_>) -> Result<(), OptionError> {
+    conflicts::check(request, around.command)?;
+    moments(request, around)?;
+    names_and_files(request, around);
+    specialized(request, around.core_spec_allowed);
+    if !request.job.layout().hint.is_empty() && !conflicts::says_threads(request) {
+        hint::follow(request.job.layout_mut());
+    }
+    // A node is restarted for nobody else.
+    if request.job.placement().reboot && request.job.sharing.is_none() {
+        request.job.sharing = Some(Sharing::Exclusive as i32);
+    }
+    nodes_and_tasks(request)?;
+    if request.asked_by == Tool::Srun {
+        request.step.request = Some(Box::new(request.job.clone()));
+    }
+    Ok(())
+}
+
+fn moments(request: &mut Request, around: Surroundings<'_>) -> Result<(), OptionError> {
+    let read = |name: &str, text: &str| {
+        if text.is_empty() {
+            return Ok(None);
+        }
+        moment::parse(text, Toward::Future, around.now, &Clock(around.zone))
+            .map(|at| Some(at.0))
+            .map_err(|_| OptionError::error(format!("Invalid --{name} specification"), BAD_VALUE))
+    };
+    if let Some(at) = read("begin", &request.tool.begin)? {
+        request.job.begin = Some(at);
+    }
+    if let Some(at) = read("deadline", &request.tool.deadline)? {
+        request.job.lifecycle_mut().deadline = Some(at);
+    }
+    Ok(())
+}
+
+/// A zone behind a reference.
+struct Clock<'a>(&'a dyn Zone);
+
+impl Zone for Clock<'_> {
+    fn seconds_east(&self, at: Timestamp) -> i64 {
+        self.0.seconds_east(at)
+    }
+}
+
+fn names_and_files(request: &mut Request, around: Surroundings<'_>) {
+    let batch = request.asked_by == Tool::Sbatch;
+    let named = request.said("job-name");
+    let moved = request.said("chdir");
+    let printed = request.said("output");
+    let wrapped = request.tool.wrap.is_some();
+    let job = &mut request.job;
+    if !named {
+        job.name = match around.command.rsplit('/').next() {
+            _ if wrapped => "wrap",
+            _ if request.asked_by == Tool::Salloc => "interactive",
+            Some(name) if !name.is_empty() => name,
+            _ => "sbatch",
+        }
+        .to_owned();
+    }
+    if !moved {
+        around.work_dir.clone_into(&mut job.work_dir);
+    } else if !job.work_dir.starts_with('/') {
+        job.work_dir = format!("{}/{}", around.work_dir, job.work_dir);
+    }
+    if job.command.is_empty() {
+        around.command.clone_into(&mut job.command);
+        job.arguments = around.arguments.to_vec();
+    }
+    if batch {
+        if !printed && job.output.is_empty() {
+            job.output =
+                if job.array.is_empty() { "slurm-%j.out" } else { "slurm-%A_%a.out" }.to_owned();
+        }
+        // In a step the word is a mode of its own.
+        for file in [&mut job.output, &mut job.error, &mut job.input] {
+            if file == "none" {
+                "/dev/null".clone_into(file);
+            }
+        }
+    }
+}
+
+/// Drops cores set aside where the configuration does not allow it.
+fn specialized(request: &mut Request, allowed: bool) {
+    let placement = request.job.placement();
+    let option = match (placement.core_spec, placement.thread_spec) {
+        _ if allowed => return,
+        (None, None) => return,
+        (Some(_), _) => "-S",
+        (None, Some(_)) => "--thread-spec",
+    };
+    request.notes.push(format!(
+        "error: Ignoring {option} since it's not allowed by configuration \
+         (AllowSpecResourcesUsage = No)"
+    ));
+    let placement = request.job.placement_mut();
+    (placement.core_spec, placement.thread_spec) = (None, None);
+}
+
+fn nodes_and_tasks(request: &mut Request) -> Result<(), OptionError> {
+    nodes_of_list(request)?;
+    let job = &mut request.job;
+    job.ntasks_said = job.ntasks.is_some();
+    let gpus = conflicts::Gpus::of(job);
+    if let (Some(all), Some(each)) = (gpus.job, gpus.per_node)
+        && job.nodes_min.is_none()
+        && each > 0
+    {
+        (job.nodes_min, job.nodes_max) = (Some(all / each), Some(all / each));
+    }
+    let nodes = job.nodes_min.unwrap_or(1);
+    if let Some(tasks) = gpus.tasks(job, nodes) {
+        job.ntasks = Some(tasks);
+    }
+    if let Some(tasks) = job.ntasks {
+        fewer_nodes_than_tasks(request, tasks);
+        return Ok(());
+    }
+    let layout = job.layout();
+    let tasks = if !layout.extra_node_info.is_empty() {
+        let parts = [layout.sockets_per_node, layout.cores_per_socket, layout.threads_per_core];
+        parts.iter().flatten().fold(nodes, |product, part| product.saturating_mul(*part))
+    } else {
+        nodes.saturating_mul(job.ntasks_per_node.unwrap_or(1))
+    };
+    job.ntasks = Some(tasks);
+    Ok(())
+}
+
+/// A list of nodes asks for that many at least.
+fn nodes_of_list(request: &mut Request) -> Result<(), OptionError> {
+    let job = &mut request.job;
+    let Ok(mut names) = hostlist::expand(&job.placement().nodelist) else {
+        // The controller refuses a list that cannot be read.
+        return Ok(());
+    };
+    names.sort_unstable();
+    names.dedup();
+    let named = u32::try_from(names.len()).unwrap_or(u32::MAX);
+    match (job.nodes_min, job.nodes_max) {
+        _ if named == 0 => {}
+        (None, _) => job.nodes_min = Some(named),
+        (_, Some(max)) if max < named => {
+            return Err(OptionError::error(
+                format!("invalid number of nodes (-N {named}-{max})"),
+                1,
+            ));
+        }
+        (Some(min), _) => job.nodes_min = Some(min.max(named)),
+    }
+    Ok(())
+}
+
+/// No node stays without a task.
+fn fewer_nodes_than_tasks(request: &mut Request, tasks: u32) {
+    let job = &mut request.job;
+    match (job.nodes_min, job.nodes_max) {
+        (Some(min), _) if min > tasks => {
+            request.notes.push(format!(
+                "Warning: can't run {tasks} processes on {min} nodes, setting nnodes to {tasks}"
+            ));
+            (job.nodes_min, job.nodes_max) = (Some(tasks), Some(tasks));
+            if let Ok(names) = hostlist::expand(&job.placement().nodelist)
+                && names.len() > tasks as usize
+            {
+                job.placement_mut().nodelist =
+                    hostlist::compress(names.into_iter().take(tasks as usize));
+            }
+        }
+        (Some(_), Some(max)) if max > tasks => job.nodes_max = Some(tasks),
+        _ => {}
+    }
+}

@@ -1,0 +1,58 @@
+//! Reads the `#SBATCH` lines of a batch script.
+//!
+//! They count from the second line to the first line that is neither empty nor a comment.
+
+use super::argv::Reader;
+use super::error::{BAD_VALUE, OptionError};
+use super::row::Tool;
+use super::{Setting, Source};
+use crate::script::words;
+
+/// Accepted in a script and passed over: only the command line may ask for these.
+const COMMAND_LINE_ONLY: &[&str] = &["help", "quiet", "usage", "verbose", "version", "wrap"];
+
+/// The settings of each component of a script: one, or several for a heterogeneous job.
+///
+/// `name` is the script's as messages call it.
+pub fn read(script: &str, name: &str) -> Result<Vec<Vec<Setting>>, OptionError> {
+    let mut components = vec![Reader::new(Tool::Sbatch, Source::Directive)];
+    for (number, line) in script.lines().enumerate() {
+        if let Some(text) = line.strip_prefix("#SBATCH") {
+            if starts_component(text) {
+                components.push(Reader::new(Tool::Sbatch, Source::Directive));
+                continue;
+            }
+            let words = words::split(text).map_err(|problem| {
+                OptionError::fatal(format!("{name}: line {}: {problem}", number + 1))
+            })?;
+            if let Some(reader) = components.last_mut() {
+                read_line(reader, &words)?;
+            }
+        } else if !is_silent(line) {
+            break;
+        }
+    }
+    Ok(components.into_iter().map(|reader| reader.settings).collect())
+}
+
+fn read_line(reader: &mut Reader, words: &[String]) -> Result<(), OptionError> {
+    let rest = reader.run(words, |_| false)?;
+    reader.settings.retain(|setting| !COMMAND_LINE_ONLY.contains(&setting.option.long));
+    match rest.first() {
+        None => Ok(()),
+        Some(word) => {
+            let message = format!("Invalid directive found in batch script: {word}");
+            Err(OptionError::error(message, BAD_VALUE))
+        }
+    }
+}
+
+/// Whether a line is passed over on the way to the next directive.
+fn is_silent(line: &str) -> bool {
+    let line = line.trim_start();
+    line.is_empty() || line.starts_with('#')
+}
+
+fn starts_component(text: &str) -> bool {
+    matches!(text.trim(), "hetjob" | "packjob")
+}

@@ -1,0 +1,33 @@
+//! Reads the variables that stand for options, such as `SBATCH_ACCOUNT`.
+
+use super::row::{Arg, Tool};
+use super::{Setting, Source, options};
+
+/// The settings said by a tool's variables. `lookup` answers what a variable holds.
+pub fn read(tool: Tool, lookup: impl Fn(&str) -> Option<String>) -> Vec<Setting> {
+    let mut settings = Vec::new();
+    // Slurm reads them in alphabetical order, so that is the order of the first error.
+    let mut rows: Vec<_> = options(tool).collect();
+    rows.sort_by_key(|option| option.env.iter().find(|(owner, _)| *owner == tool));
+    for option in rows {
+        for (_, name) in option.env.iter().filter(|(owner, _)| *owner == tool) {
+            let Some(value) = lookup(name) else { continue };
+            let value = match option.arg {
+                Arg::None if !raises(&value) => continue,
+                // `--verbose` may be said several times; its variable holds the number.
+                Arg::None if option.long == "verbose" => value,
+                Arg::None => String::new(),
+                Arg::Required(_) | Arg::Optional(_) => value,
+            };
+            settings.push(Setting { option, value, source: Source::Environment });
+        }
+    }
+    settings
+}
+
+/// Whether a variable raises a flag: when empty, `yes`, or a number other than zero.
+fn raises(value: &str) -> bool {
+    value.is_empty()
+        || value.eq_ignore_ascii_case("yes")
+        || value.parse::<i64>().is_ok_and(|number| number != 0)
+}

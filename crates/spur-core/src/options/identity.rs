@@ -1,0 +1,56 @@
+//! Whose job it is and what it is called.
+
+use super::row::Tool::{Salloc, Sbatch, Srun};
+use super::row::{JobOption, option, text};
+
+pub(super) static ROWS: &[JobOption] = &[
+    option("account", "Charge the job to this account.")
+        .whole_job()
+        .short('A')
+        .takes("name")
+        .env(&[(Sbatch, "SBATCH_ACCOUNT"), (Srun, "SLURM_ACCOUNT"), (Salloc, "SALLOC_ACCOUNT")])
+        .job(|job, name| text(&mut job.account, name)),
+    option("comment", "Keep this text with the job.").whole_job().takes("text").job(
+        |job, comment| {
+            job.rare_mut().comment = Some(comment.to_owned());
+            Ok(())
+        },
+    ),
+    option("extra", "Keep this text with the job, for programs that look for it.")
+        .whole_job()
+        .takes("text")
+        .job(|job, extra| text(&mut job.rare_mut().extra, extra)),
+    option("gid", "Run the job with this group; for administrators.")
+        .whole_job()
+        .takes("group")
+        .tool(|tool, group| text(&mut tool.gid, group)),
+    option("job-name", "Call the job this.")
+        .whole_job()
+        .short('J')
+        .takes("name")
+        .env(&[(Sbatch, "SBATCH_JOB_NAME"), (Srun, "SLURM_JOB_NAME")])
+        .job(|job, name| text(&mut job.name, name)),
+    option("mcs-label", "Label the job for multi-category security.")
+        .whole_job()
+        .takes("label")
+        .job(|job, label| text(&mut job.rare_mut().mcs_label, label)),
+    option("priority", "Set the job's priority, or TOP; for administrators and operators.")
+        .whole_job()
+        .takes("number")
+        .job(super::lifecycle::set_priority),
+    option("qos", "Use this quality of service.")
+        .whole_job()
+        .short('q')
+        .takes("name")
+        .env(&[(Sbatch, "SBATCH_QOS"), (Srun, "SLURM_QOS"), (Salloc, "SALLOC_QOS")])
+        .job(|job, name| text(&mut job.qos, name)),
+    option("uid", "Run the job as this user; for administrators.")
+        .whole_job()
+        .takes("user")
+        .tool(|tool, user| text(&mut tool.uid, user)),
+    option("wckey", "Count the job's use under this key.")
+        .whole_job()
+        .takes("key")
+        .env(&[(Sbatch, "SBATCH_WCKEY"), (Srun, "SLURM_WCKEY"), (Salloc, "SALLOC_WCKEY")])
+        .job(|job, key| text(&mut job.rare_mut().wckey, key)),
+];

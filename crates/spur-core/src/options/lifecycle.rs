@@ -1,0 +1,233 @@
+//! What happens to a job between submission and end.
+
+use super::error::{BAD_VALUE, Refusal};
+use super::number::{called, leading_or_zero, not_negative};
+use super::row::Tool::{Salloc, Sbatch, Srun};
+use super::row::{JobOption, SALLOC, SBATCH, Tool, flag, option, put, text};
+use crate::job::{JobSpec, mail, signal};
+
+const SRUN_SALLOC: &[Tool] = &[Tool::Srun, Tool::Salloc];
+const SBATCH_SALLOC: &[Tool] = &[Tool::Sbatch, Tool::Salloc];
+
+/// Slurm's `NO_VAL`: priorities stay below it.
+const NO_VALUE: i64 = 0xffff_fffe;
+/// The farthest a nice value may go.
+const NICE_LIMIT: i64 = 2_147_483_645;
+
+pub(super) static ROWS: &[JobOption] = &[
+    option("acctg-freq", "Take samples for accounting this often.")
+        .whole_job()
+        .takes("type=seconds,...")
+        .env(&[
+            (Sbatch, "SBATCH_ACCTG_FREQ"),
+            (Srun, "SLURM_ACCTG_FREQ"),
+            (Salloc, "SALLOC_ACCTG_FREQ"),
+        ])
+        .job(|job, value| text(&mut job.rare_mut().acctg_freq, sampling(value)?)),
+    option("array", "Submit many jobs that differ by an index.")
+        .short('a')
+        .takes("indexes")
+        .of(SBATCH)
+        .env(&[(Sbatch, "SBATCH_ARRAY_INX")])
+        .job(|job, indexes| text(&mut job.array, indexes)),
+    option("dependency", "Start the job after others.")
+        .whole_job()
+        .short('d')
+        .takes("type:job[:job...]")
+        .env(&[(Srun, "SLURM_DEPENDENCY")])
+        .job(|job, list| text(&mut job.dependency, list)),
+    option("external", "Make a job whose work is started by somebody else.")
+        .of(SBATCH)
+        .job(|job, _| flag(&mut job.rare_mut().external)),
+    option("hold", "Submit the job held: it waits until released.")
+        .whole_job()
+        .short('H')
+        .job(|job, _| flag(&mut job.hold)),
+    option("immediate", "Give up unless the resources are free now, or so many seconds from now.")
+        .short('I')
+        .may_take("seconds")
+        .of(SRUN_SALLOC)
+        .env(&[(Srun, "SLURM_IMMEDIATE"), (Salloc, "SALLOC_IMMEDIATE")])
+        .job(|job, seconds| {
+            let seconds =
+                if seconds.is_empty() { Ok(0) } else { called("immediate", seconds, not_negative) };
+            put(&mut job.lifecycle_mut().immediate_secs, seconds)
+        }),
+    option("kill-command", "Send the command this signal when the job ends.")
+        .short('K')
+        .may_take("signal")
+        .of(SALLOC)
+        .env(&[(Salloc, "SALLOC_KILL_CMD")])
+        .tool(|tool, name| {
+            // Termination is the default.
+            let number = if name.is_empty() { Ok(15) } else { signal::parse(name) };
+            put(&mut tool.kill_command, number.map_err(|_| Refusal::Specification))
+        }),
+    option("kill-on-invalid-dep", "Cancel the job when its dependency can never be met.")
+        .takes("yes|no")
+        .of(SBATCH)
+        .job(|job, answer| {
+            let answer = match answer.to_ascii_lowercase().as_str() {
+                "yes" => Ok(true),
+                "no" => Ok(false),
+                _ => Err(Refusal::Specification),
+            };
+            put(&mut job.lifecycle_mut().kill_on_invalid_dep, answer)
+        }),
+    option("mail-type", "Send mail when these things happen.").whole_job().takes("type,...").job(
+        |job, kinds| {
+            let kinds = mail::parse(kinds).map_err(|_| Refusal::Specification)?;
+            job.lifecycle_mut().mail_type = kinds.0;
+            Ok(())
+        },
+    ),
+    option("mail-user", "Send mail to this address.")
+        .whole_job()
+        .takes("user")
+        .job(|job, user| text(&mut job.lifecycle_mut().mail_user, user)),
+    option("nice", "Lower the job's priority by this much.")
+        .whole_job()
+        .may_take("adjustment")
+        .job(nice),
+    option("no-kill", "Keep the job when one of its nodes fails.")
+        .whole_job()
+        .short('k')
+        .may_take("off")
+        .env(&[(Sbatch, "SBATCH_NO_KILL"), (Srun, "SLURM_NO_KILL"), (Salloc, "SALLOC_NO_KILL")])
+        .job(|job, value| {
+            job.lifecycle_mut().no_kill = match value {
+                "" | "set" => true,
+                "off" | "no" => false,
+                _ => return Err(Refusal::Specification),
+            };
+            Ok(())
+        }),
+    option("no-requeue", "Do not start the job again after a failure of its nodes.")
+        .whole_job()
+        .of(SBATCH)
+        .env(&[(Sbatch, "SBATCH_NO_REQUEUE")])
+        .job(|job, _| {
+            job.requeue = Some(false);
+            Ok(())
+        }),
+    option("oom-kill-step", "End the whole step when memory runs out for one of its tasks.")
+        .may_take("0|1")
+        .env(&[(Srun, "SLURM_OOM_KILL_STEP")])
+        .job(|job, value| {
+            let value = if value.is_empty() { Ok(1) } else { not_negative(value) };
+            put(&mut job.lifecycle_mut().oom_kill_step, value.map(|number| number != 0))
+        }),
+    option("profile", "Collect these kinds of detailed data.")
+        .whole_job()
+        .takes("all|none|type,...")
+        .env(&[(Sbatch, "SBATCH_PROFILE"), (Srun, "SLURM_PROFILE"), (Salloc, "SALLOC_PROFILE")])
+        .job(|job, kinds| put(&mut job.rare_mut().profile, profile(kinds))),
+    option("requeue", "Start the job again after a failure of its nodes.")
+        .whole_job()
+        .may_take("expedite")
+        .of(SBATCH)
+        .env(&[(Sbatch, "SBATCH_REQUEUE")])
+        .job(|job, how| {
+            match how {
+                "" | "expedite" | "yes" | "1" => job.requeue = Some(true),
+                // A variable may say that nothing is asked for.
+                "no" | "0" => {}
+                _ => return Err(Refusal::Specification),
+            }
+            Ok(())
+        }),
+    option("signal", "Send the job a signal some time before its end.")
+        .whole_job()
+        .takes("[R][B:]signal[@seconds]")
+        .of(SBATCH)
+        .env(&[(Sbatch, "SBATCH_SIGNAL")])
+        .job(early_signal),
+    // Without a batch shell there is none to tell apart.
+    option("signal", "Send the job a signal some time before its end.")
+        .whole_job()
+        .takes("[R:]signal[@seconds]")
+        .of(SRUN_SALLOC)
+        .env(&[(Srun, "SLURM_SIGNAL"), (Salloc, "SALLOC_SIGNAL")])
+        .job(|job, value| {
+            early_signal(job, value)?;
+            match job.lifecycle().signal {
+                Some(signal) if signal.batch_only => Err(Refusal::Specification),
+                _ => Ok(()),
+            }
+        }),
+    option("stepmgr", "Let the job's first node manage its steps.")
+        .job(|job, _| flag(&mut job.rare_mut().stepmgr)),
+    option("wait-all-nodes", "Start only when every node is ready.")
+        .whole_job()
+        .takes("0|1")
+        .of(SBATCH_SALLOC)
+        .env(&[(Sbatch, "SBATCH_WAIT_ALL_NODES"), (Salloc, "SALLOC_WAIT_ALL_NODES")])
+        .job(|job, value| {
+            let wait = match not_negative(value)? {
+                0 => Ok(false),
+                1 => Ok(true),
+                _ => Err(Refusal::Specification),
+            };
+            put(&mut job.lifecycle_mut().wait_all_nodes, wait)
+        }),
+];
+
+fn early_signal(job: &mut JobSpec, value: &str) -> Result<(), Refusal> {
+    let signal = signal::parse_early(value).map_err(|_| Refusal::Specification);
+    put(&mut job.lifecycle_mut().signal, signal)
+}
+
+pub(super) fn set_priority(job: &mut JobSpec, value: &str) -> Result<(), Refusal> {
+    let refuse = |message: String| Err(Refusal::Said(message, BAD_VALUE));
+    let number = match value {
+        value if value.eq_ignore_ascii_case("top") => NO_VALUE - 1,
+        value => leading_or_zero(value),
+    };
+    if number < 0 {
+        return refuse("Priority must be >= 0".to_owned());
+    }
+    if number >= NO_VALUE {
+        return refuse(format!("Priority must be < {NO_VALUE}"));
+    }
+    put(&mut job.priority, u32::try_from(number).map_err(|_| Refusal::Number))
+}
+
+fn nice(job: &mut JobSpec, value: &str) -> Result<(), Refusal> {
+    let number = if value.is_empty() { 100 } else { leading_or_zero(value) };
+    if number.unsigned_abs() > NICE_LIMIT.unsigned_abs() {
+        let message = format!("Invalid --nice value, out of range (+/- {NICE_LIMIT})");
+        return Err(Refusal::Said(message, BAD_VALUE));
+    }
+    put(&mut job.nice, i32::try_from(number).map_err(|_| Refusal::Number))
+}
+
+/// Checks `--acctg-freq`: a number, or kinds of samples with a number each.
+fn sampling(value: &str) -> Result<&str, Refusal> {
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let well_formed = value.is_empty()
+        || value.split(',').all(|part| match part.split_once('=') {
+            Some((kind, interval)) => {
+                let kind = kind.to_ascii_lowercase();
+                let known = ["task", "energy", "network", "filesystem"].contains(&kind.as_str());
+                known && number(interval)
+            }
+            None => number(part),
+        });
+    if well_formed {
+        return Ok(value);
+    }
+    Err(Refusal::Said(format!("Invalid --acctg-freq specification: {value}"), BAD_VALUE))
+}
+
+/// The kinds as Slurm's bits.
+fn profile(kinds: &str) -> Result<u32, Refusal> {
+    kinds.split(',').try_fold(0, |bits, kind| match kind.to_ascii_lowercase().as_str() {
+        "none" => Ok(bits | 1),
+        "energy" => Ok(bits | 2),
+        "task" => Ok(bits | 4),
+        "lustre" => Ok(bits | 8),
+        "network" => Ok(bits | 16),
+        "all" => Ok(u32::MAX),
+        _ => Err(Refusal::Said(format!("invalid --profile={kinds} option"), BAD_VALUE)),
+    })
+}

@@ -1,0 +1,266 @@
+//! How much a job needs: nodes, tasks, CPUs, memory, GPUs.
+
+use super::binding;
+use super::error::Refusal;
+use super::number::{node_count, node_info, positive};
+use super::row::Tool::{Salloc, Sbatch, Srun};
+use super::row::{JobOption, flag, option, put, text};
+use crate::job::JobSpec;
+use crate::job::spec::Sharing;
+use crate::size::parse_megabytes;
+
+pub(super) static ROWS: &[JobOption] = &[
+    option("core-spec", "Leave this many cores of each node to the system.")
+        .short('S')
+        .takes("count")
+        .env(&[
+            (Sbatch, "SBATCH_CORE_SPEC"),
+            (Srun, "SLURM_CORE_SPEC"),
+            (Salloc, "SALLOC_CORE_SPEC"),
+        ])
+        .job(|job, count| {
+            put(&mut job.placement_mut().core_spec, super::number::not_negative(count))
+        }),
+    option("cores-per-socket", "Use nodes with at least this many cores in a socket.")
+        .takes("cores")
+        .env(&[(Srun, "SLURM_NCORES_PER_SOCKET")])
+        .job(|job, cores| put(&mut job.layout_mut().cores_per_socket, positive(cores))),
+    option("cpus-per-gpu", "Give the job this many CPUs for each GPU.")
+        .takes("ncpus")
+        .env(&[
+            (Sbatch, "SBATCH_CPUS_PER_GPU"),
+            (Srun, "SLURM_CPUS_PER_GPU"),
+            (Salloc, "SALLOC_CPUS_PER_GPU"),
+        ])
+        .job(|job, count| put(&mut job.gpu_mut().cpus_per_gpu, positive(count))),
+    option("cpus-per-task", "Give each task this many CPUs.")
+        .short('c')
+        .takes("ncpus")
+        .env(&[(Srun, "SLURM_CPUS_PER_TASK"), (Srun, "SRUN_CPUS_PER_TASK")])
+        .job(|job, count| put(&mut job.cpus_per_task, positive(count))),
+    option("exclusive", "Share the nodes with no other job, or only with the user's own.")
+        .may_take("user|mcs|topo")
+        .env(&[
+            (Sbatch, "SBATCH_EXCLUSIVE"),
+            (Srun, "SLURM_EXCLUSIVE"),
+            (Salloc, "SALLOC_EXCLUSIVE"),
+        ])
+        .job(|job, whom| {
+            job.sharing = Some(exclusive(whom)? as i32);
+            Ok(())
+        }),
+    option("extra-node-info", "Use nodes with at least these sockets, cores and threads.")
+        .short('B')
+        .takes("sockets[:cores[:threads]]")
+        .job(|job, info| {
+            let [sockets, cores, threads] = node_info(info)?;
+            let layout = job.layout_mut();
+            layout.sockets_per_node = sockets;
+            layout.cores_per_socket = cores;
+            layout.threads_per_core = threads;
+            text(&mut layout.extra_node_info, info)
+        }),
+    option("gpu-bind", "Bind tasks to GPUs this way.")
+        .takes("type")
+        .env(&[(Sbatch, "SBATCH_GPU_BIND"), (Srun, "SLURM_GPU_BIND"), (Salloc, "SALLOC_GPU_BIND")])
+        .job(|job, kind| text(&mut job.gpu_mut().gpu_bind, &binding::gpu(kind)?)),
+    option("gpu-freq", "Run the GPUs at this frequency.")
+        .takes("frequency")
+        .env(&[(Sbatch, "SBATCH_GPU_FREQ"), (Srun, "SLURM_GPU_FREQ"), (Salloc, "SALLOC_GPU_FREQ")])
+        .job(|job, value| text(&mut job.gpu_mut().gpu_freq, &binding::gpu_frequency(value)?)),
+    option("gpus", "Give the job this many GPUs in all.")
+        .short('G')
+        .takes("[type:]number")
+        .env(&[(Sbatch, "SBATCH_GPUS"), (Srun, "SLURM_GPUS"), (Salloc, "SALLOC_GPUS")])
+        .job(|job, count| text(&mut job.gpu_mut().gpus, count)),
+    option("gpus-per-node", "Give the job this many GPUs on each node.")
+        .takes("[type:]number")
+        .env(&[
+            (Sbatch, "SBATCH_GPUS_PER_NODE"),
+            (Srun, "SLURM_GPUS_PER_NODE"),
+            (Salloc, "SALLOC_GPUS_PER_NODE"),
+        ])
+        .job(|job, count| text(&mut job.gpu_mut().gpus_per_node, count)),
+    option("gpus-per-socket", "Give the job this many GPUs on each socket.")
+        .takes("[type:]number")
+        .env(&[
+            (Sbatch, "SBATCH_GPUS_PER_SOCKET"),
+            (Srun, "SLURM_GPUS_PER_SOCKET"),
+            (Salloc, "SALLOC_GPUS_PER_SOCKET"),
+        ])
+        .job(|job, count| text(&mut job.gpu_mut().gpus_per_socket, count)),
+    option("gpus-per-task", "Give each task this many GPUs.")
+        .takes("[type:]number")
+        .env(&[
+            (Sbatch, "SBATCH_GPUS_PER_TASK"),
+            (Srun, "SLURM_GPUS_PER_TASK"),
+            (Salloc, "SALLOC_GPUS_PER_TASK"),
+        ])
+        .job(|job, count| text(&mut job.gpu_mut().gpus_per_task, count)),
+    option("gres", "Give the job these generic resources on each node.")
+        .takes("name[:type][:count],...")
+        .env(&[(Sbatch, "SBATCH_GRES"), (Srun, "SLURM_GRES"), (Salloc, "SALLOC_GRES")])
+        .job(|job, list| {
+            let none = list.eq_ignore_ascii_case("none");
+            text(&mut job.gres, if none { "" } else { list })
+        }),
+    option("gres-flags", "Say how generic resources and cores go together.")
+        .takes("flags")
+        .env(&[
+            (Sbatch, "SBATCH_GRES_FLAGS"),
+            (Srun, "SLURM_GRES_FLAGS"),
+            (Salloc, "SALLOC_GRES_FLAGS"),
+        ])
+        .job(gres_flags),
+    option("licenses", "Hold these licenses while the job runs.")
+        .short('L')
+        .takes("name[:count],...")
+        .job(|job, list| text(&mut job.placement_mut().licenses, list)),
+    option("mem", "Give the job this much memory on each node.")
+        .takes("size")
+        .env(&[
+            (Sbatch, "SBATCH_MEM_PER_NODE"),
+            (Srun, "SLURM_MEM_PER_NODE"),
+            (Salloc, "SALLOC_MEM_PER_NODE"),
+        ])
+        .job(|job, size| put(&mut job.memory_per_node, megabytes(size))),
+    option("mem-per-cpu", "Give the job this much memory for each CPU.")
+        .takes("size")
+        .env(&[
+            (Sbatch, "SBATCH_MEM_PER_CPU"),
+            (Srun, "SLURM_MEM_PER_CPU"),
+            (Salloc, "SALLOC_MEM_PER_CPU"),
+        ])
+        .job(|job, size| put(&mut job.memory_per_cpu, megabytes(size))),
+    option("mem-per-gpu", "Give the job this much memory for each GPU.")
+        .takes("size")
+        .env(&[
+            (Sbatch, "SBATCH_MEM_PER_GPU"),
+            (Srun, "SLURM_MEM_PER_GPU"),
+            (Salloc, "SALLOC_MEM_PER_GPU"),
+        ])
+        .job(|job, size| put(&mut job.gpu_mut().memory_per_gpu, megabytes(size))),
+    option("mincpus", "Use nodes with at least this many CPUs.")
+        .takes("count")
+        .job(|job, count| put(&mut job.placement_mut().mincpus, positive(count))),
+    option("nodes", "Use at least MIN and at most MAX nodes, or one of these sizes.")
+        .short('N')
+        .takes("min[-max]")
+        .env(&[(Srun, "SLURM_NNODES"), (Srun, "SLURM_JOB_NUM_NODES")])
+        .job(|job, count| {
+            let count = node_count(count)?;
+            (job.nodes_min, job.nodes_max) = (Some(count.min), count.max);
+            job.node_sizes = count.sizes;
+            Ok(())
+        }),
+    option("ntasks", "Run this many tasks.")
+        .short('n')
+        .takes("number")
+        .env(&[(Srun, "SLURM_NPROCS"), (Srun, "SLURM_NTASKS")])
+        .job(|job, count| put(&mut job.ntasks, positive(count))),
+    option("ntasks-per-core", "Run at most this many tasks on a core.")
+        .takes("ntasks")
+        .env(&[(Srun, "SLURM_NTASKS_PER_CORE")])
+        .job(|job, count| put(&mut job.layout_mut().ntasks_per_core, positive(count))),
+    option("ntasks-per-gpu", "Run this many tasks for each GPU.")
+        .takes("ntasks")
+        .env(&[(Srun, "SLURM_NTASKS_PER_GPU")])
+        .job(|job, count| put(&mut job.gpu_mut().ntasks_per_gpu, positive(count))),
+    option("ntasks-per-node", "Run this many tasks on each node.")
+        .takes("ntasks")
+        .older(&["tasks-per-node"])
+        .env(&[(Srun, "SLURM_NTASKS_PER_NODE")])
+        .job(|job, count| put(&mut job.ntasks_per_node, positive(count))),
+    option("ntasks-per-socket", "Run at most this many tasks on a socket.")
+        .takes("ntasks")
+        .env(&[(Srun, "SLURM_NTASKS_PER_SOCKET")])
+        .job(|job, count| put(&mut job.layout_mut().ntasks_per_socket, positive(count))),
+    option(
+        "ntasks-per-tres",
+        "Run this many tasks for each GPU: an older name of --ntasks-per-gpu.",
+    )
+    .takes("ntasks")
+    .env(&[(Srun, "SLURM_NTASKS_PER_TRES")])
+    .job(|job, count| put(&mut job.gpu_mut().ntasks_per_gpu, positive(count))),
+    option("overcommit", "Let tasks share CPUs: one CPU a node is enough.")
+        .short('O')
+        .env(&[
+            (Sbatch, "SBATCH_OVERCOMMIT"),
+            (Srun, "SLURM_OVERCOMMIT"),
+            (Salloc, "SALLOC_OVERCOMMIT"),
+        ])
+        .job(|job, _| flag(&mut job.layout_mut().overcommit)),
+    option("oversubscribe", "Let other jobs share the resources.").short('s').job(|job, _| {
+        job.sharing = Some(Sharing::Oversubscribe as i32);
+        Ok(())
+    }),
+    option("resources", "Use these hierarchical resources.")
+        .takes("list")
+        .job(|job, list| text(&mut job.rare_mut().resources, list)),
+    option("sockets-per-node", "Use nodes with at least this many sockets.")
+        .takes("sockets")
+        .env(&[(Srun, "SLURM_NSOCKETS_PER_NODE")])
+        .job(|job, count| put(&mut job.layout_mut().sockets_per_node, positive(count))),
+    option("thread-spec", "Leave this many threads of each node to the system.")
+        .takes("count")
+        .env(&[
+            (Sbatch, "SBATCH_THREAD_SPEC"),
+            (Srun, "SLURM_THREAD_SPEC"),
+            (Salloc, "SALLOC_THREAD_SPEC"),
+        ])
+        .job(|job, count| put(&mut job.placement_mut().thread_spec, positive(count))),
+    option("threads-per-core", "Use at most this many threads of a core.")
+        .takes("threads")
+        .env(&[
+            (Sbatch, "SBATCH_THREADS_PER_CORE"),
+            (Srun, "SLURM_THREADS_PER_CORE"),
+            (Salloc, "SALLOC_THREADS_PER_CORE"),
+        ])
+        .job(|job, count| put(&mut job.layout_mut().threads_per_core, positive(count))),
+    option("tmp", "Use nodes with at least this much temporary disk space.")
+        .takes("size")
+        .job(|job, size| put(&mut job.placement_mut().tmp, megabytes(size))),
+    option("tres-bind", "Bind tasks to trackable resources this way.")
+        .takes("list")
+        .env(&[
+            (Sbatch, "SBATCH_TRES_BIND"),
+            (Srun, "SLURM_TRES_BIND"),
+            (Salloc, "SALLOC_TRES_BIND"),
+        ])
+        .job(|job, list| text(&mut job.gpu_mut().tres_bind, list)),
+    option("tres-per-task", "Give each task these trackable resources.")
+        .takes("list")
+        .env(&[
+            (Sbatch, "SBATCH_TRES_PER_TASK"),
+            (Srun, "SLURM_TRES_PER_TASK"),
+            (Salloc, "SALLOC_TRES_PER_TASK"),
+        ])
+        .job(|job, list| text(&mut job.gpu_mut().tres_per_task, list)),
+];
+
+fn megabytes(size: &str) -> Result<u64, Refusal> {
+    parse_megabytes(size).map_err(|_| Refusal::Specification)
+}
+
+fn exclusive(whom: &str) -> Result<Sharing, Refusal> {
+    match whom.to_ascii_lowercase().as_str() {
+        "" | "exclusive" => Ok(Sharing::Exclusive),
+        "user" => Ok(Sharing::User),
+        "mcs" => Ok(Sharing::Mcs),
+        "topo" => Ok(Sharing::Topology),
+        _ => Err(Refusal::Specification),
+    }
+}
+
+fn gres_flags(job: &mut JobSpec, flag: &str) -> Result<(), Refusal> {
+    let gpu = job.gpu_mut();
+    match flag.to_ascii_lowercase().as_str() {
+        "enforce-binding" => gpu.enforce_binding = Some(true),
+        "disable-binding" => gpu.enforce_binding = Some(false),
+        "allow-task-sharing" | "multiple-tasks-per-sharing" | "one-task-per-sharing" => {
+            gpu.gres_flags = flag.to_ascii_lowercase();
+        }
+        _ => return Err(Refusal::Specification),
+    }
+    Ok(())
+}

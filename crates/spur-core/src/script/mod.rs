@@ -1,0 +1,5 @@
+//! Batch scripts: which are taken, and how their lines are read.
+
+pub mod header;
+pub mod pbs;
+pub mod words;

@@ -1,0 +1,196 @@
+//! Reads `#PBS` lines and says them as `#SBATCH` would.
+//!
+//! Slurm looks for them in the whole script, and lets them win over `#SBATCH` lines.
+
+use super::words;
+use crate::options::{OptionError, Request, Setting, Source, Tool, find};
+
+/// Letters that take a value.
+const WITH_VALUE: &str = "aAcCeJjklmMNopqrStuvW";
+/// Letters that are flags.
+const FLAGS: &str = "hIVz";
+
+/// The settings that a script's `#PBS` lines stand for. `name` is the script's, for messages.
+pub fn read(script: &str, name: &str) -> Result<Vec<Setting>, OptionError> {
+    let mut reader = Reader { settings: Vec::new(), trial: Request::new(Tool::Sbatch) };
+    for (number, line) in script.lines().enumerate() {
+        let Some(text) = line.strip_prefix("#PBS") else { continue };
+        let words = words::split(text).map_err(|problem| {
+            OptionError::fatal(format!("{name}: line {}: {problem}", number + 1))
+        })?;
+        reader.line(&words)?;
+    }
+    Ok(reader.settings)
+}
+
+struct Reader {
+    settings: Vec<Setting>,
+    trial: Request,
+}
+
+impl Reader {
+    fn line(&mut self, words: &[String]) -> Result<(), OptionError> {
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
+                return Err(OptionError::error(format!("Invalid argument: {word}"), 1));
+            };
+            if letters.starts_with('-') {
+                return Err(unknown(format!("unrecognized option '{word}'")));
+            }
+            for (at, letter) in letters.char_indices() {
+                if FLAGS.contains(letter) {
+                    self.option(letter, "")?;
+                    continue;
+                }
+                if !WITH_VALUE.contains(letter) {
+                    return Err(unknown(format!("invalid option -- '{letter}'")));
+                }
+                let attached = &letters[at + letter.len_utf8()..];
+                let value = match attached {
+                    "" => words.next().map(String::as_str).ok_or_else(|| {
+                        unknown(format!("option requires an argument -- '{letter}'"))
+                    })?,
+                    attached => attached,
+                };
+                self.option(letter, value)?;
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn option(&mut self, letter: char, value: &str) -> Result<(), OptionError> {
+        match letter {
+            'a' => self.say("begin", value),
+            'A' => self.say("account", value),
+            'e' => self.say("error", value),
+            'h' => self.say("hold", ""),
+            'J' | 't' => self.say("array", value),
+            'l' => self.resources(value),
+            'm' => self.mail(value),
+            'M' => self.say("mail-user", value),
+            'N' => self.say("job-name", value),
+            'o' => self.say("output", value),
+            'p' => self.say("nice", value),
+            'q' => self.say("partition", value),
+            'v' => self.say("export", value),
+            'V' => self.say("export", "ALL"),
+            'W' => match value.strip_prefix("depend=") {
+                Some(list) => self.say("dependency", list),
+                None => Ok(()),
+            },
+            // Shells, checkpoints, joined files and the like have no counterpart.
+            _ => Ok(()),
+        }
+    }
+
+    fn say(&mut self, long: &str, value: &str) -> Result<(), OptionError> {
+        let Some(option) = find(Tool::Sbatch, long) else { return Ok(()) };
+        option.apply(&mut self.trial, value)?;
+        let value = value.to_owned();
+        self.settings.push(Setting { option, value, source: Source::Directive });
+        Ok(())
+    }
+
+    /// `-m abe`: at abortion, begin, end.
+    fn mail(&mut self, letters: &str) -> Result<(), OptionError> {
+        let kinds: Vec<&str> = letters
+            .chars()
+            .filter_map(|letter| match letter {
+                'a' => Some("FAIL"),
+                'b' => Some("BEGIN"),
+                'e' => Some("END"),
+                'n' => Some("NONE"),
+                _ => None,
+            })
+            .collect();
+        self.say("mail-type", &kinds.join(","))
+    }
+
+    /// `-l nodes=2:ppn=4,walltime=1:00:00`, or `-l select=2:ncpus=4:mem=1gb`.
+    fn resources(&mut self, list: &str) -> Result<(), OptionError> {
+        let mut cpus = None;
+        let mut processes = None;
+        for resource in list.split(',').map(str::trim) {
+            // The parts of a chunk are resources like any other.
+            let parts: Vec<&str> = match resource.strip_prefix("select=") {
+                Some(chunk) => chunk.split(':').collect(),
+                None => vec![resource],
+            };
+            if resource.starts_with("select=") {
+                self.say("nodes", parts[0])?;
+            }
+            for part in parts {
+                let (name, value) = part.split_once('=').unwrap_or((part, ""));
+                match name {
+                    "walltime" | "cput" | "pcput" => self.say("time", value)?,
+                    "mem" => self.say("mem", value)?,
+                    "file" => self.say("tmp", value)?,
+                    "nice" => self.say("nice", value)?,
+                    "proc" => self.say("constraint", value)?,
+                    "mppnodes" => self.say("nodelist", value)?,
+                    "nodes" => self.nodes(value)?,
+                    "ncpus" => {
+                        cpus = value.parse::<u32>().ok();
+                        self.say("mincpus", value)?;
+                    }
+                    "mpiprocs" => {
+                        processes = value.parse::<u32>().ok();
+                        self.say("ntasks-per-node", value)?;
+                    }
+                    "naccelerators" => self.say("gres", &format!("gpu:{value}"))?,
+                    "accelerator" if value.eq_ignore_ascii_case("true") => {
+                        self.say("gres", "gpu:1")?;
+                    }
+                    _ => {}
+                }
+            }
+        }
+        if let (Some(cpus), Some(processes @ 1..)) = (cpus, processes) {
+            self.say("cpus-per-task", &(cpus / processes).max(1).to_string())?;
+        }
+        Ok(())
+    }
+
+    /// `2:ppn=4:gpus=1+n1:ppn=2`: counts add up, names make a list.
+    fn nodes(&mut self, text: &str) -> Result<(), OptionError> {
+        let mut count = 0_u32;
+        let (mut tasks, mut gpus) = (0_u32, 0_u32);
+        let mut names = Vec::new();
+        for part in text.split(['+', ':']) {
+            let number = |value: &str| value.parse::<u32>().unwrap_or(0);
+            match part.split_once('=') {
+                Some(("ppn", value)) => tasks = tasks.saturating_add(number(value)),
+                Some(("gpus", value)) => gpus = gpus.saturating_add(number(value)),
+                Some(_) => {}
+                None => match part.parse::<u32>() {
+                    Ok(more) => count = count.saturating_add(more),
+                    Err(_) if part.is_empty() => {}
+                    Err(_) => names.push(part),
+                },
+            }
+        }
+        if count > 0 {
+            self.say("nodes", &count.to_string())?;
+        }
+        if !names.is_empty() {
+            self.say("nodelist", &names.join(","))?;
+        }
+        if tasks > 0 {
+            self.say("ntasks", &tasks.saturating_mul(count.max(1)).to_string())?;
+        }
+        if gpus > 0 {
+            self.say("gres", &format!("gpu:{gpus}"))?;
+        }
+        Ok(())
+    }
+}
+
+/// What getopt says, and then Slurm.
+fn unknown(line: String) -> OptionError {
+    OptionError {
+        before: Some(format!("sbatch: {line}")),
+        ..OptionError::error("Unrecognized command line parameter ?", 1)
+    }
+}
