@@ -24,7 +24,7 @@ pub trait Disk: Send {
     /// Part of a file: exactly `len` bytes from `offset`.
     fn read_at(&self, name: &str, offset: u64, len: usize) -> Result<Vec<u8>, Error>;
 
-    /// Writes at the end of the file, making it if needed.
+    /// Writes at the end of the file, making it if needed: all of it, or nothing when it fails.
     fn append(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error>;
 
     /// Makes everything appended to the file durable.

@@ -80,7 +80,7 @@ impl Disk for RealDisk {
 
     fn append(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         self.appender(name)
-            .and_then(|file| file.write_all(bytes))
+            .and_then(|file| append_all(file, bytes))
             .map_err(|error| Error::new("append to", name, error))
     }
 
@@ -122,6 +122,14 @@ impl Disk for RealDisk {
             _ => Ok(()),
         }
     }
+}
+
+/// A disk that fills up takes a part. What follows it would be unreadable, so it is cut off again.
+fn append_all(file: &mut File, bytes: &[u8]) -> io::Result<()> {
+    let before = file.metadata()?.len();
+    file.write_all(bytes).inspect_err(|_| {
+        let _ = file.set_len(before);
+    })
 }
 
 const TEMPORARY: &str = ".new";

@@ -36,7 +36,12 @@ fn main() -> ExitCode {
         _ => "trace",
     };
     let filter = tracing_subscriber::EnvFilter::new(level);
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(colours)
+        .init();
     match serve(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -240,8 +240,12 @@ impl<D: Disk> Agent<D> {
             if self.seen(job).is_some_and(|seen| epoch <= seen) || self.runs.contains_key(&job) {
                 continue;
             }
-            self.remember(job, epoch, launch)?;
-            outputs.push(Output::Spawn(job, epoch));
+            match self.remember(job, epoch, launch) {
+                Ok(()) => outputs.push(Output::Spawn(job, epoch)),
+                Err(error) if outputs.is_empty() => return Err(error),
+                // Those before are accepted and must begin; the rest is offered again.
+                Err(_) => break,
+            }
         }
         Ok(outputs)
     }

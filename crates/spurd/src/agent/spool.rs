@@ -29,8 +29,6 @@ pub enum RunFile {
 }
 
 impl RunFile {
-    const ALL: [RunFile; 3] = [RunFile::Launch, RunFile::Shepherd, RunFile::Exit];
-
     /// The file's name in the spool.
     pub fn name(self, job: JobId, epoch: Epoch) -> String {
         let kind = match self {
@@ -52,9 +50,11 @@ pub(super) fn launches(disk: &impl Disk) -> Result<Vec<(JobId, Epoch)>, Error> {
     Ok(disk.list("runs/")?.into_iter().filter_map(parse).collect())
 }
 
-/// Removes a run's files; the launch last, so that a crash between leaves a run to be found.
+/// Removes a run's files: the launch first and the claim last, so that a shepherd which comes late finds
+/// either a claim or nothing to run. What a crash leaves is swept at the next start.
 pub(super) fn remove_run(disk: &mut impl Disk, job: JobId, epoch: Epoch) -> Result<(), Error> {
-    RunFile::ALL.iter().rev().try_for_each(|file| disk.remove(&file.name(job, epoch)))
+    let order = [RunFile::Launch, RunFile::Exit, RunFile::Shepherd];
+    order.iter().try_for_each(|file| disk.remove(&file.name(job, epoch)))
 }
 
 pub(super) fn read_term(disk: &impl Disk) -> Result<u64, Error> {
