@@ -12,9 +12,9 @@ pub mod reservation;
 pub mod share;
 pub mod step;
 
-pub use accounting::AccountingView;
+pub use accounting::{AccountingView, TresUsage};
 pub use association::AssociationView;
-pub use job::JobView;
+pub use job::{JobNodeShare, JobView};
 pub use node::NodeView;
 pub use partition::PartitionView;
 pub use priority::PriorityView;
