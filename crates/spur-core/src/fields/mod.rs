@@ -15,6 +15,7 @@ pub mod render;
 pub mod reservation;
 pub mod share;
 pub mod sinfo;
+pub mod statistics;
 pub mod step;
 pub mod value;
 
@@ -152,6 +153,9 @@ pub fn by_letter<Row>(fields: &'static [Field<Row>], letter: char) -> Option<&'s
 pub fn by_name<Row>(fields: &'static [Field<Row>], name: &str) -> Option<&'static Field<Row>> {
     fields.iter().find(|field| !field.name.is_empty() && field.name.eq_ignore_ascii_case(name))
 }
+
+#[cfg(test)]
+mod tests;
 
 /// Checks what holds for every table; each table's tests call it.
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! Nodes: what each has, and whether it can be used.
 
+pub mod filter;
 pub mod state;
 
+pub use filter::NodeFilter;
 pub use state::{NodeFlag, NodeState, NodeStatus};
 
 use crate::ids::NodeName;
