@@ -26,6 +26,15 @@ pub fn span_padded(secs: i64) -> String {
     if days > 0 { format!("{days}-{clock}") } else { clock }
 }
 
+/// Processor time as sacct prints it: `00:00.048`; nothing at all and whole hours have no fractions.
+pub fn cpu_time(micros: u64) -> String {
+    let secs = micros / 1_000_000;
+    if micros == 0 || secs >= 3600 {
+        return span_padded(i64::try_from(secs).unwrap_or(i64::MAX));
+    }
+    format!("{:02}:{:02}.{:03}", secs / 60, secs % 60, micros % 1_000_000 / 1000)
+}
+
 /// A moment on the wall clock of a place `offset_secs` east of Greenwich: `2026-11-15T18:07:28`.
 pub fn moment(secs: i64, offset_secs: i32) -> String {
     let local = secs.saturating_add(offset_secs.into());
@@ -62,6 +71,9 @@ mod tests {
         assert_eq!(told, expected);
         assert_eq!(span_padded(65), "00:01:05");
         assert_eq!(span_padded(90_000), "1-01:00:00");
+        assert_eq!(cpu_time(48_000), "00:00.048");
+        assert_eq!(cpu_time(0), "00:00:00");
+        assert_eq!(cpu_time(3_600_500_000), "01:00:00");
     }
 
     #[test]

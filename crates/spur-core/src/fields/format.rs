@@ -114,6 +114,40 @@ pub fn names<Row>(fields: &'static [Field<Row>], format: &str) -> Format<Row> {
     parsed
 }
 
+/// Reads the format of the accounting tools: `"name[%[-]size],…"`. A name may be shortened; the first
+/// row that fits counts. A negative size is flush left. Unlike squeue they refuse what they do not know.
+pub fn accounting<Row>(
+    fields: &'static [Field<Row>],
+    format: &str,
+) -> Result<Vec<Column<Row>>, FormatError> {
+    let pieces = format.split(',').filter(|piece| !piece.is_empty());
+    pieces.map(|piece| accounting_column(fields, piece)).collect()
+}
+
+fn accounting_column<Row>(
+    fields: &'static [Field<Row>],
+    piece: &str,
+) -> Result<Column<Row>, FormatError> {
+    let (name, shape) = piece.split_once('%').map_or((piece, None), |(n, s)| (n, Some(s)));
+    let fits = |field: &&Field<Row>| {
+        field.name.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name))
+    };
+    let named = fields.iter().filter(|field| !field.name.is_empty());
+    let field = named.clone().find(|field| field.name.eq_ignore_ascii_case(name));
+    let field = field.or_else(|| named.clone().find(fits));
+    let Some(field) = field.filter(|_| !name.is_empty()) else {
+        return Err(FormatError(name.into()));
+    };
+    let (width, left) = match shape {
+        None => (field.width, field.left),
+        Some(shape) => match shape.strip_prefix('-') {
+            Some(shape) => (size(shape).1, true),
+            None => (size(shape).1, false),
+        },
+    };
+    Ok(Column { field: Some(field), width, right: !left, suffix: String::new() })
+}
+
 /// Splits `[.]size` off the front.
 fn size(piece: &str) -> (bool, usize, &str) {
     let (right, piece) = match piece.strip_prefix('.') {

@@ -93,7 +93,7 @@ pub static JOB_FIELDS: &[Field<JobView>] = &[
     only_json("job_size_str", |_| Value::Json(json!([]))),
     field("LastSchedEval", "LAST_SCHED_EVAL", |j| moment(j.last_sched_eval)).json("last_sched_evaluation"),
     field("Licenses", "LICENSES", |j| nullable(&j.licenses)).letter('W').json("licenses"),
-    field("LicensesAlloc", "LICENSES_ALLOC", |j| nullable(&j.licenses_allocated)).json("licenses_allocated"),
+    field("LicensesAlloc", "LICENSES_ALLOC", |j| nullable(&j.licenses_allocated)),
     only_json("mail_type", |j| list(&j.mail_types)),
     only_json("mail_user", |j| text(&j.mail_user)),
     field("MaxCPUs", "MAX_CPUS", |j| counted(j.max_cpus)).json("max_cpus"),
@@ -146,7 +146,7 @@ pub static JOB_FIELDS: &[Field<JobView>] = &[
     field("RestartCnt", "RESTART_COUNT", |j| number(j.restarts)).json("restart_cnt"),
     field("SchedNodes", "SCHEDNODES", |j| nullable(&j.scheduled_nodes).whole()).letter('Y').json("scheduled_nodes").fit(Fit::WholeHeader),
     field("SCT", "S:C:T", sockets_cores_threads).letter('z'),
-    field("SegmentSize", "SEGMENT_SIZE", |j| number(j.segment_size)).json("segment_size"),
+    field("SegmentSize", "SEGMENT_SIZE", |j| number(j.segment_size)),
     only_json("selinux_context", |j| text(&j.selinux_context)),
     // Once the node selection plugin's own words; squeue still accepts the letter.
     field("", "", |_| Value::Text(String::new())).letter('s'),

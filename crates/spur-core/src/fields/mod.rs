@@ -2,13 +2,21 @@
 //!
 //! `-o "%.10l"`, `-O TimeLimit`, `--json` and REST find the same row by letter, by name, or take all.
 
+pub mod accounting;
+pub mod association;
 pub mod clock;
 pub mod format;
 pub mod job;
 pub mod node;
 pub mod partition;
+pub mod priority;
+pub mod qos;
 pub mod render;
+pub mod reservation;
+pub mod share;
 pub mod sinfo;
+pub mod statistics;
+pub mod step;
 pub mod value;
 
 pub use format::{Column, Format, FormatError};
@@ -40,6 +48,8 @@ pub struct Field<Row: 'static> {
     pub json: &'static str,
     /// What happens to a text that is too wide.
     pub fit: Fit,
+    /// Whether the accounting tools put it flush left; squeue and its kin are told by the format.
+    pub left: bool,
     /// Fetches the value.
     pub get: fn(&Row) -> Value,
 }
@@ -47,12 +57,21 @@ pub struct Field<Row: 'static> {
 impl<Row> Field<Row> {
     /// A column with a name; squeue and sinfo give it 20 characters.
     pub const fn new(name: &'static str, header: &'static str, get: fn(&Row) -> Value) -> Self {
-        Field { letter: None, name, header, width: 20, json: "", fit: Fit::Cut, get }
+        Field { letter: None, name, header, width: 20, json: "", fit: Fit::Cut, left: false, get }
     }
 
     /// A member of the JSON object that no table shows.
     pub const fn json_only(json: &'static str, get: fn(&Row) -> Value) -> Self {
-        Field { letter: None, name: "", header: "", width: 0, json, fit: Fit::Cut, get }
+        Field {
+            letter: None,
+            name: "",
+            header: "",
+            width: 0,
+            json,
+            fit: Fit::Cut,
+            left: false,
+            get,
+        }
     }
 
     /// The same under a letter.
@@ -70,6 +89,12 @@ impl<Row> Field<Row> {
     /// The same with a default width.
     pub const fn width(mut self, width: usize) -> Self {
         self.width = width;
+        self
+    }
+
+    /// The same flush left.
+    pub const fn left(mut self) -> Self {
+        self.left = true;
         self
     }
 
@@ -128,6 +153,9 @@ pub fn by_letter<Row>(fields: &'static [Field<Row>], letter: char) -> Option<&'s
 pub fn by_name<Row>(fields: &'static [Field<Row>], name: &str) -> Option<&'static Field<Row>> {
     fields.iter().find(|field| !field.name.is_empty() && field.name.eq_ignore_ascii_case(name))
 }
+
+#[cfg(test)]
+mod tests;
 
 /// Checks what holds for every table; each table's tests call it.
 #[cfg(test)]

@@ -72,7 +72,6 @@ pub static NODE_FIELDS: &[Field<NodeView>] = &[
     json("threads", |n| number(n.threads)),
     json("temporary_disk", |n| number(n.temporary_disk_mb)),
     json("weight", |n| number(n.weight)),
-    json("topology", |n| text(&n.topology)),
     json("tres", |n| text(&n.tres)),
     json("version", |n| text(&n.version)),
 ];

@@ -57,6 +57,88 @@ pub fn row<Row>(columns: &[Column<Row>], row: &Row, context: &RenderContext<'_>)
     line
 }
 
+/// How the accounting tools separate columns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// Columns of their widths, a blank after each.
+    Fixed,
+    /// `-P` and `-p`: whole texts with this between them, and after the last one if `ends`.
+    Parsable {
+        /// `|`, or what `--delimiter` says.
+        delimiter: String,
+        /// `-p` rather than `-P`.
+        ends: bool,
+    },
+}
+
+/// The lines above a table of the accounting tools: names, and dashes where columns have widths.
+pub fn accounting_header<Row>(columns: &[Column<Row>], layout: &Layout) -> Vec<String> {
+    let fields = || columns.iter().filter_map(|column| Some((column, column.field?)));
+    match layout {
+        Layout::Parsable { .. } => {
+            let names = fields().map(|(_, field)| field.header.to_string()).collect();
+            vec![delimited(names, layout)]
+        }
+        Layout::Fixed => {
+            let (mut names, mut dashes) = (String::new(), String::new());
+            for (column, field) in fields() {
+                put_accounting(&mut names, field.header, column, false);
+                dashes.extend(std::iter::repeat_n('-', column.width));
+                dashes.push(' ');
+            }
+            vec![names, dashes]
+        }
+    }
+}
+
+/// The line of one row in a table of the accounting tools. A text that is too wide ends in `+`.
+pub fn accounting_row<Row>(
+    columns: &[Column<Row>],
+    row: &Row,
+    layout: &Layout,
+    context: &RenderContext<'_>,
+) -> String {
+    let texts = columns.iter().filter_map(|column| {
+        let text = (column.field?.get)(row).text(context).unwrap_or_default();
+        Some((column, text))
+    });
+    match layout {
+        Layout::Parsable { .. } => delimited(texts.map(|(_, text)| text).collect(), layout),
+        Layout::Fixed => {
+            let mut line = String::new();
+            for (column, text) in texts {
+                put_accounting(&mut line, &text, column, true);
+            }
+            line
+        }
+    }
+}
+
+fn delimited(texts: Vec<String>, layout: &Layout) -> String {
+    let Layout::Parsable { delimiter, ends } = layout else { return texts.concat() };
+    let mut line = texts.join(delimiter);
+    if *ends {
+        line.push_str(delimiter);
+    }
+    line
+}
+
+fn put_accounting<Row>(line: &mut String, text: &str, column: &Column<Row>, plus: bool) {
+    let width = column.width;
+    let mut text = text.to_string();
+    if text.len() > width {
+        text.truncate(floor(&text, if plus { width.saturating_sub(1) } else { width }));
+        if plus && width > 0 {
+            text.push('+');
+        }
+    }
+    if column.right {
+        line.push_str(&format!("{text:>width$} "));
+    } else {
+        line.push_str(&format!("{text:<width$} "));
+    }
+}
+
 /// A row as the JSON object of v0.0.42; a dot in a row's JSON name leads one level down.
 pub fn json<Row>(fields: &[Field<Row>], row: &Row) -> Json {
     let mut object = Map::new();

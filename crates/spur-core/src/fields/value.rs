@@ -57,6 +57,16 @@ pub enum Value {
     Elapsed(Elapsed),
     /// The same as a bare number of seconds.
     ElapsedSecs(Elapsed),
+    /// The same with two digits everywhere, times a number of CPUs.
+    PaddedElapsed(Elapsed, u64),
+    /// Seconds times a number of CPUs, as a bare number.
+    ScaledSecs(Elapsed, u64),
+    /// Microseconds of processor time: `00:00.048`; from an hour on without fractions.
+    CpuMicros(u64),
+    /// Bytes in the largest unit that leaves wholes or halves: `13608K`.
+    Bytes(u64),
+    /// Bytes in megabytes with two digits: `0.29M`.
+    MegabytesOf(u64),
     /// What is left of so many minutes after a span that may still grow.
     Left(Option<Limit>, Elapsed),
     /// Not cut when right-justified: node lists, and spans in squeue.
@@ -134,7 +144,7 @@ impl Value {
             Value::PaddedSpan(secs) => clock::span_padded(*secs),
             Value::Moment(0, word) => (*word).into(),
             Value::Moment(secs, _) => context.moment(*secs),
-            Value::Megabytes(megabytes) => unit(*megabytes, context.no_convert),
+            Value::Megabytes(megabytes) => size(*megabytes, MEGABYTES, context.no_convert),
             Value::Bit(bit) => u8::from(*bit).to_string(),
             Value::Either(is, yes, no) => (if *is { *yes } else { *no }).into(),
             Value::JobState(status) => status.name().into(),
@@ -144,6 +154,17 @@ impl Value {
             Value::ExitStatus(status) => format!("{}:{}", status >> 8 & 0xff, status & 0x7f),
             Value::Elapsed(elapsed) => clock::span(elapsed.secs(context)),
             Value::ElapsedSecs(elapsed) => elapsed.secs(context).to_string(),
+            Value::PaddedElapsed(elapsed, times) => {
+                let times = i64::try_from(*times).unwrap_or(i64::MAX);
+                clock::span_padded(elapsed.secs(context).saturating_mul(times))
+            }
+            Value::ScaledSecs(elapsed, times) => {
+                let times = i64::try_from(*times).unwrap_or(i64::MAX);
+                elapsed.secs(context).saturating_mul(times).to_string()
+            }
+            Value::CpuMicros(micros) => clock::cpu_time(*micros),
+            Value::Bytes(bytes) => size(*bytes, BYTES, context.no_convert),
+            Value::MegabytesOf(bytes) => format!("{:.2}M", *bytes as f64 / 1_048_576.0),
             Value::Left(None, _) => "NOT_SET".into(),
             Value::Left(Some(Limit::Unlimited), _) => "UNLIMITED".into(),
             Value::Left(Some(Limit::Is(minutes)), elapsed) => {
@@ -177,7 +198,14 @@ impl Value {
             Value::JobState(status) | Value::JobStateCompact(status) => json!(status.names()),
             Value::NodeState(status) | Value::NodeStateCompact(status) => json!(status.names()),
             Value::ExitStatus(status) => exit_status(*status),
-            Value::Elapsed(elapsed) | Value::ElapsedSecs(elapsed) => json!(elapsed.counted),
+            Value::Elapsed(elapsed)
+            | Value::ElapsedSecs(elapsed)
+            | Value::ScaledSecs(elapsed, _)
+            | Value::PaddedElapsed(elapsed, _) => json!(elapsed.counted),
+            Value::CpuMicros(micros) => {
+                json!({ "seconds": micros / 1_000_000, "microseconds": micros % 1_000_000 })
+            }
+            Value::Bytes(bytes) | Value::MegabytesOf(bytes) => json!(bytes),
             Value::Left(..) => Json::Null,
             Value::Whole(value) => value.json(),
             Value::Both(_, json) => json.json(),
@@ -194,6 +222,7 @@ fn counted(number: Option<u64>, infinite: bool) -> Json {
 /// An exit status as v0.0.42 takes it apart.
 fn exit_status(status: u32) -> Json {
     let (code, signal) = (status >> 8 & 0xff, status & 0x7f);
+    // A signal leaves no code behind.
     let word = match (code, signal) {
         (0, 0) => "SUCCESS",
         (_, 0) => "ERROR",
@@ -202,7 +231,7 @@ fn exit_status(status: u32) -> Json {
     let number = (signal != 0).then_some(u64::from(signal));
     json!({
         "status": [word],
-        "return_code": counted(Some(code.into()), false),
+        "return_code": counted((signal == 0).then_some(code.into()), false),
         "signal": { "id": counted(number, false), "name": signal_name(signal) },
     })
 }
@@ -217,24 +246,55 @@ pub fn signal_name(signal: u32) -> &'static str {
     NAMES.get(signal as usize).copied().unwrap_or("")
 }
 
-/// Megabytes with the largest unit that suits: `1000M`, `16G`, `187.50G`.
-fn unit(megabytes: u64, no_convert: bool) -> String {
-    const UNITS: &[char] = &['M', 'G', 'T', 'P', 'E'];
-    if megabytes == 0 {
+/// `cpu=4,mem=4000M,gres/gpu:mi300x=2` taken apart, as the accounting part of JSON has it.
+pub fn tres_list(amounts: &str) -> Json {
+    const KNOWN: &[&str] = &["cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages"];
+    let parts = amounts.split(',').filter_map(|part| part.split_once('='));
+    let list: Vec<Json> = parts
+        .enumerate()
+        .map(|(place, (name, amount))| {
+            let known = KNOWN.iter().position(|known| *known == name);
+            // Slurm numbers the resources a site adds from 1001 on.
+            let id = known.map_or(1001 + place, |known| known + 1);
+            let (kind, name) = name.split_once('/').unwrap_or((name, ""));
+            json!({ "type": kind, "name": name, "id": id, "count": megabytes(amount) })
+        })
+        .collect();
+    Json::Array(list)
+}
+
+/// A count, or a size in megabytes: `4`, `4000M`, `16G`.
+fn megabytes(amount: &str) -> u64 {
+    let digits = amount.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let number: f64 = digits.parse().unwrap_or(0.0);
+    let factor = match &amount[digits.len()..] {
+        "G" => 1024.0,
+        "T" => 1_048_576.0,
+        "P" => 1_073_741_824.0,
+        _ => 1.0,
+    };
+    (number * factor) as u64
+}
+
+/// A size in the largest unit that leaves wholes or halves, counted from the first of `UNITS`:
+/// `1280M`, `16G`, `187.50G`.
+fn size(number: u64, units: &[&str], no_convert: bool) -> String {
+    if number == 0 {
         return "0".into();
     }
-    let mut divisor: u64 = 1;
-    let mut index = 0;
-    while !no_convert && index + 1 < UNITS.len() && megabytes / divisor >= 1024 {
-        divisor *= 1024;
+    let (mut number, mut index) = (number, 0);
+    while !no_convert && index + 1 < units.len() && number >= 1024 && number.is_multiple_of(512) {
         index += 1;
+        if !number.is_multiple_of(1024) {
+            return format!("{}.50{}", number / 1024, units[index]);
+        }
+        number /= 1024;
     }
-    if megabytes.is_multiple_of(divisor) {
-        format!("{}{}", megabytes / divisor, UNITS[index])
-    } else {
-        format!("{:.2}{}", megabytes as f64 / divisor as f64, UNITS[index])
-    }
+    format!("{number}{}", units[index])
 }
+
+const BYTES: &[&str] = &["", "K", "M", "G", "T", "P", "E"];
+const MEGABYTES: &[&str] = &["M", "G", "T", "P", "E"];
 
 #[cfg(test)]
 mod tests {
@@ -253,10 +313,16 @@ mod tests {
 
     #[test]
     fn megabytes_take_the_unit_that_suits() {
-        assert_eq!(unit(1000, false), "1000M");
-        assert_eq!(unit(16_384, false), "16G");
-        assert_eq!(unit(192_000, false), "187.50G");
-        assert_eq!(unit(16_384, true), "16384M");
+        let told = |megabytes| size(megabytes, MEGABYTES, false);
+        let sizes = [0, 1000, 1280, 1536, 8000, 16_384, 192_000, 1 << 20, 1_572_864, 1_310_720];
+        assert_eq!(
+            sizes.map(told),
+            ["0", "1000M", "1280M", "1.50G", "8000M", "16G", "187.50G", "1T", "1.50T", "1280G"]
+        );
+        assert_eq!(size(16_384, MEGABYTES, true), "16384M");
+        assert_eq!(size(13_934_592, BYTES, false), "13608K");
+        assert_eq!(size(6819, BYTES, false), "6819");
+        assert_eq!(tres_list("cpu=4,mem=16G")[1]["count"], 16_384);
     }
 
     #[test]

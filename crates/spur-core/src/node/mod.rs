@@ -1,8 +1,10 @@
 //! Nodes: what each has, and whether it can be used.
 
 pub mod features;
+pub mod filter;
 pub mod state;
 
+pub use filter::NodeFilter;
 pub use state::{NodeFlag, NodeState, NodeStatus};
 
 use crate::ids::NodeName;

@@ -197,7 +197,9 @@ impl NodeStatus {
                 };
                 format!("{}{suffix}", plain())
             }
-            _ if self.has(Completing) => pick("COMPLETING", "COMP").into(),
+            _ if self.has(Completing) => {
+                format!("{}{}", pick("COMPLETING", "COMP"), self.suffix())
+            }
             NodeState::Idle if self.suffix().is_empty() => {
                 if self.has(PerfCtrs) {
                     pick("PERFCTRS", "NPC").into()
@@ -259,7 +261,7 @@ mod tests {
             (Idle, &[Planned], "PLANNED", "PLND"),
             (Idle, &[Reserved], "RESERVED", "RESV"),
             (Idle, &[Completing], "COMPLETING", "COMP"),
-            (Idle, &[Completing, NotResponding], "COMPLETING", "COMP"),
+            (Idle, &[Completing, NotResponding], "COMPLETING*", "COMP*"),
             (Idle, &[Drain], "DRAINED", "DRAIN"),
             (Idle, &[Drain, NotResponding], "DRAINED*", "DRAIN*"),
             (Idle, &[Drain, Completing], "DRAINING", "DRNG"),

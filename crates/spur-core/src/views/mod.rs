@@ -1,10 +1,24 @@
 //! What a reader is shown. Views are records: the wire carries them as they stand, the tables in
 //! `fields` turn them into columns and JSON.
 
+pub mod accounting;
+pub mod association;
 pub mod job;
 pub mod node;
 pub mod partition;
+pub mod priority;
+pub mod qos;
+pub mod reservation;
+pub mod share;
+pub mod step;
 
-pub use job::JobView;
+pub use accounting::{AccountingView, TresUsage};
+pub use association::AssociationView;
+pub use job::{JobNodeShare, JobView};
 pub use node::NodeView;
 pub use partition::PartitionView;
+pub use priority::PriorityView;
+pub use qos::QosView;
+pub use reservation::ReservationView;
+pub use share::ShareView;
+pub use step::StepView;

@@ -1,0 +1,112 @@
+//! The columns of shares: `sshare`.
+
+use serde_json::json;
+
+use super::short::*;
+use super::{Field, Value};
+use crate::views::ShareView;
+
+/// `sshare`
+pub const DEFAULT: &str = "Account,User,RawShares,NormShares,RawUsage,EffectvUsage,FairShare";
+/// `sshare -l`
+pub const LONG: &str = "Account,User,RawShares,NormShares,RawUsage,NormUsage,EffectvUsage,FairShare,\
+LevelFS,GrpTRESMins,TRESRunMins";
+
+const fn field(name: &'static str, width: usize, get: fn(&ShareView) -> Value) -> Field<ShareView> {
+    Field::new(name, name, get).width(width)
+}
+
+/// Every column and every member of the JSON object.
+#[rustfmt::skip]
+pub static SHARE_FIELDS: &[Field<ShareView>] = &[
+    field("Account", 20, |s| Value::Text(format!("{}{}", " ".repeat(s.depth as usize), s.account))).left(),
+    field("Cluster", 10, |s| text(&s.cluster)).json("cluster"),
+    field("EffectvUsage", 13, |s| Value::both(Value::Fraction(s.effective_usage, 6), float(Some(s.effective_usage)))).json("effective_usage"),
+    field("FairShare", 10, |s| fraction(s.fairshare)).json("fairshare.factor"),
+    field("GrpTRESMins", 30, |s| text(&s.grp_tres_mins)),
+    field("GrpTRESRaw", 30, |s| text(&s.grp_tres_raw)),
+    field("ID", 6, |s| number(s.id)).json("id"),
+    field("LevelFS", 10, |s| fraction(s.level_fairshare)).json("fairshare.level"),
+    field("NormShares", 11, |s| Value::both(Value::Fraction(s.norm_shares, 6), float(Some(s.norm_shares)))).json("shares_normalized"),
+    field("NormUsage", 11, |s| fraction(s.norm_usage)).json("usage_normalized"),
+    field("Partition", 12, |s| text(&s.partition)).json("partition"),
+    field("RawShares", 10, raw_shares).json("shares"),
+    field("RawUsage", 11, |s| number(s.raw_usage)).json("usage"),
+    field("TRESRunMins", 30, |s| text(&s.tres_run_mins)),
+    field("User", 10, |s| text(&s.user_name)),
+    Field::json_only("name", |s| text(if s.user_name.is_empty() { &s.account } else { &s.user_name })),
+    Field::json_only("parent", |s| text(&s.parent)),
+    Field::json_only("tres.run_seconds", |_| Value::Json(json!([]))),
+    Field::json_only("tres.group_minutes", |_| Value::Json(json!([]))),
+    Field::json_only("tres.usage", |_| Value::Json(json!([]))),
+    Field::json_only("type", |s| Value::Json(json!([if s.user_name.is_empty() { "ASSOCIATION" } else { "USER" }]))),
+];
+
+fn raw_shares(share: &ShareView) -> Value {
+    if share.shares_from_parent {
+        return Value::both(text("parent"), maybe(None::<u32>, ""));
+    }
+    maybe(share.raw_shares, "")
+}
+
+fn float(number: Option<f64>) -> Value {
+    let json = json!({"set": number.is_some(), "infinite": false, "number": number.unwrap_or(0.0)});
+    Value::Json(json)
+}
+
+fn fraction(number: Option<f64>) -> Value {
+    let said = number.map_or_else(|| text(""), |number| Value::Fraction(number, 6));
+    Value::both(said, float(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fields::format::accounting;
+    use crate::fields::render::{Layout, accounting_header, accounting_row};
+    use crate::fields::{RenderContext, check_table};
+
+    #[test]
+    fn the_table_is_sound() {
+        check_table(SHARE_FIELDS);
+    }
+
+    #[test]
+    fn layouts_of_sshare() {
+        let root = ShareView {
+            account: "root".into(),
+            raw_usage: 89,
+            effective_usage: 1.0,
+            ..ShareView::default()
+        };
+        let user = ShareView {
+            account: "root".into(),
+            user_name: "root".into(),
+            depth: 1,
+            raw_shares: Some(1),
+            norm_shares: 1.0 / 3.0,
+            raw_usage: 89,
+            fairshare: Some(1.0),
+            ..ShareView::default()
+        };
+        let columns = accounting(SHARE_FIELDS, DEFAULT).unwrap();
+        let context = RenderContext::default();
+        let mut told = accounting_header(&columns, &Layout::Fixed);
+        told.push(accounting_row(&columns, &root, &Layout::Fixed, &context));
+        told.push(accounting_row(&columns, &user, &Layout::Fixed, &context));
+        assert_eq!(
+            told,
+            [
+                "Account                    User  RawShares  NormShares    RawUsage  EffectvUsage  FairShare ",
+                "-------------------- ---------- ---------- ----------- ----------- ------------- ---------- ",
+                "root                                          0.000000          89      1.000000            ",
+                " root                      root          1    0.333333          89      0.000000   1.000000 ",
+            ]
+        );
+        let parsable = Layout::Parsable { delimiter: "|".into(), ends: false };
+        assert_eq!(
+            accounting_row(&columns, &user, &parsable, &context),
+            " root|root|1|0.333333|89|0.000000|1.000000"
+        );
+    }
+}
