@@ -55,6 +55,9 @@ pub fn fill_defaults(request: &mut Request, around: Surroundings<'_>) -> Result<
     }
     nodes_and_tasks(request)?;
     if request.asked_by == Tool::Srun {
+        // Both ask for CPUs of the step's own, no more than it says.
+        request.step.exact |= request.said("cpus-per-task") || request.said("exclusive");
+        request.step.unbuffered |= request.step.pty;
         request.step.request = Some(Box::new(request.job.clone()));
     }
     Ok(())

@@ -108,10 +108,8 @@ fn recorded_scripts_come_out_as_they_did() {
     let mut wrong = Vec::new();
     for (lines, exit, line, attributes) in scripts::SCRIPTS {
         let script = format!("#!/bin/sh\n{lines}\n");
-        let outcome = directive::read(&script, "d.sh").and_then(|mut components| {
-            let mut settings = components.remove(0);
-            settings.extend(crate::script::pbs::read(&script, "d.sh")?);
-            let mut request = resolve(Tool::Sbatch, settings)?;
+        let outcome = directive::read_script(&script, "d.sh", false).and_then(|mut components| {
+            let mut request = resolve(Tool::Sbatch, components.remove(0))?;
             let around = Surroundings { command: "d.sh", work_dir: "/work", ..AROUND };
             fill_defaults(&mut request, around)?;
             Ok(request)
@@ -164,6 +162,47 @@ fn later_components_take_over_what_concerns_the_whole_job() {
 fn what_has_no_effect_is_a_short_list() {
     let rows = LISTS.iter().flat_map(|rows| rows.iter());
     assert!(rows.filter(|option| !option.no_effect.is_empty()).count() < 20);
+}
+
+#[test]
+fn verbose_lists_what_was_said() {
+    let words = ["-v", "-N2-3", "-t", "90", "--mem=2G", "-J", "foo", "--gres=gpu:1", "--exclusive"];
+    let words =
+        [&words[..], &["-b", "2030-01-20T12:34", "-o", "o", "--nice", "-H", "j.sh"]].concat();
+    let (_, _, request) = submit(Tool::Sbatch, &[], &words);
+    let lines = report::defined_options(&request.unwrap(), &crate::time::FixedOffset::UTC);
+    assert_eq!(
+        lines,
+        [
+            "defined options",
+            "-------------------- --------------------",
+            "begin               : 2030-01-20T12:34:00",
+            "exclusive           : exclusive",
+            "gres                : gres:gpu:1",
+            "hold                : set",
+            "job-name            : foo",
+            "mem                 : 2G",
+            "nice                : 100",
+            "nodes               : 2-3",
+            "output              : /work/o",
+            "time                : 01:30:00",
+            "verbose             : 1",
+            "-------------------- --------------------",
+            "end of defined options",
+        ]
+    );
+}
+
+#[test]
+fn a_jobs_name_is_not_taken_for_its_steps() {
+    let inside = |name: &str| match name {
+        "SLURM_JOB_NAME" => Some("batch".to_owned()),
+        "SLURM_JOB_ID" => Some("7".to_owned()),
+        _ => None,
+    };
+    let names: Vec<_> =
+        environment::read(Tool::Srun, inside).iter().map(|said| said.option.long).collect();
+    assert_eq!(names, ["jobid"]);
 }
 
 proptest! {
