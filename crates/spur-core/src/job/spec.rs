@@ -183,6 +183,9 @@ pub struct GpuSpec {
     /// `--tres-bind`
     #[prost(string, tag = "13")]
     pub tres_bind: String,
+    /// How many GPUs the tasks need when only `--ntasks-per-gpu` asks for any.
+    #[prost(uint32, optional, tag = "14")]
+    pub generated_gpus: Option<u32>,
 }
 
 /// Which nodes.

@@ -29,6 +29,7 @@ pub(super) fn follow(layout: &mut LayoutSpec) {
                 layout.threads_per_core = Some(1);
             }
             "memory_bound" => {
+                layout.sockets_per_node = None;
                 layout.cores_per_socket = Some(1);
                 layout.threads_per_core = Some(1);
             }

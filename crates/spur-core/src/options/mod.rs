@@ -13,6 +13,7 @@ pub mod directive;
 pub mod environment;
 mod error;
 mod files;
+mod gpus;
 mod hint;
 mod identity;
 pub mod json;

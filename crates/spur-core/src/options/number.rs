@@ -60,7 +60,7 @@ pub(super) fn node_count(value: &str) -> Result<NodeCount, Refusal> {
         None => (nodes(value)?, nodes(value)?),
     };
     match max {
-        0 => Ok(NodeCount { min, max: (min == 0).then_some(0), sizes: String::new() }),
+        0 => Ok(NodeCount { min, max: None, sizes: String::new() }),
         max if max < min => Err(less_than_minimum(&max.to_string(), min)),
         max => Ok(NodeCount { min, max: Some(max), sizes: String::new() }),
     }

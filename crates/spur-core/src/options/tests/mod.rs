@@ -52,6 +52,7 @@ fn every_row_has_help() {
 /// the request if there is one.
 fn submit(tool: Tool, env: &[(&str, &str)], words: &[&str]) -> (i32, String, Option<Request>) {
     let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+    let mut notes = Vec::new();
     let outcome = argv::read(tool, &words).and_then(|argv| {
         let mut settings = environment::read(tool, |name| {
             env.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
@@ -62,22 +63,17 @@ fn submit(tool: Tool, env: &[(&str, &str)], words: &[&str]) -> (i32, String, Opt
             Some((command, arguments)) => (command.as_str(), arguments),
             None => ("", &[][..]),
         };
-        let around = Surroundings {
-            command,
-            arguments,
-            work_dir: "/work",
-            now: Timestamp(1_794_000_000),
-            ..Surroundings::default()
-        };
-        fill_defaults(&mut request, around)?;
+        let filled = fill_defaults(&mut request, Surroundings { command, arguments, ..AROUND });
+        notes = request.notes.iter().map(|note| format!("{}: {note}", tool.name())).collect();
+        filled?;
         Ok(request)
     });
     match outcome {
-        Ok(request) => {
-            let note = request.notes.first().map(|note| format!("{}: {note}", tool.name()));
-            (0, note.unwrap_or_default(), Some(request))
+        Ok(request) => (0, notes.first().cloned().unwrap_or_default(), Some(request)),
+        Err(error) => {
+            notes.extend(error.lines(tool));
+            (error.exit, notes.first().cloned().unwrap_or_default(), None)
         }
-        Err(error) => (error.exit, error.lines(tool).first().cloned().unwrap_or_default(), None),
     }
 }
 
