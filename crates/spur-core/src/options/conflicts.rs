@@ -3,6 +3,7 @@
 use super::error::OptionError;
 use super::resolve::Request;
 use super::row::Tool;
+use super::{binding, files, hint};
 
 /// Refuses what no cluster could carry out.
 pub(super) fn check(request: &Request, command: &str) -> Result<(), OptionError> {
@@ -14,6 +15,15 @@ pub(super) fn check(request: &Request, command: &str) -> Result<(), OptionError>
     let asks_for_list = request.step.mpi == "list" || job.gres == "help";
     if request.asked_by == Tool::Srun && command.is_empty() && !asks_for_list {
         return Err(OptionError::fatal("No command given to execute."));
+    }
+    if let Some(problem) = late_problem(request) {
+        return error(&problem);
+    }
+    if request.said("cpu-bind")
+        && let Some(problem) = binding::cpu_problem(&request.step.cpu_bind)
+    {
+        let fatal = OptionError::fatal("Failed to parse --cpu-bind= values.");
+        return Err(OptionError { error: Some(problem), ..fatal });
     }
     if job.placement().core_spec.is_some() && job.placement().thread_spec.is_some() {
         return Err(OptionError::fatal(
@@ -50,6 +60,13 @@ pub(super) fn check(request: &Request, command: &str) -> Result<(), OptionError>
         return error("--error/--input/--output are incompatible with --pty");
     }
     Ok(())
+}
+
+/// Values that Slurm looks at only when all options have been read.
+fn late_problem(request: &Request) -> Option<String> {
+    let job = &request.job;
+    let hint = request.said("hint").then(|| hint::problem(&job.layout().hint)).flatten();
+    hint.or_else(|| files::propagate_problem(&job.rare().propagate))
 }
 
 /// Whether threads are asked for in a way that leaves no room for a hint.

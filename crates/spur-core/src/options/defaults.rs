@@ -52,7 +52,7 @@ pub fn fill_defaults(request: &mut Request, around: Surroundings<'_>) -> Result<
         hint::follow(request.job.layout_mut());
     }
     // A node is restarted for nobody else.
-    if request.job.placement().reboot && request.job.sharing.is_none() {
+    if request.job.placement().reboot {
         request.job.sharing = Some(Sharing::Exclusive as i32);
     }
     nodes_and_tasks(request)?;

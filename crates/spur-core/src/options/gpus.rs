@@ -41,6 +41,9 @@ pub(super) fn settle(request: &mut Request, tasks: Tasks) -> Result<Tasks, Strin
     if job.gpu().cpus_per_gpu.is_some() && job.cpus_per_task.is_some() {
         return Err(invalid("--cpus-per-gpu is mutually exclusive with --cpus-per-task"));
     }
+    if let (Some(cpus), Some(each)) = (job.gpu().cpus_per_gpu, gpus.per_task) {
+        job.cpus_per_task = Some(cpus.saturating_mul(each));
+    }
     Ok(tasks)
 }
 
@@ -79,7 +82,8 @@ impl Gpus {
         let gres = gres.join(",");
         // Of two ways to say one thing, --gres has the last word.
         let per_node = if count(&gres).is_some() { &gres } else { &gpu.gpus_per_node };
-        let lists = [&gpu.gpus, per_node, &gpu.gpus_per_socket, &gpu.gpus_per_task];
+        let lists =
+            [&gpu.gpus, &gres, &gpu.gpus_per_node, &gpu.gpus_per_socket, &gpu.gpus_per_task];
         let typed = |part: &str| part.contains(':') || part.parse::<i64>().is_err();
         let mut parts = lists.iter().flat_map(|list| list.split(',')).filter(|s| !s.is_empty());
         let first = parts.next().map(typed);
@@ -135,9 +139,6 @@ impl Gpus {
     /// Every node has a GPU, and each as many as was said.
     fn fit_nodes(self, job: &mut JobSpec) -> Result<(), String> {
         let Some(all) = self.job else { return Ok(()) };
-        if job.nodes_min.is_some_and(|nodes| all < nodes) {
-            return Err(failed(", --gpus < -N"));
-        }
         if let Some(each) = self.per_node.filter(|_| !self.mixed) {
             if all % each != 0 {
                 return Err(failed(", --gpus is not multiple of --gres=gpu/--gpus-per-node"));
@@ -148,17 +149,26 @@ impl Gpus {
                 return Err(failed(&format!(
                     ". Based on --gpu and --gres=gpu/--gpus-per-node required nodes ({needed}) \
                      doesn't fall between min_nodes ({min}) and max_nodes ({}) boundaries.",
-                    max.unwrap_or(needed)
+                    // Slurm's number for none.
+                    max.unwrap_or(u32::MAX - 1)
                 )));
             }
             (job.nodes_min, job.nodes_max) = (Some(needed), Some(needed));
+        }
+        if job.nodes_min.is_some_and(|nodes| all < nodes) {
+            return Err(failed(", --gpus < -N"));
         }
         job.nodes_max = job.nodes_max.map(|max| max.min(all));
         Ok(())
     }
 
     fn fit_tasks(self, each: u32, job: &mut JobSpec, tasks: Tasks) -> Result<Tasks, String> {
-        let tasks = match (self.job, tasks.number()) {
+        // With CPUs for each task, a node may have room for more than one.
+        let known = match tasks {
+            Tasks::ByNodes(_) if job.cpus_per_task.is_some() => None,
+            tasks => tasks.number(),
+        };
+        let tasks = match (self.job, known) {
             (Some(all), _) if all % each != 0 => {
                 return Err(failed(", --gpus not multiple of --gpus-per-task"));
             }
