@@ -16,7 +16,7 @@ use crate::time::Timestamp;
 const AROUND: Surroundings<'static> = Surroundings {
     command: "",
     arguments: &[],
-    work_dir: "/work",
+    work_dir: "/home/alice",
     now: Timestamp(1_794_000_000),
     zone: &crate::time::FixedOffset::UTC,
     core_spec_allowed: false,
@@ -106,7 +106,7 @@ fn recorded_scripts_come_out_as_they_did() {
         let script = format!("#!/bin/sh\n{lines}\n");
         let outcome = directive::read_script(&script, "d.sh", false).and_then(|mut components| {
             let mut request = resolve(Tool::Sbatch, components.remove(0))?;
-            let around = Surroundings { command: "d.sh", work_dir: "/work", ..AROUND };
+            let around = Surroundings { command: "d.sh", work_dir: "/home/alice", ..AROUND };
             fill_defaults(&mut request, around)?;
             Ok(request)
         });
@@ -180,7 +180,7 @@ fn verbose_lists_what_was_said() {
             "mem                 : 2G",
             "nice                : 100",
             "nodes               : 2-3",
-            "output              : /work/o",
+            "output              : /home/alice/o",
             "time                : 01:30:00",
             "verbose             : 1",
             "-------------------- --------------------",
