@@ -3,7 +3,7 @@
 use crate::job::JobSpec;
 
 /// A step as asked for.
-#[derive(Clone, PartialEq, prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
 pub struct StepSpec {
     /// `--label`: each line of output starts with the task's number.
     #[prost(bool, tag = "1")]

@@ -1,1 +1,41 @@
-//! Placeholder.
+//! The wire: messages and services generated from `proto/`, and clients.
+
+pub mod caller;
+pub mod client;
+pub mod status;
+
+/// The public surface, package `slurm`.
+pub mod slurm {
+    #![allow(missing_docs, clippy::all)]
+    pub use spur_core::job::JobSpec;
+    pub use spur_core::limit::Limit;
+    pub use spur_core::views::job::JobNodeShare;
+    pub use spur_core::views::{JobView, NodeView, PartitionView};
+    tonic::include_proto!("slurm");
+}
+
+/// Between controller and agents.
+pub mod internal {
+    #![allow(missing_docs, clippy::all)]
+    tonic::include_proto!("spur.internal");
+}
+
+/// The compiled descriptors of everything above, for tests that walk methods and messages.
+pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));
+
+/// A number over a set of runs, the same in whatever order they come: controller and agent compare
+/// it with every heartbeat, and their tables only when it differs.
+pub fn digest(runs: impl Iterator<Item = (u32, u32)>) -> u64 {
+    let mix = |(job, epoch): (u32, u32)| {
+        // SplitMix64's finisher: every bit of the run moves every bit of the number.
+        let mut bits =
+            (u64::from(job) << 32 | u64::from(epoch)).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^ (bits >> 31)
+    };
+    runs.map(mix).fold(0, u64::wrapping_add)
+}
+
+#[cfg(test)]
+mod tests;

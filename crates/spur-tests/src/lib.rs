@@ -1,1 +1,3 @@
-//! Placeholder.
+//! Proof: a simulator of the shipped loops, and what end-to-end tests share.
+
+pub mod sim;

@@ -1,1 +1,9 @@
-//! Placeholder.
+//! The controller: one deterministic core, thin shells around it.
+
+pub mod api;
+pub mod boot;
+mod clock;
+pub mod controller;
+pub mod raft;
+pub mod shell;
+pub mod store;

@@ -1,1 +1,14 @@
-//! Placeholder.
+//! The node agent.
+
+pub mod agent;
+pub mod claim;
+pub mod ending;
+mod inventory;
+mod machine;
+pub mod options;
+mod recover;
+mod serve;
+pub mod shepherd;
+
+pub use machine::spawn::SHEPHERD;
+pub use serve::serve;

@@ -1,5 +1,8 @@
-//! Slurm's errors, numbers and texts, and the exit status each tool derives from them.
+//! Slurm's errors, numbers and texts, what to do about them, and the exit status of each tool.
 
+mod advice;
+pub mod exit;
 mod slurm;
 
+pub use advice::advice;
 pub use slurm::SlurmError;

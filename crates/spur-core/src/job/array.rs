@@ -10,7 +10,7 @@ use crate::number;
 const SHOWN: usize = 60;
 
 /// Task ids asked for, and how many may run at once.
-#[derive(Clone, PartialEq, prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
 pub struct ArraySpec {
     /// In rising order of `first`.
     #[prost(message, repeated, tag = "1")]
@@ -21,7 +21,7 @@ pub struct ArraySpec {
 }
 
 /// Every `step`th id from `first` to `last`, which is one of them.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, prost::Message)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, prost::Message)]
 pub struct ArrayRange {
     /// The lowest id.
     #[prost(uint32, tag = "1")]

@@ -26,7 +26,7 @@ static NAMES: [(&str, u16); 16] = [
 ];
 
 /// A signal to send before a job's time is up.
-#[derive(Clone, Copy, PartialEq, Eq, prost::Message)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, prost::Message)]
 pub struct EarlySignal {
     /// The signal's number.
     #[prost(uint32, tag = "1")]

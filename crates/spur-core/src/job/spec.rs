@@ -6,11 +6,11 @@
 
 use std::sync::LazyLock;
 
-use super::signal::EarlySignal;
+pub use super::signal::EarlySignal;
 use crate::limit::Limit;
 
 /// A job as asked for. Who asks is not part of it: that comes from the channel.
-#[derive(Clone, PartialEq, prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
 pub struct JobSpec {
     /// `--job-name`
     #[prost(string, tag = "1")]
@@ -142,7 +142,7 @@ pub enum Sharing {
 }
 
 /// GPUs, and what goes with each.
-#[derive(Clone, PartialEq, prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
 pub struct GpuSpec {
     /// `--gpus`: for the whole job.
     #[prost(string, tag = "1")]
@@ -189,7 +189,7 @@ pub struct GpuSpec {
 }
 
 /// Which nodes.
-#[derive(Clone, PartialEq, prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
 pub struct PlacementSpec {
     /// `--nodelist`
     #[prost(string, tag = "1")]
@@ -260,7 +260,7 @@ pub struct PlacementSpec {
 }
 
 /// Sockets, cores, threads, and the tasks on them.
-#[derive(Clone, PartialEq, prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
 pub struct LayoutSpec {
     /// `--sockets-per-node`
     #[prost(uint32, optional, tag = "1")]
@@ -310,7 +310,7 @@ pub struct LayoutSpec {
 }
 
 /// What happens between submission and end.
-#[derive(Clone, PartialEq, prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
 pub struct LifecycleSpec {
     /// `--mail-type`, as Slurm's bits.
     #[prost(uint32, tag = "1")]
@@ -348,7 +348,7 @@ pub struct LifecycleSpec {
 }
 
 /// What few jobs say.
-#[derive(Clone, PartialEq, prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
 pub struct RareSpec {
     /// `--comment`
     #[prost(string, optional, tag = "1")]

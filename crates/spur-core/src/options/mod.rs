@@ -14,6 +14,7 @@ pub mod environment;
 mod error;
 mod files;
 mod gpus;
+pub mod help;
 mod hint;
 mod identity;
 pub mod json;

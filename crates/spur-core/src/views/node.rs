@@ -1,7 +1,7 @@
 //! A node as `sinfo` and its relatives see it.
 
 /// One node as shown.
-#[derive(Clone, PartialEq, prost::Message)]
+#[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
 pub struct NodeView {
     #[prost(string, tag = "1")]
     pub name: String,
@@ -18,4 +18,96 @@ pub struct NodeView {
     pub reason: String,
     #[prost(string, repeated, tag = "7")]
     pub partitions: Vec<String>,
+    #[prost(string, tag = "8")]
+    pub address: String,
+    #[prost(string, tag = "9")]
+    pub hostname: String,
+    #[prost(uint32, tag = "10")]
+    pub port: u32,
+    #[prost(string, tag = "11")]
+    pub architecture: String,
+    #[prost(string, tag = "12")]
+    pub operating_system: String,
+    #[prost(string, tag = "13")]
+    pub version: String,
+    #[prost(uint32, tag = "14")]
+    pub boards: u32,
+    #[prost(uint32, tag = "15")]
+    pub sockets: u32,
+    /// Per socket.
+    #[prost(uint32, tag = "16")]
+    pub cores: u32,
+    /// Per core.
+    #[prost(uint32, tag = "17")]
+    pub threads: u32,
+    #[prost(int64, tag = "18")]
+    pub boot_time: i64,
+    #[prost(int64, tag = "19")]
+    pub agent_start_time: i64,
+    #[prost(int64, tag = "20")]
+    pub last_busy: i64,
+    /// Hundredths.
+    #[prost(uint32, optional, tag = "21")]
+    pub cpu_load_centi: Option<u32>,
+    /// As the kernel tells it.
+    #[prost(uint64, optional, tag = "22")]
+    pub free_memory_mb: Option<u64>,
+    #[prost(uint64, tag = "23")]
+    pub memory_allocated_mb: u64,
+    /// Kept for the system.
+    #[prost(uint64, tag = "24")]
+    pub memory_spec_mb: u64,
+    /// Without those kept for the system.
+    #[prost(uint32, tag = "25")]
+    pub cpus_effective: u32,
+    /// Kept for the system.
+    #[prost(uint32, tag = "26")]
+    pub core_spec_count: u32,
+    /// Kept for the system.
+    #[prost(string, tag = "27")]
+    pub cpu_spec_list: String,
+    #[prost(uint64, tag = "28")]
+    pub temporary_disk_mb: u64,
+    #[prost(uint32, tag = "29")]
+    pub weight: u32,
+    #[prost(string, repeated, tag = "30")]
+    pub features: Vec<String>,
+    #[prost(string, repeated, tag = "31")]
+    pub active_features: Vec<String>,
+    #[prost(string, tag = "32")]
+    pub gres: String,
+    #[prost(string, tag = "33")]
+    pub gres_used: String,
+    #[prost(string, tag = "34")]
+    pub gres_drained: String,
+    #[prost(string, tag = "35")]
+    pub tres: String,
+    #[prost(string, tag = "36")]
+    pub tres_used: String,
+    #[prost(string, tag = "37")]
+    pub comment: String,
+    #[prost(string, tag = "38")]
+    pub extra: String,
+    #[prost(int64, tag = "39")]
+    pub reason_time: i64,
+    #[prost(uint32, tag = "40")]
+    pub reason_uid: u32,
+    #[prost(string, tag = "41")]
+    pub reason_user: String,
+    #[prost(string, tag = "42")]
+    pub reservation: String,
+    #[prost(string, tag = "43")]
+    pub owner: String,
+    #[prost(string, tag = "44")]
+    pub mcs_label: String,
+    #[prost(int64, tag = "45")]
+    pub resume_after: i64,
+    #[prost(string, tag = "46")]
+    pub instance_id: String,
+    #[prost(string, tag = "47")]
+    pub instance_type: String,
+    #[prost(string, tag = "48")]
+    pub cluster: String,
+    #[prost(string, tag = "49")]
+    pub topology: String,
 }

@@ -1,0 +1,67 @@
+//! Finds the cluster and talks to it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use spur_proto::caller::Caller;
+use spur_proto::client::Address;
+
+/// Where a controller listens below the directory of a `spur up`.
+const SOCKET: &str = "run/spurctld.sock";
+
+/// Where a controller of this machine listens when it was started by hand.
+const SYSTEM_SOCKET: &str = "/run/spur/spurctld.sock";
+
+/// How long a command waits for a controller that is away, restarting for one.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The first place that is named, in this order: `SPUR_CONTROLLER_ADDR`; the directory of the link this
+/// was called through; the user's own `spur up`; the machine's.
+pub fn address() -> Address {
+    if let Some(address) =
+        std::env::var("SPUR_CONTROLLER_ADDR").ok().as_deref().and_then(Address::parse)
+    {
+        return address;
+    }
+    let own = [dir_of_link(), Some(default_dir())];
+    let found =
+        own.into_iter().flatten().map(|dir| dir.join(SOCKET)).find(|socket| socket.exists());
+    Address::Unix(found.unwrap_or_else(|| PathBuf::from(SYSTEM_SOCKET)))
+}
+
+/// `DIR` when called as `DIR/bin/sbatch`, by path or found on `PATH`.
+fn dir_of_link() -> Option<PathBuf> {
+    let called_as = PathBuf::from(std::env::args_os().next()?);
+    let link = if called_as.components().count() > 1 {
+        called_as
+    } else {
+        let path = std::env::var_os("PATH")?;
+        std::env::split_paths(&path).map(|dir| dir.join(&called_as)).find(|link| link.exists())?
+    };
+    let bin = std::path::absolute(link).ok()?.parent()?.to_path_buf();
+    (bin.file_name()? == "bin").then(|| bin.parent().map(Path::to_path_buf))?
+}
+
+/// Where `spur up` keeps a cluster when no directory is named.
+pub fn default_dir() -> PathBuf {
+    if nix::unistd::geteuid().is_root() {
+        return PathBuf::from("/var/lib/spur");
+    }
+    let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
+    let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".local/state");
+    state.unwrap_or_else(home).join("spur")
+}
+
+/// Someone to call the controller with.
+pub fn caller() -> Caller {
+    Caller::new(address(), PATIENCE)
+}
+
+/// Runs what needs the network, on this thread alone.
+pub fn block_on<T>(work: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a thread can have a runtime");
+    runtime.block_on(work)
+}

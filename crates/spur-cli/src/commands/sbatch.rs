@@ -1,0 +1,225 @@
+//! `sbatch`: hands in a script.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use spur_core::job::export;
+use spur_core::options::argv::{self, Question};
+use spur_core::options::{
+    OptionError, Request, Setting, Surroundings, Tool, directive, environment, fill_defaults, help,
+    resolve,
+};
+use spur_core::script::header;
+use spur_proto::caller::Caller;
+use spur_proto::slurm::controller_client::ControllerClient;
+use spur_proto::slurm::{SubmitJobRequest, WaitJobRequest};
+
+use crate::output::{complain, print};
+use crate::{cluster, zone};
+
+const TOOL: Tool = Tool::Sbatch;
+
+/// Options that have their effect in this release; any other is refused rather than ignored.
+const SUPPORTED: &[&str] = &[
+    "account",
+    "chdir",
+    "cpus-per-task",
+    "error",
+    "export",
+    "help",
+    "input",
+    "job-name",
+    "nodes",
+    "ntasks",
+    "open-mode",
+    "output",
+    "parsable",
+    "partition",
+    "quiet",
+    "time",
+    "usage",
+    "verbose",
+    "version",
+    "wait",
+    "wrap",
+];
+
+/// Runs the command.
+pub fn run(args: &[String]) -> u8 {
+    match submit(args) {
+        Ok(status) => status,
+        Err(error) => {
+            for line in error.lines(TOOL) {
+                eprintln!("{line}");
+            }
+            error.exit as u8
+        }
+    }
+}
+
+fn submit(args: &[String]) -> Result<u8, OptionError> {
+    let line = argv::read(TOOL, args)?;
+    if let Some(question) = line.question {
+        print(&match question {
+            Question::Version => format!("{}\n", super::VERSION),
+            Question::Help => help::help(TOOL),
+            Question::Usage => help::usage(TOOL),
+        });
+        return Ok(0);
+    }
+    let wrap = line.settings.iter().rev().find(|setting| setting.option.long == "wrap");
+    let (script, name) = script(wrap, &line.rest)?;
+    header::check(&script)?;
+    let text = String::from_utf8_lossy(&script);
+    let mut settings = directive::read(&text, &name)?.into_iter().next().unwrap_or_default();
+    settings.extend(environment::read(TOOL, |name| std::env::var(name).ok()));
+    let arguments: Vec<String> = line.rest.iter().skip(1).cloned().collect();
+    settings.extend(line.settings);
+    refuse_unsupported(&settings)?;
+    let mut request = resolve(TOOL, settings)?;
+    let cwd = std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default();
+    let around = Surroundings {
+        now: zone::now(),
+        zone: &zone::Local,
+        work_dir: &cwd,
+        command: &name,
+        arguments: &arguments,
+        ..Surroundings::default()
+    };
+    fill_defaults(&mut request, around)?;
+    request.job.submit_line = submit_line(args);
+    for note in &request.notes {
+        eprintln!("{}: {note}", TOOL.name());
+    }
+    let environment = job_environment(&request);
+    Ok(cluster::block_on(send(request, script, environment)))
+}
+
+/// The script's bytes and its name as given: from `--wrap`, a file, or standard input.
+fn script(wrap: Option<&Setting>, rest: &[String]) -> Result<(Vec<u8>, String), OptionError> {
+    if let Some(wrap) = wrap {
+        if !rest.is_empty() {
+            return Err(OptionError::fatal("Script arguments not permitted with --wrap option"));
+        }
+        return Ok((header::wrap(&wrap.value).into_bytes(), String::new()));
+    }
+    match rest.first() {
+        Some(name) => match std::fs::read(name) {
+            Ok(script) => Ok((script, name.clone())),
+            Err(error) => {
+                let reason = error.to_string();
+                let reason = reason.split(" (os error").next().unwrap_or_default();
+                let mut refusal = OptionError::error(format!("Unable to open file {name}"), 1);
+                if error.kind() != std::io::ErrorKind::NotFound {
+                    refusal.message = format!("Unable to open file {name}: {reason}");
+                }
+                Err(refusal)
+            }
+        },
+        None => {
+            let mut script = Vec::new();
+            let read = std::io::stdin().lock().take(MAX_SCRIPT as u64 + 1).read_to_end(&mut script);
+            match read {
+                Ok(_) => Ok((script, String::new())),
+                Err(error) => {
+                    Err(OptionError::error(format!("could not read standard input: {error}"), 1))
+                }
+            }
+        }
+    }
+}
+
+/// The controller refuses more; reading stops just behind it.
+const MAX_SCRIPT: usize = 4 << 20;
+
+fn refuse_unsupported(settings: &[Setting]) -> Result<(), OptionError> {
+    let unknown = |setting: &&Setting| {
+        !setting.option.long.is_empty() && !SUPPORTED.contains(&setting.option.long)
+    };
+    match settings.iter().find(unknown) {
+        None => Ok(()),
+        Some(setting) => {
+            let message = format!("--{} is not available in this release", setting.option.long);
+            Err(OptionError::error(message, 1))
+        }
+    }
+}
+
+fn submit_line(args: &[String]) -> String {
+    let words = std::iter::once("sbatch".to_string()).chain(args.iter().cloned());
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// The variables that go along, each ended by a NUL byte.
+fn job_environment(request: &Request) -> Vec<u8> {
+    let own: BTreeMap<String, String> = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
+    let wanted = match request.job.export.as_str() {
+        "" => "ALL",
+        wanted => wanted,
+    };
+    let mut bytes = Vec::new();
+    for (name, value) in export::parse(wanted).apply(&own) {
+        bytes.extend_from_slice(format!("{name}={value}\0").as_bytes());
+    }
+    bytes
+}
+
+async fn send(request: Request, script: Vec<u8>, environment: Vec<u8>) -> u8 {
+    let message =
+        SubmitJobRequest { request_id: request_id(), spec: Some(request.job), script, environment };
+    let mut caller = cluster::caller();
+    let ask = |mut client: ControllerClient<_>| {
+        let message = message.clone();
+        async move { client.submit_job(message).await }
+    };
+    let job = match caller.call(ask).await {
+        Ok(reply) => reply.job_id,
+        Err(error) => {
+            complain("sbatch", format!("Batch job submission failed: {error}"));
+            return 1;
+        }
+    };
+    if request.tool.quiet == 0 {
+        print(&match request.tool.parsable {
+            true => format!("{job}\n"),
+            false => format!("Submitted batch job {job}\n"),
+        });
+    }
+    if request.tool.wait { wait(&mut caller, job).await } else { 0 }
+}
+
+/// A retry with the same name is the same job.
+fn request_id() -> Vec<u8> {
+    let mut bytes = vec![0; 16];
+    let read = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
+    read.expect("/dev/urandom can be read");
+    bytes
+}
+
+/// The job's exit code; a job killed by a signal, or never run, is a failure.
+async fn wait(caller: &mut Caller, job: u32) -> u8 {
+    loop {
+        let ask = |mut client: ControllerClient<_>| async move {
+            client.wait_job(WaitJobRequest { job_id: job }).await
+        };
+        match caller.call(ask).await {
+            Ok(reply) => {
+                let view = reply.job.unwrap_or_default();
+                let exit = spur_core::job::ExitStatus::from_wait(view.exit_status);
+                let state = spur_core::job::JobStatus(view.state).base();
+                return match state {
+                    spur_core::job::JobState::Completed => 0,
+                    _ => exit.code.max(1),
+                };
+            }
+            // The controller is away for longer than a call waits; the job is not.
+            Err(spur_proto::caller::CallError::Unreachable) => {}
+            Err(error) => {
+                complain("sbatch", error);
+                return 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Daemons of one directory: started, watched, stopped by pid, never by name.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::layout::Layout;
+
+/// A daemon as it is to be run.
+#[derive(Clone, Debug)]
+pub struct Daemon {
+    /// What it is called here: `spurctld`, `spurd-n1`.
+    pub name: String,
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<String>,
+}
+
+/// A process that cannot be mistaken for a later one with the same number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Process {
+    pid: i32,
+    started: u64,
+}
+
+impl Process {
+    /// The process of this number, if there is one.
+    pub fn of(pid: i32) -> Option<Process> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let after_name = stat.rsplit_once(')')?.1;
+        let mut fields = after_name.split_whitespace();
+        let state = fields.next()?;
+        // Field 22 of all, the 20th behind the name and the state.
+        let started = fields.nth(18)?.parse().ok()?;
+        (state != "Z").then_some(Process { pid, started })
+    }
+
+    /// Whether it still runs.
+    pub fn is_alive(self) -> bool {
+        Process::of(self.pid) == Some(self)
+    }
+
+    /// Sends it a signal, if it still runs.
+    pub fn signal(self, signal: Signal) {
+        if self.is_alive() {
+            let _ = kill(Pid::from_raw(self.pid), signal);
+        }
+    }
+
+    /// The process a pid file names, if it still runs.
+    pub fn read(layout: &Layout, name: &str) -> Option<Process> {
+        let text = fs::read_to_string(layout.pid_file(name)).ok()?;
+        let (pid, started) = text.trim().split_once(' ')?;
+        let process = Process { pid: pid.parse().ok()?, started: started.parse().ok()? };
+        process.is_alive().then_some(process)
+    }
+
+    /// Names it in a pid file.
+    pub fn write(self, layout: &Layout, name: &str) -> io::Result<()> {
+        fs::write(layout.pid_file(name), format!("{} {}\n", self.pid, self.started))
+    }
+}
+
+/// Starts a daemon of its own process group, so that Ctrl-C reaches the supervisor alone.
+pub fn start(layout: &Layout, daemon: &Daemon) -> io::Result<Child> {
+    let log = File::options().create(true).append(true).open(layout.log(&daemon.name))?;
+    let child = Command::new(&daemon.program)
+        .args(&daemon.args)
+        .stdin(Stdio::null())
+        .stdout(log.try_clone()?)
+        .stderr(log)
+        .process_group(0)
+        .spawn()?;
+    if let Some(process) = Process::of(child.id() as i32) {
+        process.write(layout, &daemon.name)?;
+    }
+    Ok(child)
+}
+
+/// Keeps a daemon running: one that an earlier supervisor left is watched, one that dies is started
+/// again, with a pause that grows while it keeps dying.
+pub async fn keep(layout: Layout, daemon: Daemon) {
+    if let Some(process) = Process::read(&layout, &daemon.name) {
+        while process.is_alive() {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+    let mut pause = Duration::from_millis(100);
+    loop {
+        let began = std::time::Instant::now();
+        match start(&layout, &daemon) {
+            Ok(child) => {
+                let ended = tokio::task::spawn_blocking(move || reap(child)).await;
+                eprintln!(
+                    "spur: {} ended ({}): starting it again",
+                    daemon.name,
+                    ended.unwrap_or_default()
+                );
+            }
+            Err(error) => eprintln!("spur: could not start {}: {error}", daemon.program.display()),
+        }
+        if began.elapsed() > Duration::from_secs(10) {
+            pause = Duration::from_millis(100);
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(Duration::from_secs(5));
+    }
+}
+
+fn reap(mut child: Child) -> String {
+    child.wait().map_or_else(|error| error.to_string(), |status| status.to_string())
+}
+
+/// Stops processes: asks, waits, insists.
+pub fn stop(processes: &[Process]) {
+    processes.iter().for_each(|process| process.signal(Signal::SIGTERM));
+    let mut waited = Duration::ZERO;
+    while processes.iter().any(|process| process.is_alive()) {
+        std::thread::sleep(PAUSE);
+        waited += PAUSE;
+        if waited > GRACE {
+            processes.iter().for_each(|process| process.signal(Signal::SIGKILL));
+        }
+    }
+}
+
+const PAUSE: Duration = Duration::from_millis(10);
+const GRACE: Duration = Duration::from_secs(10);

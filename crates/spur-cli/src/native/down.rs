@@ -1,0 +1,140 @@
+//! `spur down`: stops the cluster of a directory and leaves no process.
+
+use std::io::{BufRead, IsTerminal, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Parser;
+use spur_core::job::{JobState, JobStatus};
+use spur_proto::caller::{CallError, Caller};
+use spur_proto::client::Address;
+use spur_proto::slurm::controller_client::ControllerClient;
+use spur_proto::slurm::{CancelJobRequest, ListJobsRequest, WaitJobRequest};
+
+use super::daemons::{self, Process};
+use super::layout::Layout;
+use super::up::SUPERVISOR;
+use crate::cluster;
+use crate::output::complain;
+
+/// Stops a cluster that `spur up` started.
+#[derive(Parser)]
+struct Arguments {
+    /// The cluster's directory.
+    #[arg(long)]
+    dir: Option<PathBuf>,
+    /// End running jobs.
+    #[arg(long, conflicts_with = "keep_jobs")]
+    force: bool,
+    /// Leave running jobs alone; the next `spur up` finds them.
+    #[arg(long)]
+    keep_jobs: bool,
+}
+
+/// What becomes of running jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Jobs {
+    /// They go on.
+    Keep,
+    /// They are ended.
+    End,
+}
+
+/// Runs the command.
+pub fn run(args: &[String]) -> u8 {
+    let arguments: Arguments = match super::read("down", args) {
+        Ok(arguments) => arguments,
+        Err(status) => return status,
+    };
+    let layout = match Layout::new(arguments.dir) {
+        Ok(layout) => layout,
+        Err(error) => {
+            complain("spur down", error);
+            return 1;
+        }
+    };
+    let alive = |name: &String| Process::read(&layout, name);
+    let names = layout.pid_files();
+    let processes: Vec<Process> = names.iter().filter_map(alive).collect();
+    if processes.is_empty() {
+        println!("spur: nothing is up in {}", layout.dir.display());
+        return 0;
+    }
+    match permission(&layout, arguments.force, arguments.keep_jobs) {
+        Ok(Jobs::End) => end_jobs(&layout),
+        Ok(Jobs::Keep) => {}
+        Err(refusal) => {
+            complain("spur down", refusal);
+            return 1;
+        }
+    }
+    // The supervisor first, or it would start again what is stopped.
+    let supervisor = Process::read(&layout, SUPERVISOR);
+    daemons::stop(supervisor.as_slice());
+    daemons::stop(&processes);
+    println!("spur: down");
+    0
+}
+
+/// Asks about running jobs on a terminal, and refuses to guess elsewhere.
+pub fn permission(layout: &Layout, force: bool, keep: bool) -> Result<Jobs, String> {
+    if force || keep {
+        return Ok(if force { Jobs::End } else { Jobs::Keep });
+    }
+    let running = cluster_call(layout, running).unwrap_or_default().len();
+    if running == 0 {
+        return Ok(Jobs::Keep);
+    }
+    let jobs = if running == 1 { "1 job is".to_string() } else { format!("{running} jobs are") };
+    if !std::io::stdin().is_terminal() {
+        return Err(format!("{jobs} running; say --force to end, or --keep-jobs to leave them"));
+    }
+    print!("{jobs} running. End them? [y/N/k(eep)] ");
+    let _ = std::io::stdout().flush();
+    let mut answer = String::new();
+    let _ = std::io::stdin().lock().read_line(&mut answer);
+    match answer.trim() {
+        "y" | "Y" => Ok(Jobs::End),
+        "k" | "K" => Ok(Jobs::Keep),
+        _ => Err("not stopped".to_string()),
+    }
+}
+
+/// Cancels running jobs and waits until they are gone. Pending ones stay for the next `spur up`.
+pub fn end_jobs(layout: &Layout) {
+    let Ok(jobs) = cluster_call(layout, running) else { return };
+    for job in &jobs {
+        let job_id = *job;
+        let _ = cluster_call(layout, async move |caller: &mut Caller| {
+            let ask = |mut client: ControllerClient<_>| async move {
+                client.cancel_job(CancelJobRequest { job_id }).await
+            };
+            caller.call(ask).await
+        });
+    }
+    for job_id in jobs {
+        let _ = cluster_call(layout, async move |caller: &mut Caller| {
+            let ask = |mut client: ControllerClient<_>| async move {
+                client.wait_job(WaitJobRequest { job_id }).await
+            };
+            caller.call(ask).await
+        });
+    }
+}
+
+async fn running(caller: &mut Caller) -> Result<Vec<u32>, CallError> {
+    let ask = |mut client: ControllerClient<_>| async move {
+        client.list_jobs(ListJobsRequest::default()).await
+    };
+    let jobs = caller.call(ask).await?.jobs.into_iter();
+    let active = jobs.filter(|job| JobStatus(job.state).base() != JobState::Pending);
+    Ok(active.map(|job| job.job_id).collect())
+}
+
+fn cluster_call<T>(
+    layout: &Layout,
+    work: impl AsyncFnOnce(&mut Caller) -> Result<T, CallError>,
+) -> Result<T, CallError> {
+    let mut caller = Caller::new(Address::Unix(layout.socket()), Duration::from_secs(3));
+    cluster::block_on(work(&mut caller))
+}

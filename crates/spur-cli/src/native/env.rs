@@ -1,0 +1,41 @@
+//! `spur env`: what a shell needs to find the cluster.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+
+use super::layout::Layout;
+use crate::output::{complain, print};
+
+/// Prints shell exports: eval "$(spur env)"
+#[derive(Parser)]
+struct Arguments {
+    /// The cluster's directory.
+    #[arg(long)]
+    dir: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub fn run(args: &[String]) -> u8 {
+    let arguments: Arguments = match super::read("env", args) {
+        Ok(arguments) => arguments,
+        Err(status) => return status,
+    };
+    match Layout::new(arguments.dir) {
+        Ok(layout) => {
+            let bin = quoted(&layout.bin().display().to_string());
+            let address = quoted(&format!("unix:{}", layout.socket().display()));
+            print(&format!("export PATH={bin}:\"$PATH\"\nexport SPUR_CONTROLLER_ADDR={address}\n"));
+            0
+        }
+        Err(error) => {
+            complain("spur env", error);
+            1
+        }
+    }
+}
+
+/// A word that a shell takes as it stands.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}

@@ -1,0 +1,21 @@
+//! Spur's own verbs, a file each.
+
+pub mod config;
+pub mod down;
+pub mod env;
+pub mod up;
+pub mod version;
+
+mod daemons;
+mod layout;
+
+use clap::Parser;
+
+/// Reads the words of a verb. `Err` is the exit status after help or a complaint was printed.
+fn read<Arguments: Parser>(verb: &str, args: &[String]) -> Result<Arguments, u8> {
+    let words = std::iter::once(format!("spur {verb}")).chain(args.iter().cloned());
+    Arguments::try_parse_from(words).map_err(|error| {
+        let _ = error.print();
+        error.exit_code() as u8
+    })
+}

@@ -1,0 +1,294 @@
+//! `spur up`: a cluster on this machine with one command.
+
+use std::fs::File;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use clap::Parser;
+use nix::fcntl::{Flock, FlockArg};
+use spur_core::hostlist;
+use spur_core::node::{NodeState, NodeStatus};
+use spur_proto::caller::Caller;
+use spur_proto::client::Address;
+use spur_proto::slurm::ListNodesRequest;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::daemons::{self, Daemon, Process};
+use super::down;
+use super::layout::Layout;
+use crate::cluster;
+use crate::output::complain;
+
+/// Starts a cluster on this machine, runs a first job, and watches over it until Ctrl-C.
+#[derive(Clone, Parser)]
+struct Arguments {
+    /// Where the cluster lives.
+    #[arg(long)]
+    dir: Option<PathBuf>,
+    /// Names of the nodes, each an agent of its own, as in n[1-4]. Default: this machine's name.
+    #[arg(long)]
+    nodes: Option<String>,
+    /// Processors of each node. Default: what the machine has.
+    #[arg(long)]
+    cpus: Option<u32>,
+    /// Memory of each node, as in 4G. Default: what the machine has.
+    #[arg(long)]
+    memory: Option<String>,
+    /// Return as soon as the cluster is up.
+    #[arg(long)]
+    detach: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &[String]) -> u8 {
+    let arguments: Arguments = match super::read("up", args) {
+        Ok(arguments) => arguments,
+        Err(status) => return status,
+    };
+    let result = if arguments.detach { detach(&arguments, args) } else { foreground(&arguments) };
+    match result {
+        Ok(()) => 0,
+        Err(error) => {
+            complain("spur up", format!("{error:#}"));
+            1
+        }
+    }
+}
+
+/// Leaves a supervisor behind that does the same in the background.
+fn detach(arguments: &Arguments, args: &[String]) -> anyhow::Result<()> {
+    let began = Instant::now();
+    let layout = prepare(arguments)?;
+    let daemons = daemons(&layout, arguments)?;
+    if lock(&layout)?.is_some() {
+        let log = File::options().create(true).append(true).open(layout.log("up"))?;
+        Command::new(std::env::current_exe()?)
+            .arg("up")
+            .args(args.iter().filter(|word| *word != "--detach"))
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .process_group(0)
+            .spawn()
+            .context("could not start the supervisor")?;
+    } else {
+        println!("spur: already up in {}", layout.dir.display());
+    }
+    cluster::block_on(ready(&layout, &daemons))?;
+    welcome(&layout, daemons.len() - 1, began);
+    Ok(())
+}
+
+fn foreground(arguments: &Arguments) -> anyhow::Result<()> {
+    let began = Instant::now();
+    let layout = prepare(arguments)?;
+    let daemons = daemons(&layout, arguments)?;
+    let Some(_lock) = lock(&layout)? else {
+        cluster::block_on(ready(&layout, &daemons))?;
+        println!("spur: already up in {}", layout.dir.display());
+        return Ok(());
+    };
+    let me = Process::of(std::process::id() as i32).context("/proc is needed")?;
+    me.write(&layout, SUPERVISOR)?;
+    let keep_jobs = cluster::block_on(supervise(&layout, daemons, began))?;
+    let left: Vec<Process> = layout
+        .pid_files()
+        .iter()
+        .filter(|name| *name != SUPERVISOR)
+        .filter_map(|name| Process::read(&layout, name))
+        .collect();
+    if !keep_jobs {
+        down::end_jobs(&layout);
+    }
+    daemons::stop(&left);
+    let _ = std::fs::remove_file(layout.pid_file(SUPERVISOR));
+    println!("spur: down");
+    Ok(())
+}
+
+/// The supervisor's name among the pid files.
+pub const SUPERVISOR: &str = "up";
+
+async fn supervise(layout: &Layout, daemons: Vec<Daemon>, began: Instant) -> anyhow::Result<bool> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let nodes = daemons.len() - 1;
+    for daemon in &daemons {
+        tokio::spawn(daemons::keep(layout.clone(), daemon.clone()));
+    }
+    let started = async {
+        ready(layout, &daemons).await?;
+        let layout = layout.clone();
+        tokio::task::spawn_blocking(move || welcome(&layout, nodes, began)).await?;
+        anyhow::Ok(())
+    };
+    tokio::select! {
+        result = started => result?,
+        _ = terminate.recv() => return Ok(true),
+        _ = interrupt.recv() => return Ok(true),
+    }
+    loop {
+        tokio::select! {
+            // `spur down` has asked about the jobs already.
+            _ = terminate.recv() => return Ok(true),
+            _ = interrupt.recv() => {}
+        }
+        let asked = layout.clone();
+        let answer = tokio::task::spawn_blocking(move || down::permission(&asked, false, false));
+        match answer.await? {
+            Ok(permission) => return Ok(permission == down::Jobs::Keep),
+            Err(refusal) => complain("spur up", refusal),
+        }
+    }
+}
+
+fn prepare(arguments: &Arguments) -> anyhow::Result<Layout> {
+    let layout = Layout::new(arguments.dir.clone())?;
+    layout.make().with_context(|| format!("could not make {}", layout.dir.display()))?;
+    Ok(layout)
+}
+
+/// One supervisor per directory; nothing when there is one already.
+fn lock(layout: &Layout) -> anyhow::Result<Option<Flock<File>>> {
+    let path = layout.dir.join("run/up.lock");
+    let file = File::options().create(true).truncate(false).write(true).open(&path);
+    let file = file.with_context(|| format!("could not open {}", path.display()))?;
+    Ok(Flock::lock(file, FlockArg::LockExclusiveNonblock).ok())
+}
+
+fn daemons(layout: &Layout, arguments: &Arguments) -> anyhow::Result<Vec<Daemon>> {
+    let text = |path: &Path| path.display().to_string();
+    let controller = Daemon {
+        name: "spurctld".to_string(),
+        program: beside("spurctld")?,
+        args: vec![
+            "-D".to_string(),
+            "--state-dir".to_string(),
+            text(&layout.state()),
+            "--socket".to_string(),
+            text(&layout.socket()),
+        ],
+    };
+    let agent = beside("spurd")?;
+    let mut daemons = vec![controller];
+    for node in nodes(arguments)? {
+        let mut args = vec![
+            "-D".to_string(),
+            "-N".to_string(),
+            node.clone(),
+            "--controller".to_string(),
+            format!("unix:{}", text(&layout.socket())),
+            "--state-dir".to_string(),
+            text(&layout.spool(&node)),
+        ];
+        if let Some(cpus) = arguments.cpus {
+            args.extend(["--cpus".to_string(), cpus.to_string()]);
+        }
+        if let Some(memory) = &arguments.memory {
+            args.extend(["--memory".to_string(), memory.clone()]);
+        }
+        daemons.push(Daemon { name: format!("spurd-{node}"), program: agent.clone(), args });
+    }
+    Ok(daemons)
+}
+
+fn nodes(arguments: &Arguments) -> anyhow::Result<Vec<String>> {
+    match &arguments.nodes {
+        Some(list) => {
+            let nodes = hostlist::expand(list).with_context(|| format!("--nodes={list}"))?;
+            if nodes.is_empty() {
+                bail!("--nodes={list} names no node");
+            }
+            Ok(nodes)
+        }
+        None => {
+            let name = nix::unistd::gethostname()?.to_string_lossy().into_owned();
+            let short = name.split('.').next().unwrap_or_default();
+            Ok(vec![if short.is_empty() { "localhost".to_string() } else { short.to_string() }])
+        }
+    }
+}
+
+/// A daemon's binary lies where this one does.
+fn beside(name: &str) -> anyhow::Result<PathBuf> {
+    let program = std::env::current_exe()?.with_file_name(name);
+    if !program.exists() {
+        bail!("{} is missing; build it with: cargo build --release", program.display());
+    }
+    Ok(program)
+}
+
+/// Waits until the controller answers and every node is there.
+async fn ready(layout: &Layout, daemons: &[Daemon]) -> anyhow::Result<()> {
+    let deadline = Instant::now() + START_TIMEOUT;
+    let mut caller = Caller::new(Address::Unix(layout.socket()), START_TIMEOUT);
+    loop {
+        let nodes = caller
+            .call(|mut client| async move { client.list_nodes(ListNodesRequest {}).await })
+            .await
+            .with_context(|| {
+                format!("the controller does not start; see {}", layout.log("spurctld").display())
+            })?
+            .nodes;
+        let is_there = |daemon: &&Daemon| {
+            nodes.iter().any(|node| {
+                daemon.name == format!("spurd-{}", node.name)
+                    && NodeStatus(node.state).base() != NodeState::Down
+            })
+        };
+        let Some(missing) = daemons[1..].iter().find(|daemon| !is_there(daemon)) else {
+            return Ok(());
+        };
+        if Instant::now() > deadline {
+            bail!("{} does not come up; see {}", missing.name, layout.log(&missing.name).display());
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Runs a first job on a new cluster, and says what to type next.
+fn welcome(layout: &Layout, nodes: usize, began: Instant) {
+    let plural = if nodes == 1 { "" } else { "s" };
+    let seconds = began.elapsed().as_secs_f32();
+    println!("spur: up in {} with {nodes} node{plural} after {seconds:.1} s", layout.dir.display());
+    first_job(layout, began);
+    let default = Layout::new(None).is_ok_and(|default| default.dir == layout.dir);
+    let dir = if default { String::new() } else { format!(" --dir {}", layout.dir.display()) };
+    println!(
+        "\nIn a shell of yours:\n  eval \"$({spur} env{dir})\"\n  sbatch --wrap hostname\n  squeue\n\
+         Stop with: {spur} down{dir}",
+        spur = std::env::args().next().unwrap_or_default(),
+    );
+}
+
+fn first_job(layout: &Layout, began: Instant) {
+    let output = layout.dir.join("first-job.out");
+    if output.exists() {
+        return;
+    }
+    let script = "echo \"hello from $SLURMD_NODENAME, job $SLURM_JOB_ID\"";
+    let submitted = Command::new(layout.bin().join("sbatch"))
+        .env("SPUR_CONTROLLER_ADDR", format!("unix:{}", layout.socket().display()))
+        .args(["--wait", "-J", "first", "-o"])
+        .arg(&output)
+        .args(["--wrap", script])
+        .current_dir("/")
+        .output();
+    match submitted {
+        Ok(done) if done.status.success() => {
+            let said = std::fs::read_to_string(&output).unwrap_or_default();
+            let seconds = began.elapsed().as_secs_f32();
+            println!("spur: first job done after {seconds:.1} s: {}", said.trim());
+        }
+        Ok(done) => {
+            let said = String::from_utf8_lossy(&done.stderr).trim().to_string();
+            eprintln!("spur: the first job failed ({}) {said}", done.status);
+        }
+        Err(error) => eprintln!("spur: could not submit the first job: {error}"),
+    }
+}

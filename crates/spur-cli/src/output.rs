@@ -1,0 +1,19 @@
+//! Words for people: complaints go to standard error, a closed pipe is no reason to panic.
+
+use std::io::{ErrorKind, Write};
+
+/// `TOOL: error: message` on standard error.
+pub fn complain(tool: &str, message: impl std::fmt::Display) {
+    eprintln!("{tool}: error: {message}");
+}
+
+/// Prints a whole answer. When nobody reads any more, that is the end of it.
+pub fn print(text: &str) {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            eprintln!("error: could not write to standard output: {error}");
+        }
+        _ => {}
+    }
+}

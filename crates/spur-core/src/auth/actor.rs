@@ -1,0 +1,46 @@
+//! Who asks, as the channel proved it.
+
+use crate::ids::{Gid, NodeName, Uid};
+
+/// A caller. Nothing in it comes from a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Actor {
+    /// Nobody in particular.
+    Anonymous,
+    /// A user of the machine, known by the kernel.
+    User {
+        /// The user.
+        uid: Uid,
+        /// The user's group.
+        gid: Gid,
+        /// What the user may do beyond their own jobs.
+        level: Level,
+    },
+    /// The agent of a node.
+    Node(NodeName),
+    /// The controller itself, for its own duties.
+    Controller,
+}
+
+impl Actor {
+    /// The user's number; the controller's own duties count as root's.
+    pub fn uid(&self) -> Option<Uid> {
+        match self {
+            Actor::User { uid, .. } => Some(*uid),
+            Actor::Controller => Some(Uid::ROOT),
+            Actor::Anonymous | Actor::Node(_) => None,
+        }
+    }
+}
+
+/// Slurm's admin levels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Own jobs only.
+    #[default]
+    None,
+    /// Everybody's jobs and the nodes.
+    Operator,
+    /// Everything.
+    Administrator,
+}

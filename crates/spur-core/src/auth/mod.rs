@@ -1,0 +1,7 @@
+//! Who asks, and what they may do.
+
+mod actor;
+mod policy;
+
+pub use actor::{Actor, Level};
+pub use policy::{Action, METHODS, MethodRule, Target, Who, may, method_rule};

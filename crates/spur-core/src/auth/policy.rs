@@ -1,0 +1,141 @@
+//! Who may do what, in one place. Deny by default: a method without a row is refused.
+
+use super::{Actor, Level};
+use crate::errors::SlurmError;
+use crate::ids::Uid;
+
+/// A row of the table: a method of the wire and who may call it at all.
+#[derive(Debug)]
+pub struct MethodRule {
+    /// The path as gRPC spells it.
+    pub method: &'static str,
+    /// Who gets past the door. Rights on the object are asked again with [`may`].
+    pub who: Who,
+}
+
+/// Groups of callers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// Everybody, known or not.
+    Anyone,
+    /// Every known user.
+    User,
+    /// Administrators.
+    Administrator,
+    /// Agents of nodes.
+    Node,
+    /// Other controllers.
+    Controller,
+}
+
+/// Every method there is.
+pub static METHODS: &[MethodRule] = &[
+    MethodRule { method: "/slurm.Controller/Ping", who: Who::Anyone },
+    MethodRule { method: "/slurm.Controller/SubmitJob", who: Who::User },
+    MethodRule { method: "/slurm.Controller/CancelJob", who: Who::User },
+    MethodRule { method: "/slurm.Controller/ListJobs", who: Who::User },
+    MethodRule { method: "/slurm.Controller/WaitJob", who: Who::User },
+    MethodRule { method: "/slurm.Controller/ListNodes", who: Who::User },
+    MethodRule { method: "/slurm.Controller/ListPartitions", who: Who::User },
+    MethodRule { method: "/spur.internal.Agents/Session", who: Who::Node },
+];
+
+/// The rule for a method, if it has one.
+pub fn method_rule(method: &str) -> Option<&'static MethodRule> {
+    METHODS.iter().find(|rule| rule.method == method)
+}
+
+impl Who {
+    /// Whether this caller belongs to the group.
+    pub fn admits(self, actor: &Actor) -> bool {
+        match (self, actor) {
+            (Who::Anyone, _) | (_, Actor::Controller) => true,
+            (Who::User, Actor::User { .. }) => true,
+            (Who::Administrator, Actor::User { level, .. }) => *level == Level::Administrator,
+            (Who::Node, Actor::Node(_)) => true,
+            _ => false,
+        }
+    }
+}
+
+/// Something done to an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Ending a job.
+    CancelJob,
+    /// Reading a job's script, environment or output.
+    ReadJobFiles,
+}
+
+/// The object of an action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A job of this user.
+    JobOf(Uid),
+}
+
+/// Decides rights that depend on the object. Called inside `apply`, with the actor the entry recorded.
+pub fn may(actor: &Actor, action: Action, target: Target) -> Result<(), SlurmError> {
+    let Target::JobOf(owner) = target;
+    let allowed = match (action, actor) {
+        (_, Actor::Controller) => true,
+        (Action::CancelJob | Action::ReadJobFiles, Actor::User { uid, level, .. }) => {
+            *uid == owner || *level >= Level::Operator
+        }
+        _ => false,
+    };
+    if allowed { Ok(()) } else { Err(SlurmError::AccessDenied) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{Gid, NodeName};
+
+    fn user(uid: u32, level: Level) -> Actor {
+        Actor::User { uid: Uid(uid), gid: Gid(uid), level }
+    }
+
+    /// Rows are methods, columns are callers: `.` refused, `x` let in.
+    #[test]
+    fn matrix_of_methods_and_callers() {
+        let callers = [
+            Actor::Anonymous,
+            user(1000, Level::None),
+            user(1001, Level::Operator),
+            user(0, Level::Administrator),
+            Actor::Node(NodeName::from("n1")),
+        ];
+        let matrix: Vec<String> = METHODS
+            .iter()
+            .map(|rule| {
+                let row: String =
+                    callers.iter().map(|c| if rule.who.admits(c) { 'x' } else { '.' }).collect();
+                format!("{row} {}", rule.method)
+            })
+            .collect();
+        assert_eq!(
+            matrix,
+            [
+                "xxxxx /slurm.Controller/Ping",
+                ".xxx. /slurm.Controller/SubmitJob",
+                ".xxx. /slurm.Controller/CancelJob",
+                ".xxx. /slurm.Controller/ListJobs",
+                ".xxx. /slurm.Controller/WaitJob",
+                ".xxx. /slurm.Controller/ListNodes",
+                ".xxx. /slurm.Controller/ListPartitions",
+                "....x /spur.internal.Agents/Session",
+            ]
+        );
+    }
+
+    #[test]
+    fn only_the_owner_and_operators_cancel() {
+        let cancel = |actor| may(&actor, Action::CancelJob, Target::JobOf(Uid(1000)));
+        assert_eq!(cancel(user(1000, Level::None)), Ok(()));
+        assert_eq!(cancel(user(1001, Level::None)), Err(SlurmError::AccessDenied));
+        assert_eq!(cancel(user(1001, Level::Operator)), Ok(()));
+        assert_eq!(cancel(Actor::Anonymous), Err(SlurmError::AccessDenied));
+        assert_eq!(cancel(Actor::Node(NodeName::from("n1"))), Err(SlurmError::AccessDenied));
+    }
+}

@@ -1,0 +1,146 @@
+//! Reads `-o "%.18i %.9P"` and `-O "JobID:10,Name:.12,State:|"` into columns.
+
+use std::fmt;
+
+use super::{Field, by_letter, by_name};
+
+/// One thing to print in a line.
+pub struct Column<Row: 'static> {
+    /// The field; `None` for text that is printed as it stands.
+    pub field: Option<&'static Field<Row>>,
+    /// How wide; 0 takes what the text needs.
+    pub width: usize,
+    /// Flush right.
+    pub right: bool,
+    /// Printed after the field, or alone where there is no field.
+    pub suffix: String,
+}
+
+impl<Row> Clone for Column<Row> {
+    fn clone(&self) -> Self {
+        Column {
+            field: self.field,
+            width: self.width,
+            right: self.right,
+            suffix: self.suffix.clone(),
+        }
+    }
+}
+
+/// The columns asked for, and the words that named none. Slurm complains about those and goes on.
+pub struct Format<Row: 'static> {
+    /// What to print, in order.
+    pub columns: Vec<Column<Row>>,
+    /// What to complain about first.
+    pub problems: Vec<FormatError>,
+}
+
+/// A letter or name that no field has. The tool puts its own words in front:
+/// `squeue: error: Invalid job format specification: !`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FormatError(pub String);
+
+impl fmt::Display for FormatError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for FormatError {}
+
+/// Reads a format of letters: `"%[[.]size]letter[text]"`, with text in front of the first one.
+pub fn letters<Row>(fields: &'static [Field<Row>], format: &str) -> Format<Row> {
+    let mut parsed = Format { columns: Vec::new(), problems: Vec::new() };
+    if format.eq_ignore_ascii_case("%all") {
+        parsed.columns = all_letters(fields);
+        return parsed;
+    }
+    // Several signs in a row count as one, so there is no way to print a sign of its own.
+    let mut pieces = format.split('%').filter(|piece| !piece.is_empty());
+    if !format.starts_with('%')
+        && let Some(text) = pieces.next()
+    {
+        parsed.columns.push(literal(text.into()));
+    }
+    for piece in pieces {
+        let (right, width, rest) = size(piece);
+        let Some(letter) = rest.chars().next() else {
+            // `%` and a size, then nothing: there is no letter to complain about.
+            parsed.columns.push(literal(format!("%{piece}")));
+            continue;
+        };
+        let suffix = &rest[letter.len_utf8()..];
+        match by_letter(fields, letter) {
+            Some(field) => parsed.columns.push(Column {
+                field: Some(field),
+                width,
+                right,
+                suffix: suffix.into(),
+            }),
+            None => {
+                parsed.columns.push(literal(format!("%{piece}")));
+                parsed.problems.push(FormatError(letter.into()));
+            }
+        }
+    }
+    parsed
+}
+
+/// Reads a format of names: `"name[:[.][size][text]],…"`. Without a colon the field's own width counts.
+pub fn names<Row>(fields: &'static [Field<Row>], format: &str) -> Format<Row> {
+    let mut parsed = Format { columns: Vec::new(), problems: Vec::new() };
+    for piece in format.split(',').filter(|piece| !piece.is_empty()) {
+        let (name, shape) = match piece.split_once(':') {
+            Some((name, shape)) => (name, Some(shape)),
+            None => (piece, None),
+        };
+        let (right, width, suffix) = shape.map_or((false, None, ""), |shape| {
+            let (right, width, suffix) = size(shape);
+            (right, Some(width), suffix)
+        });
+        match by_name(fields, name) {
+            Some(field) => parsed.columns.push(Column {
+                field: Some(field),
+                width: width.unwrap_or(field.width),
+                right,
+                suffix: suffix.into(),
+            }),
+            None => {
+                parsed.columns.push(literal(suffix.into()));
+                parsed.problems.push(FormatError(name.into()));
+            }
+        }
+    }
+    parsed
+}
+
+/// Splits `[.]size` off the front.
+fn size(piece: &str) -> (bool, usize, &str) {
+    let (right, piece) = match piece.strip_prefix('.') {
+        Some(rest) => (true, rest),
+        None => (false, piece),
+    };
+    let end = piece.find(|c: char| !c.is_ascii_digit()).unwrap_or(piece.len());
+    // A width nobody could read is held to one that fits in memory.
+    let width = piece[..end].parse::<usize>().unwrap_or(if end == 0 { 0 } else { WIDEST });
+    (right, width.min(WIDEST), &piece[end..])
+}
+
+/// No column is wider than this.
+const WIDEST: usize = 65_536;
+
+fn literal<Row>(text: String) -> Column<Row> {
+    Column { field: None, width: 0, right: false, suffix: text }
+}
+
+/// `%all`: the small letters, then the capitals, with a bar between.
+fn all_letters<Row>(fields: &'static [Field<Row>]) -> Vec<Column<Row>> {
+    let found = ('a'..='z').chain('A'..='Z').filter_map(|letter| by_letter(fields, letter));
+    let mut columns: Vec<_> = found
+        .map(|field| Column { field: Some(field), width: 0, right: false, suffix: "|".into() })
+        .collect();
+    if let Some(last) = columns.last_mut() {
+        last.suffix.clear();
+    }
+    columns
+}

@@ -1,0 +1,131 @@
+//! Where a job stands. Nodes live inside the phases that hold them, so no pending job holds any.
+
+use std::sync::Arc;
+
+use crate::ids::NodeName;
+use crate::time::Timestamp;
+
+/// The life of a job, one variant a stage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Waits for its turn.
+    Pending,
+    /// Holds its nodes; its script runs or is being started.
+    Running {
+        /// When the nodes were given.
+        since: Timestamp,
+        /// What it holds.
+        allocation: Arc<Allocation>,
+    },
+    /// Is being ended. The nodes stay taken until the node has reported the processes gone.
+    Completing {
+        /// When the nodes were given.
+        started: Timestamp,
+        /// What it still holds.
+        allocation: Arc<Allocation>,
+        /// Why it ends.
+        cause: Cause,
+    },
+    /// Over; shown for a while, then forgotten.
+    Ended {
+        /// When it had started, if it ever did.
+        started: Option<Timestamp>,
+        /// When it was over.
+        at: Timestamp,
+        /// What it had held.
+        allocation: Option<Arc<Allocation>>,
+        /// How it ended.
+        cause: Cause,
+        /// What the kernel said of its script.
+        exit: ExitStatus,
+    },
+}
+
+impl Phase {
+    /// The resources held at this moment.
+    pub fn holds(&self) -> Option<&Arc<Allocation>> {
+        match self {
+            Phase::Running { allocation, .. } | Phase::Completing { allocation, .. } => {
+                Some(allocation)
+            }
+            Phase::Pending | Phase::Ended { .. } => None,
+        }
+    }
+
+    /// Whether nothing will happen to the job any more.
+    pub fn is_over(&self) -> bool {
+        matches!(self, Phase::Ended { .. })
+    }
+}
+
+/// Why a run ended or is being ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// The script ended by itself; its exit status tells how.
+    Exited,
+    /// Somebody cancelled it.
+    Cancelled {
+        /// Who.
+        by: u32,
+    },
+    /// It ran into its time limit.
+    TimeLimit,
+    /// The script could not be started, by a fault of the request (work directory, output file …).
+    LaunchFailed,
+    /// The node lost it.
+    NodeFailed,
+}
+
+/// What is taken on which nodes; the first node runs the script.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Allocation {
+    /// One share a node, in rank order.
+    pub shares: Vec<Share>,
+}
+
+impl Allocation {
+    /// The node that runs the batch script.
+    pub fn first_node(&self) -> Option<&NodeName> {
+        self.shares.first().map(|share| &share.node)
+    }
+
+    /// All processors of all shares.
+    pub fn cpus(&self) -> u32 {
+        self.shares.iter().map(|share| share.cpus).sum()
+    }
+}
+
+/// What is taken on one node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// Where.
+    pub node: NodeName,
+    /// How many processors.
+    pub cpus: u32,
+}
+
+/// How a process ended: an exit code, or the signal that killed it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExitStatus {
+    /// The code given to `exit`, 0 to 255.
+    pub code: u8,
+    /// The signal, or 0.
+    pub signal: u8,
+}
+
+impl ExitStatus {
+    /// The number `wait(2)` gives, as Slurm keeps it.
+    pub fn to_wait(self) -> u32 {
+        (u32::from(self.code) << 8) | u32::from(self.signal)
+    }
+
+    /// Reads the number `wait(2)` gives; the core-dump bit is dropped.
+    pub fn from_wait(status: u32) -> ExitStatus {
+        ExitStatus { code: (status >> 8) as u8, signal: (status & 0x7f) as u8 }
+    }
+
+    /// Whether all went well.
+    pub fn is_success(self) -> bool {
+        self.code == 0 && self.signal == 0
+    }
+}

@@ -1,0 +1,316 @@
+//! The environment of jobs, steps and tasks, as a table.
+//!
+//! A row says where a variable appears and how it is found. What the user's environment or an
+//! enclosing batch script brings along is not repeated here: a task of `srun` inside a batch job
+//! inherits the batch job's variables and gets the rows for tasks on top.
+
+mod facts;
+
+pub use facts::{
+    ArrayFacts, CpuBindFacts, GpuFacts, GpuVendor, HereFacts, JobFacts, StepFacts, TaskFacts,
+};
+
+/// Which environments a variable appears in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Where(u8);
+
+impl Where {
+    /// The command `salloc` runs, where it was called.
+    pub const ALLOCATION: Where = Where(1);
+    /// A batch script.
+    pub const BATCH: Where = Where(2);
+    /// A task of `srun`.
+    pub const TASK: Where = Where(4);
+
+    /// Whether the two share an environment.
+    pub fn overlaps(self, other: Where) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+const ALL: Where = Where(7);
+const JOB: Where = Where(3);
+const NODE: Where = Where(6);
+const BATCH: Where = Where::BATCH;
+const TASK: Where = Where::TASK;
+
+/// All there is to know when a variable is worked out.
+struct Facts<'a> {
+    job: &'a JobFacts,
+    step: Option<&'a StepFacts>,
+    task: Option<&'a TaskFacts>,
+}
+
+/// One variable.
+pub struct Variable {
+    /// Its name.
+    pub name: &'static str,
+    /// Where it appears.
+    pub seen: Where,
+    /// Whether each component of a heterogeneous job has one of its own, with `_HET_GROUP_n`.
+    pub per_component: bool,
+    get: fn(&Facts<'_>) -> Option<String>,
+}
+
+const fn row(name: &'static str, seen: Where, get: fn(&Facts<'_>) -> Option<String>) -> Variable {
+    Variable { name, seen, per_component: false, get }
+}
+
+impl Variable {
+    const fn per_component(mut self) -> Variable {
+        self.per_component = true;
+        self
+    }
+}
+
+/// Every variable.
+#[rustfmt::skip]
+pub static VARIABLES: &[Variable] = &[
+    row("CUDA_VISIBLE_DEVICES", NODE, |f| devices(f, &[GpuVendor::Nvidia])),
+    row("ENVIRONMENT", BATCH, |_| Some("BATCH".into())),
+    row("GPU_DEVICE_ORDINAL", NODE, |f| devices(f, &[])),
+    row("HOSTNAME", BATCH, |f| here(f, |h| text(&h.node))),
+    row("ROCR_VISIBLE_DEVICES", NODE, |f| devices(f, &[GpuVendor::Amd])),
+    row("SLURMD_NODENAME", NODE, |f| here(f, |h| text(&h.node))),
+    row("SLURMD_TRES_BIND", TASK, |f| gpus(f, |g| text(&g.bind))),
+    row("SLURM_ARRAY_JOB_ID", BATCH, |f| array(f, |a| a.job_id)),
+    row("SLURM_ARRAY_TASK_COUNT", BATCH, |f| array(f, |a| a.count)),
+    row("SLURM_ARRAY_TASK_ID", BATCH, |f| array(f, |a| a.task_id)),
+    row("SLURM_ARRAY_TASK_MAX", BATCH, |f| array(f, |a| a.max)),
+    row("SLURM_ARRAY_TASK_MIN", BATCH, |f| array(f, |a| a.min)),
+    row("SLURM_ARRAY_TASK_STEP", BATCH, |f| array(f, |a| a.step)),
+    row("SLURM_CLUSTER_NAME", ALL, |f| text(&f.job.cluster)),
+    row("SLURM_CONTAINER", ALL, |f| text(&f.job.container)),
+    row("SLURM_CONTAINER_ID", ALL, |f| text(&f.job.container_id)),
+    row("SLURM_CPUS_ON_NODE", NODE, |f| here(f, |h| number(h.cpus))),
+    row("SLURM_CPUS_PER_GPU", JOB, |f| text(&f.job.cpus_per_gpu)),
+    row("SLURM_CPUS_PER_TASK", ALL, |f| step_or_job(f, |s| s.cpus_per_task, |j| j.cpus_per_task)),
+    row("SLURM_CPU_BIND", TASK, |f| bind(f, |b| format!("{},{}{}", verbosity(b), b.kind, b.list))),
+    row("SLURM_CPU_BIND_LIST", TASK, |f| bind(f, |b| b.list.clone())),
+    row("SLURM_CPU_BIND_TYPE", TASK, |f| bind(f, |b| b.kind.clone())),
+    row("SLURM_CPU_BIND_VERBOSE", TASK, |f| bind(f, |b| verbosity(b).into())),
+    row("SLURM_CPU_FREQ_REQ", TASK, |f| text(&f.step?.cpu_freq)),
+    row("SLURM_DISTRIBUTION", ALL, |f| text(f.step.map_or(&f.job.distribution, |s| &s.distribution))),
+    row("SLURM_DIST_PLANESIZE", JOB, |f| f.job.plane_size.and_then(number)),
+    row("SLURM_EXPORT_ENV", BATCH, |f| text(&f.job.export)),
+    row("SLURM_GET_USER_ENV", BATCH, |f| flag(f.job.get_user_env)),
+    row("SLURM_GPUS", JOB, |f| text(&f.job.gpus)),
+    row("SLURM_GPUS_ON_NODE", NODE, |f| gpus(f, |g| number(g.given.len()))),
+    row("SLURM_GPUS_PER_NODE", JOB, |f| text(&f.job.gpus_per_node)),
+    row("SLURM_GPUS_PER_SOCKET", JOB, |f| text(&f.job.gpus_per_socket)),
+    row("SLURM_GPUS_PER_TASK", JOB, |f| text(&f.job.gpus_per_task)),
+    row("SLURM_GPU_BIND", JOB, |f| text(&f.job.gpu_bind)),
+    row("SLURM_GPU_FREQ", JOB, |f| text(&f.job.gpu_freq)),
+    row("SLURM_GTIDS", NODE, |f| Some(commas(&f.task?.ranks_here))),
+    row("SLURM_HET_SIZE", JOB, component_count),
+    row("SLURM_HINT", JOB, |f| text(&f.job.hint)),
+    row("SLURM_JOBID", ALL, |f| number(f.job.job_id)),
+    row("SLURM_JOB_ACCOUNT", ALL, |f| text(&f.job.account)).per_component(),
+    row("SLURM_JOB_CPUS_PER_NODE", ALL, |f| Some(folded(&f.job.cpus_per_node))).per_component(),
+    // Slurm's srun leaves this one in the environment of steps inside an allocation.
+    row("SLURM_JOB_CPUS_PER_NODE_PACK_GROUP_0", TASK, |f| f.step?.inside_allocation.then(|| folded(&f.job.cpus_per_node))),
+    row("SLURM_JOB_DEPENDENCY", BATCH, |f| text(&f.job.dependency)),
+    row("SLURM_JOB_END_TIME", NODE, |f| moment(f.job.end_time)),
+    row("SLURM_JOB_GID", NODE, |f| number(f.job.gid)),
+    row("SLURM_JOB_GPUS", BATCH, |f| gpus(f, |g| Some(commas(&g.given)))),
+    row("SLURM_JOB_ID", ALL, |f| number(f.job.job_id)).per_component(),
+    row("SLURM_JOB_LICENSES", BATCH, |f| text(&f.job.licenses)),
+    row("SLURM_JOB_NAME", ALL, |f| text(&f.job.name)).per_component(),
+    row("SLURM_JOB_NODELIST", ALL, |f| text(&f.job.nodes)).per_component(),
+    row("SLURM_JOB_NUM_NODES", ALL, |f| number(f.job.cpus_per_node.len())).per_component(),
+    row("SLURM_JOB_PARTITION", ALL, |f| text(&f.job.partition)).per_component(),
+    row("SLURM_JOB_QOS", ALL, |f| text(&f.job.qos)).per_component(),
+    row("SLURM_JOB_RESERVATION", ALL, |f| text(&f.job.reservation)).per_component(),
+    row("SLURM_JOB_START_TIME", NODE, |f| moment(f.job.start_time)),
+    row("SLURM_JOB_UID", NODE, |f| number(f.job.uid)),
+    row("SLURM_JOB_USER", NODE, |f| text(&f.job.user_name)),
+    row("SLURM_LABELIO", TASK, |f| flag(f.step?.label)),
+    row("SLURM_LAUNCH_NODE_IPADDR", TASK, |f| text(&f.step?.launcher_address)),
+    row("SLURM_LOCALID", NODE, |f| number(f.task?.local_rank)),
+    row("SLURM_MEM_PER_CPU", BATCH, |f| f.job.memory_per_cpu_mb.and_then(number)).per_component(),
+    row("SLURM_MEM_PER_GPU", BATCH, |f| f.job.memory_per_gpu_mb.and_then(number)).per_component(),
+    row("SLURM_MEM_PER_NODE", BATCH, |f| f.job.memory_per_node_mb.and_then(number)).per_component(),
+    row("SLURM_NNODES", ALL, |f| number(f.step.map_or(f.job.cpus_per_node.len(), |s| s.tasks_per_node.len()))),
+    row("SLURM_NODEID", NODE, |f| here(f, |h| number(h.node_id))),
+    row("SLURM_NODELIST", ALL, |f| text(&f.job.nodes)),
+    row("SLURM_NODE_ALIASES", JOB, |_| Some("(null)".into())),
+    row("SLURM_NPROCS", ALL, tasks).per_component(),
+    row("SLURM_NTASKS", ALL, tasks).per_component(),
+    row("SLURM_NTASKS_PER_CORE", JOB, |f| f.job.tasks_per_core.and_then(number)),
+    row("SLURM_NTASKS_PER_GPU", JOB, |f| f.job.tasks_per_gpu.and_then(number)),
+    row("SLURM_NTASKS_PER_NODE", ALL, |f| step_or_job(f, |s| s.tasks_per_node_asked, |j| j.tasks_per_node_asked)),
+    row("SLURM_NTASKS_PER_SOCKET", JOB, |f| f.job.tasks_per_socket.and_then(number)),
+    row("SLURM_OPEN_MODE", BATCH, |f| text(&f.job.open_mode)),
+    row("SLURM_OVERCOMMIT", ALL, |f| flag(f.step.map_or(f.job.overcommit, |s| s.overcommit))),
+    row("SLURM_PACK_SIZE", JOB, component_count),
+    row("SLURM_PRIO_PROCESS", NODE, |f| number(f.job.priority_process)),
+    row("SLURM_PROCID", NODE, |f| number(f.task?.rank)),
+    row("SLURM_PROFILE", JOB, |f| text(&f.job.profile)),
+    row("SLURM_RESTART_COUNT", NODE, |f| (f.job.restarts > 0).then(|| f.job.restarts.to_string())),
+    row("SLURM_SHARDS_ON_NODE", NODE, |f| here(f, |h| if h.shards > 0 { number(h.shards) } else { None })),
+    row("SLURM_SRUN_COMM_HOST", TASK, |f| text(&f.step?.launcher_address)),
+    row("SLURM_SRUN_COMM_PORT", TASK, launcher_port),
+    row("SLURM_STEPID", TASK, |f| number(f.step?.step_id)),
+    row("SLURM_STEP_GPUS", TASK, |f| gpus(f, |g| Some(commas(&g.seen)))),
+    row("SLURM_STEP_ID", TASK, |f| number(f.step?.step_id)),
+    row("SLURM_STEP_LAUNCHER_PORT", TASK, launcher_port),
+    row("SLURM_STEP_NODELIST", TASK, |f| text(&f.step?.nodes)),
+    row("SLURM_STEP_NUM_NODES", TASK, |f| number(f.step?.tasks_per_node.len())),
+    row("SLURM_STEP_NUM_TASKS", TASK, tasks),
+    row("SLURM_STEP_RESV_PORTS", TASK, |f| text(&f.step?.reserved_ports)),
+    row("SLURM_STEP_TASKS_PER_NODE", TASK, |f| Some(folded(&f.step?.tasks_per_node))),
+    row("SLURM_SUBMIT_DIR", ALL, |f| text(&f.job.submit_dir)),
+    row("SLURM_SUBMIT_HOST", ALL, |f| text(&f.job.submit_host)),
+    row("SLURM_TASKS_PER_NODE", ALL, |f| Some(folded(f.step.map_or(&f.job.tasks_per_node, |s| &s.tasks_per_node)))).per_component(),
+    row("SLURM_TASK_PID", NODE, |f| number(f.task?.pid)),
+    row("SLURM_THREADS_PER_CORE", JOB, |f| f.job.threads_per_core.and_then(number)),
+    row("SLURM_TOPOLOGY_ADDR", NODE, |f| here(f, |h| text(if h.topology.is_empty() { &h.node } else { &h.topology }))),
+    row("SLURM_TOPOLOGY_ADDR_PATTERN", NODE, topology_pattern),
+    row("SLURM_TRES_PER_TASK", JOB, |f| text(&f.job.tres_per_task)),
+    row("SLURM_UMASK", TASK, |f| Some(format!("{:04o}", f.step?.umask))),
+    row("SLURM_WORKING_CLUSTER", NODE, |f| text(&f.job.working_cluster)),
+    row("SRUN_DEBUG", TASK, |f| number(f.step?.debug_level)),
+    row("TMPDIR", NODE, |f| here(f, |h| text(&h.tmp_dir))),
+    row("ZE_AFFINITY_MASK", NODE, |f| devices(f, &[GpuVendor::Intel])),
+];
+
+/// The variables of a batch script. It runs as rank 0 on the job's first node.
+pub fn batch(job: &JobFacts, here: &HereFacts, pid: u32) -> Vec<(String, String)> {
+    let task = TaskFacts {
+        here: HereFacts { node_id: 0, ..here.clone() },
+        ranks_here: vec![0],
+        pid,
+        ..TaskFacts::default()
+    };
+    collect(BATCH, &Facts { job, step: None, task: Some(&task) })
+}
+
+/// The variables of the command that `salloc` runs.
+pub fn allocation(job: &JobFacts) -> Vec<(String, String)> {
+    collect(Where::ALLOCATION, &Facts { job, step: None, task: None })
+}
+
+/// The variables a step gives to one of its tasks, on top of what `srun` brought along.
+pub fn task(job: &JobFacts, step: &StepFacts, task: &TaskFacts) -> Vec<(String, String)> {
+    collect(TASK, &Facts { job, step: Some(step), task: Some(task) })
+}
+
+fn collect(place: Where, facts: &Facts<'_>) -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    for variable in VARIABLES.iter().filter(|variable| variable.seen.overlaps(place)) {
+        if let Some(value) = (variable.get)(facts) {
+            found.push((variable.name.into(), value));
+        }
+        if !variable.per_component || place == TASK {
+            continue;
+        }
+        for (number, component) in facts.job.components.iter().enumerate() {
+            let facts = Facts { job: component, step: None, task: None };
+            if let Some(value) = (variable.get)(&facts) {
+                // Components were once called packs, and scripts still read the old names.
+                found.push((format!("{}_HET_GROUP_{number}", variable.name), value.clone()));
+                found.push((format!("{}_PACK_GROUP_{number}", variable.name), value));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Counts with repetitions folded: `4(x2),1`.
+pub fn folded(counts: &[u32]) -> String {
+    let runs = counts.chunk_by(|left, right| left == right).map(|run| match run.len() {
+        1 => run[0].to_string(),
+        times => format!("{}(x{times})", run[0]),
+    });
+    runs.collect::<Vec<_>>().join(",")
+}
+
+fn text(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_string())
+}
+
+fn number(number: impl ToString) -> Option<String> {
+    Some(number.to_string())
+}
+
+fn flag(is: bool) -> Option<String> {
+    is.then(|| "1".to_string())
+}
+
+fn moment(secs: i64) -> Option<String> {
+    (secs > 0).then(|| secs.to_string())
+}
+
+fn commas(numbers: &[u32]) -> String {
+    numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
+}
+
+fn here(facts: &Facts<'_>, get: fn(&HereFacts) -> Option<String>) -> Option<String> {
+    get(&facts.task?.here)
+}
+
+fn gpus(facts: &Facts<'_>, get: fn(&GpuFacts) -> Option<String>) -> Option<String> {
+    get(facts.task?.here.gpus.as_ref()?)
+}
+
+fn array(facts: &Facts<'_>, get: fn(&ArrayFacts) -> u32) -> Option<String> {
+    facts.job.array.as_ref().map(|array| get(array).to_string())
+}
+
+fn bind(facts: &Facts<'_>, get: fn(&CpuBindFacts) -> String) -> Option<String> {
+    facts.step?.cpu_bind.as_ref().map(get)
+}
+
+fn verbosity(bind: &CpuBindFacts) -> &'static str {
+    if bind.verbose { "verbose" } else { "quiet" }
+}
+
+fn step_or_job(
+    facts: &Facts<'_>,
+    of_step: fn(&StepFacts) -> Option<u32>,
+    of_job: fn(&JobFacts) -> Option<u32>,
+) -> Option<String> {
+    facts.step.map_or_else(|| of_job(facts.job), of_step).and_then(number)
+}
+
+fn tasks(facts: &Facts<'_>) -> Option<String> {
+    match facts.step {
+        Some(step) => number(step.tasks_per_node.iter().sum::<u32>()),
+        None => facts.job.tasks.and_then(number),
+    }
+}
+
+fn launcher_port(facts: &Facts<'_>) -> Option<String> {
+    let port = facts.step?.launcher_port;
+    (port > 0).then(|| port.to_string())
+}
+
+fn component_count(facts: &Facts<'_>) -> Option<String> {
+    let count = facts.job.components.len();
+    (count > 0).then(|| count.to_string())
+}
+
+fn topology_pattern(facts: &Facts<'_>) -> Option<String> {
+    let switches = facts.task?.here.topology.matches('.').count();
+    Some(format!("{}node", "switch.".repeat(switches)))
+}
+
+/// The devices a program may use, in the variable of its vendor. AMD's other variables index into
+/// what `ROCR_VISIBLE_DEVICES` left, so they stay unset there; unknown vendors get Slurm's full set.
+fn devices(facts: &Facts<'_>, vendors: &[GpuVendor]) -> Option<String> {
+    let gpus = facts.task?.here.gpus.as_ref()?;
+    if gpus.vendor != GpuVendor::Unknown && !vendors.contains(&gpus.vendor) {
+        return None;
+    }
+    let position = |seen: &u32| gpus.given.iter().position(|given| given == seen);
+    let numbers: Vec<u32> = if gpus.others_hidden {
+        gpus.seen.iter().filter_map(position).map(|place| place as u32).collect()
+    } else {
+        gpus.seen.clone()
+    };
+    Some(commas(&numbers))
+}
+
+#[cfg(test)]
+mod tests;

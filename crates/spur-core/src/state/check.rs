@@ -1,0 +1,40 @@
+//! What always holds. Tests ask after every entry.
+
+use std::collections::BTreeMap;
+
+use crate::state::{Index, State};
+
+/// Everything that is wrong with a state; empty when all is well.
+pub fn problems(state: &State) -> Vec<String> {
+    let mut found = Vec::new();
+    if state.index != Index::of(state.jobs.values().map(|job| &**job)) {
+        found.push("the index differs from a rebuilt one".to_string());
+    }
+    let mut references = BTreeMap::new();
+    for job in state.jobs.values() {
+        if job.id >= state.next_job {
+            found.push(format!("job {} has a number that was never handed out", job.id));
+        }
+        for hash in [job.script, job.environment] {
+            *references.entry(hash).or_insert(0u32) += 1;
+        }
+        for share in job.phase.holds().into_iter().flat_map(|held| &held.shares) {
+            if !state.nodes.contains_key(&share.node) {
+                found.push(format!("job {} is on unknown node {}", job.id, share.node));
+            }
+        }
+    }
+    for node in state.nodes.values() {
+        let used = state.cpus_used(&node.name);
+        if used > node.inventory.cpus {
+            found.push(format!(
+                "node {} has {} processors and gave {used}",
+                node.name, node.inventory.cpus
+            ));
+        }
+    }
+    if !references.iter().eq(state.blobs.iter()) {
+        found.push("blob references are miscounted".to_string());
+    }
+    found
+}

@@ -1,0 +1,40 @@
+//! What is to be done about a committed entry. Safe to do twice; an effect may die with its leader, so
+//! the controller also compares the state with what agents tell, and asks again.
+
+use crate::blob::BlobHash;
+use crate::ids::{Epoch, JobId, NodeName};
+
+/// Something to do after a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Ask a node to run a job's script. Leader only.
+    Launch {
+        /// Which job.
+        job: JobId,
+        /// Which run.
+        epoch: Epoch,
+        /// Where.
+        node: NodeName,
+    },
+    /// Ask a node to end a run. Leader only.
+    Kill {
+        /// Which job.
+        job: JobId,
+        /// Which run.
+        epoch: Epoch,
+        /// Where.
+        node: NodeName,
+    },
+    /// Keep these bytes. Every replica.
+    KeepBlob {
+        /// Their name.
+        hash: BlobHash,
+        /// The bytes.
+        bytes: Vec<u8>,
+    },
+    /// No job refers to these bytes any more. Every replica.
+    DropBlob {
+        /// Their name.
+        hash: BlobHash,
+    },
+}

@@ -1,0 +1,152 @@
+//! What goes into the log.
+
+use crate::auth::Actor;
+use crate::blob::BlobHash;
+use crate::ids::{Epoch, JobId, NodeName};
+use crate::job::{Allocation, ExitStatus, JobSpec, Owner, RequestId};
+use crate::node::Inventory;
+use crate::state::Settings;
+use crate::time::Timestamp;
+
+/// One proposal, as the log keeps it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Stamped by the leader when it proposes.
+    pub at: Timestamp,
+    /// Which proposal of which controller's life this is, so that the proposer knows its own again.
+    pub origin: Origin,
+    /// What to do.
+    pub command: Command,
+}
+
+/// Names a proposal: a controller's life, and a number in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Origin {
+    /// Chosen at random when the controller starts.
+    pub life: u64,
+    /// Counts the proposals of that life.
+    pub number: u64,
+}
+
+/// A change to the replicated state.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// Replaces the replicated configuration.
+    Configure(Settings),
+    /// A node's agent has opened a session.
+    RegisterNode(RegisterNode),
+    /// A node's agent has been silent for longer than its lease.
+    NodeLost {
+        /// The silent one.
+        node: NodeName,
+    },
+    /// A user hands in a job.
+    Submit(Box<Submit>),
+    /// What one scheduling pass would start; each is checked again.
+    Start(Vec<JobStart>),
+    /// A user ends a job.
+    Cancel {
+        /// Which.
+        job: JobId,
+        /// Who.
+        by: Actor,
+    },
+    /// A job has reached its time limit.
+    TimeUp {
+        /// Which.
+        job: JobId,
+        /// In which run.
+        epoch: Epoch,
+    },
+    /// What a node reports of runs that are over.
+    Finished {
+        /// The node.
+        node: NodeName,
+        /// One for each run.
+        finishes: Vec<Finish>,
+    },
+    /// Forgets jobs that ended before this moment.
+    Purge {
+        /// The moment.
+        before: Timestamp,
+    },
+}
+
+/// A node as its agent describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegisterNode {
+    /// Its name.
+    pub name: NodeName,
+    /// What it has.
+    pub inventory: Inventory,
+    /// Changes when the machine reboots.
+    pub boot_id: String,
+}
+
+/// A job handed in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Submit {
+    /// The client's name for this submission.
+    pub request: RequestId,
+    /// Who, as the channel proved it.
+    pub owner: Owner,
+    /// What is asked for.
+    pub spec: JobSpec,
+    /// The script's name.
+    pub script: BlobHash,
+    /// The environment's name.
+    pub environment: BlobHash,
+    /// The blobs that the log does not have yet.
+    pub blobs: Vec<Blob>,
+}
+
+/// Some bytes, named by their hash wherever they are used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blob {
+    /// The bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// A job to be started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobStart {
+    /// Which.
+    pub job: JobId,
+    /// The run this begins: one more than the job's present epoch.
+    pub epoch: Epoch,
+    /// What it gets.
+    pub allocation: Allocation,
+}
+
+/// A run that is over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finish {
+    /// Which job.
+    pub job: JobId,
+    /// Which run of it.
+    pub epoch: Epoch,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// How a run ended, as its node tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The script ended; this is what the kernel said.
+    Exited(ExitStatus),
+    /// The script never began, by a fault of the request.
+    CouldNotStart,
+    /// The node lost sight of it: a reboot, or its shepherd was killed.
+    Lost,
+}
+
+/// The answer to a command that was accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// Done.
+    Done,
+    /// The job has this number.
+    Job(JobId),
+    /// So many of the proposed starts held.
+    Started(usize),
+}

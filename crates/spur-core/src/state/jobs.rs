@@ -1,0 +1,225 @@
+//! Jobs: handed in, started, ended, forgotten. Each handler refuses first and changes after.
+
+use std::sync::Arc;
+
+use crate::auth::{Action, Actor, Target, may};
+use crate::blob::BlobHash;
+use crate::errors::SlurmError;
+use crate::ids::{Epoch, JobId, NodeName};
+use crate::job::{Cause, ExitStatus, Job, Phase};
+use crate::state::{Effect, Finish, JobStart, Outcome, Reply, State, Submit};
+use crate::time::Timestamp;
+
+pub(super) fn submit(
+    state: &mut State,
+    submit: &Submit,
+    effects: &mut Vec<Effect>,
+) -> Result<Reply, SlurmError> {
+    if let Some(id) = state.index.requests.get(&submit.request) {
+        return Ok(Reply::Job(*id));
+    }
+    if !submit.spec.partition.is_empty() && state.partition(&submit.spec.partition).is_none() {
+        return Err(SlurmError::InvalidPartitionName);
+    }
+    if state.next_job > JobId::MAX {
+        return Err(SlurmError::SubmissionsDisabled);
+    }
+    let carried: Vec<(BlobHash, &[u8])> =
+        submit.blobs.iter().map(|blob| (BlobHash::of(&blob.bytes), &blob.bytes[..])).collect();
+    let wanted = [submit.script, submit.environment];
+    let is_there = |hash: &BlobHash| {
+        state.blobs.contains_key(hash) || carried.iter().any(|(carried, _)| carried == hash)
+    };
+    // The proposer thought the log had it; it was dropped meanwhile. The proposer sends it again.
+    if !wanted.iter().all(is_there) {
+        return Err(SlurmError::TransitionStateNoUpdate);
+    }
+    for hash in wanted {
+        let references = state.blobs.entry(hash).or_insert(0);
+        *references += 1;
+        if *references == 1
+            && let Some((_, bytes)) = carried.iter().find(|(carried, _)| *carried == hash)
+        {
+            effects.push(Effect::KeepBlob { hash, bytes: bytes.to_vec() });
+        }
+    }
+    let id = state.next_job;
+    state.next_job = JobId(id.0 + 1);
+    state.put_job(Job {
+        id,
+        owner: submit.owner.clone(),
+        spec: share_spec(state, id, submit),
+        script: submit.script,
+        environment: submit.environment,
+        request: submit.request,
+        submitted: state.now,
+        epoch: Epoch(0),
+        phase: Phase::Pending,
+    });
+    Ok(Reply::Job(id))
+}
+
+/// A loop of equal submissions keeps one record of what was asked for.
+fn share_spec(state: &State, id: JobId, submit: &Submit) -> Arc<crate::job::JobSpec> {
+    match state.jobs.get(&JobId(id.0 - 1)) {
+        Some(before) if *before.spec == submit.spec => before.spec.clone(),
+        _ => Arc::new(submit.spec.clone()),
+    }
+}
+
+pub(super) fn start(
+    state: &mut State,
+    starts: &[JobStart],
+    effects: &mut Vec<Effect>,
+) -> Result<Reply, SlurmError> {
+    let mut started = 0;
+    for start in starts {
+        if !still_fits(state, start) {
+            continue;
+        }
+        let Some(job) = state.jobs.get(&start.job) else { continue };
+        let allocation = Arc::new(start.allocation.clone());
+        let Some(node) = allocation.first_node().cloned() else { continue };
+        let phase = Phase::Running { since: state.now, allocation };
+        state.put_job(Job { epoch: start.epoch, phase, ..(**job).clone() });
+        effects.push(Effect::Launch { job: start.job, epoch: start.epoch, node });
+        started += 1;
+    }
+    Ok(Reply::Started(started))
+}
+
+/// The plan was made on an older state; what has changed since decides.
+fn still_fits(state: &State, start: &JobStart) -> bool {
+    let Some(job) = state.jobs.get(&start.job) else { return false };
+    let Some(partition) = state.partition_of(job) else { return false };
+    job.phase == Phase::Pending
+        && start.epoch == job.epoch.next()
+        && start.allocation.shares.iter().all(|share| {
+            state.nodes.get(&share.node).is_some_and(|node| {
+                node.link.is_up()
+                    && partition.nodes.contains(&share.node)
+                    && state.cpus_used(&share.node) + share.cpus <= node.inventory.cpus
+            })
+        })
+}
+
+pub(super) fn cancel(
+    state: &mut State,
+    id: JobId,
+    by: &Actor,
+    effects: &mut Vec<Effect>,
+) -> Result<Reply, SlurmError> {
+    let job = state.jobs.get(&id).cloned().ok_or(SlurmError::InvalidJobId)?;
+    may(by, Action::CancelJob, Target::JobOf(job.owner.uid))?;
+    let cause = Cause::Cancelled { by: by.uid().unwrap_or_default().0 };
+    end(state, &job, cause, effects)
+}
+
+pub(super) fn time_up(
+    state: &mut State,
+    id: JobId,
+    epoch: Epoch,
+    effects: &mut Vec<Effect>,
+) -> Result<Reply, SlurmError> {
+    let job = state.jobs.get(&id).cloned().ok_or(SlurmError::InvalidJobId)?;
+    if job.epoch != epoch || job.phase == Phase::Pending {
+        return Err(SlurmError::AlreadyDone);
+    }
+    end(state, &job, Cause::TimeLimit, effects)
+}
+
+fn end(
+    state: &mut State,
+    job: &Job,
+    cause: Cause,
+    effects: &mut Vec<Effect>,
+) -> Result<Reply, SlurmError> {
+    let phase = match &job.phase {
+        Phase::Pending => Phase::Ended {
+            started: None,
+            at: state.now,
+            allocation: None,
+            cause,
+            exit: ExitStatus::default(),
+        },
+        Phase::Running { since, allocation } => {
+            if let Some(node) = allocation.first_node().cloned() {
+                effects.push(Effect::Kill { job: job.id, epoch: job.epoch, node });
+            }
+            Phase::Completing { started: *since, allocation: allocation.clone(), cause }
+        }
+        Phase::Completing { .. } | Phase::Ended { .. } => return Err(SlurmError::AlreadyDone),
+    };
+    state.put_job(Job { phase, ..job.clone() });
+    Ok(Reply::Done)
+}
+
+/// Takes what a node reports. A run that is already over, or a job that is gone, is no error: the node
+/// repeats itself until it is told that we know.
+pub(super) fn finished(
+    state: &mut State,
+    node: &NodeName,
+    finishes: &[Finish],
+) -> Result<Reply, SlurmError> {
+    for finish in finishes {
+        let Some(job) = state.jobs.get(&finish.job).cloned() else { continue };
+        let (started, allocation, ending) = match &job.phase {
+            Phase::Running { since, allocation } => (*since, allocation, None),
+            Phase::Completing { started, allocation, cause } => {
+                (*started, allocation, Some(*cause))
+            }
+            Phase::Pending | Phase::Ended { .. } => continue,
+        };
+        if job.epoch != finish.epoch || allocation.first_node() != Some(node) {
+            continue;
+        }
+        let (cause, exit) = match finish.outcome {
+            Outcome::Exited(exit) => (ending.unwrap_or(Cause::Exited), exit),
+            Outcome::CouldNotStart => {
+                (ending.unwrap_or(Cause::LaunchFailed), ExitStatus { code: 1, signal: 0 })
+            }
+            Outcome::Lost => (ending.unwrap_or(Cause::NodeFailed), ExitStatus::default()),
+        };
+        let phase = Phase::Ended {
+            started: Some(started),
+            at: state.now,
+            allocation: Some(allocation.clone()),
+            cause,
+            exit,
+        };
+        state.put_job(Job { phase, ..(*job).clone() });
+    }
+    Ok(Reply::Done)
+}
+
+pub(super) fn purge(
+    state: &mut State,
+    before: Timestamp,
+    effects: &mut Vec<Effect>,
+) -> Result<Reply, SlurmError> {
+    while let Some((at, id)) = state.index.ended.get_min().copied() {
+        if at >= before {
+            break;
+        }
+        let Some(job) = state.drop_job(id) else { break };
+        for hash in [job.script, job.environment] {
+            let Some(references) = state.blobs.get_mut(&hash) else { continue };
+            *references -= 1;
+            if *references == 0 {
+                state.blobs.remove(&hash);
+                effects.push(Effect::DropBlob { hash });
+            }
+        }
+    }
+    Ok(Reply::Done)
+}
+
+impl State {
+    /// The partition a job is in: the one it names, or the default one.
+    pub fn partition_of(&self, job: &Job) -> Option<&crate::partition::Partition> {
+        match job.spec.partition.as_str() {
+            "" => self.default_partition(),
+            name => self.partition(name),
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! The replicated state machine: committed entries go in, in one order; state and effects come out.
+//!
+//! Nothing here may differ between replicas: no clock, no randomness, no hash order. Whatever could,
+//! the leader settles before proposing and writes into the entry.
+
+pub mod check;
+mod effect;
+mod entry;
+mod index;
+mod jobs;
+mod nodes;
+mod settings;
+pub mod stored;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use imbl::OrdMap;
+
+pub use effect::Effect;
+pub use entry::{
+    Blob, Command, Entry, Finish, JobStart, Origin, Outcome, RegisterNode, Reply, Submit,
+};
+pub use index::Index;
+pub use settings::Settings;
+
+use crate::blob::BlobHash;
+use crate::errors::SlurmError;
+use crate::ids::{JobId, NodeName};
+use crate::job::Job;
+use crate::node::Node;
+use crate::partition::Partition;
+use crate::time::Timestamp;
+
+/// Everything the controllers agree on. Cloning is cheap: the maps share their branches.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct State {
+    /// The time of the last entry; never goes back.
+    pub now: Timestamp,
+    /// The number the next job gets.
+    pub next_job: JobId,
+    /// Replicated configuration.
+    pub settings: Arc<Settings>,
+    /// Jobs that are not forgotten yet.
+    pub jobs: OrdMap<JobId, Arc<Job>>,
+    /// Nodes that ever joined.
+    pub nodes: OrdMap<NodeName, Arc<Node>>,
+    /// How many jobs refer to each blob.
+    pub blobs: OrdMap<BlobHash, u32>,
+    /// What can be told from the rest, kept at hand.
+    pub index: Index,
+}
+
+/// What an entry brought about.
+#[derive(Debug, PartialEq)]
+pub struct Applied {
+    /// The answer for whoever proposed it.
+    pub reply: Result<Reply, SlurmError>,
+    /// What is to be done about it.
+    pub effects: Vec<Effect>,
+}
+
+/// Applies one committed entry. A refused one leaves the state as it was, but for the time.
+pub fn apply(state: &mut State, entry: &Entry) -> Applied {
+    state.now = state.now.max(entry.at);
+    let mut effects = Vec::new();
+    let reply = match &entry.command {
+        Command::Configure(settings) => settings::configure(state, settings),
+        Command::RegisterNode(node) => nodes::register(state, node),
+        Command::NodeLost { node } => nodes::lost(state, node),
+        Command::Submit(submit) => jobs::submit(state, submit, &mut effects),
+        Command::Start(starts) => jobs::start(state, starts, &mut effects),
+        Command::Cancel { job, by } => jobs::cancel(state, *job, by, &mut effects),
+        Command::TimeUp { job, epoch } => jobs::time_up(state, *job, *epoch, &mut effects),
+        Command::Finished { node, finishes } => jobs::finished(state, node, finishes),
+        Command::Purge { before } => jobs::purge(state, *before, &mut effects),
+    };
+    Applied { reply, effects }
+}
+
+impl State {
+    /// A cluster nothing has happened to yet.
+    pub fn new() -> State {
+        State { next_job: JobId(1), ..State::default() }
+    }
+
+    /// Whether two states are one and the same, told without looking at their content. A "no" may be
+    /// wrong, a "yes" is not.
+    pub fn is_same(&self, other: &State) -> bool {
+        self.now == other.now
+            && self.next_job == other.next_job
+            && Arc::ptr_eq(&self.settings, &other.settings)
+            && self.jobs.ptr_eq(&other.jobs)
+            && self.nodes.ptr_eq(&other.nodes)
+    }
+
+    /// The partition jobs go to when they name none.
+    pub fn default_partition(&self) -> Option<&Partition> {
+        self.settings.partitions.iter().find(|partition| partition.is_default)
+    }
+
+    /// The partition of this name.
+    pub fn partition(&self, name: &str) -> Option<&Partition> {
+        self.settings.partitions.iter().find(|partition| partition.name == name)
+    }
+
+    /// Processors of a node that jobs hold.
+    pub fn cpus_used(&self, node: &NodeName) -> u32 {
+        let Some(jobs) = self.index.on_node.get(node) else { return 0 };
+        jobs.values().sum()
+    }
+
+    /// Puts a job in, or in place of its former self, and keeps the index true.
+    fn put_job(&mut self, job: Job) {
+        let former = self.jobs.get(&job.id).cloned();
+        self.index.replace(former.as_deref(), Some(&job));
+        self.jobs.insert(job.id, Arc::new(job));
+    }
+
+    /// Forgets a job.
+    fn drop_job(&mut self, id: JobId) -> Option<Arc<Job>> {
+        let job = self.jobs.remove(&id)?;
+        self.index.replace(Some(&job), None);
+        Some(job)
+    }
+}

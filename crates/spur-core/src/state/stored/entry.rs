@@ -1,0 +1,463 @@
+//! Log entries.
+
+use prost::Message;
+
+use super::{Error, VERSION, check_version, missing};
+use crate::auth::{Actor, Level};
+use crate::blob::BlobHash;
+use crate::ids::{Epoch, Gid, JobId, NodeName, Uid};
+use crate::job::{Allocation, ExitStatus, JobSpec, Owner, RequestId, Share};
+use crate::limit::Limit;
+use crate::node::Inventory;
+use crate::partition::{NodeSet, Partition};
+use crate::state::{
+    Blob, Command, Entry, Finish, JobStart, Origin, Outcome, RegisterNode, Settings, Submit,
+};
+use crate::time::Timestamp;
+
+/// Encodes the entries of one proposal.
+pub fn encode_entries(entries: &[Entry]) -> Vec<u8> {
+    let entries = entries.iter().map(StoredEntry::from).collect();
+    StoredBatch { version: VERSION, entries }.encode_to_vec()
+}
+
+/// Decodes what [`encode_entries`] wrote, now or in an earlier release.
+pub fn decode_entries(bytes: &[u8]) -> Result<Vec<Entry>, Error> {
+    let batch = StoredBatch::decode(bytes)?;
+    check_version(batch.version)?;
+    batch.entries.into_iter().map(Entry::try_from).collect()
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StoredBatch {
+    #[prost(uint32, tag = "1")]
+    version: u32,
+    #[prost(message, repeated, tag = "2")]
+    entries: Vec<StoredEntry>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StoredEntry {
+    #[prost(int64, tag = "1")]
+    at: i64,
+    #[prost(fixed64, tag = "2")]
+    life: u64,
+    #[prost(uint64, tag = "3")]
+    number: u64,
+    #[prost(oneof = "StoredCommand", tags = "10, 11, 12, 13, 14, 15, 16, 17, 18")]
+    command: Option<StoredCommand>,
+}
+
+#[derive(Clone, PartialEq, prost::Oneof)]
+enum StoredCommand {
+    #[prost(message, tag = "10")]
+    Configure(StoredSettings),
+    #[prost(message, tag = "11")]
+    RegisterNode(StoredNodeSeen),
+    #[prost(string, tag = "12")]
+    NodeLost(String),
+    #[prost(message, tag = "13")]
+    Submit(StoredSubmit),
+    #[prost(message, tag = "14")]
+    Start(StoredStarts),
+    #[prost(message, tag = "15")]
+    Cancel(StoredCancel),
+    #[prost(message, tag = "16")]
+    TimeUp(StoredRun),
+    #[prost(message, tag = "17")]
+    Finished(StoredFinished),
+    #[prost(int64, tag = "18")]
+    Purge(i64),
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct StoredSettings {
+    #[prost(string, tag = "1")]
+    cluster_name: String,
+    #[prost(message, repeated, tag = "2")]
+    partitions: Vec<StoredPartition>,
+    #[prost(uint32, tag = "3")]
+    min_job_age_secs: u32,
+    #[prost(uint32, tag = "4")]
+    first_job_id: u32,
+    #[prost(uint32, tag = "5")]
+    kill_wait_secs: u32,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StoredPartition {
+    #[prost(string, tag = "1")]
+    name: String,
+    #[prost(bool, tag = "2")]
+    is_default: bool,
+    #[prost(bool, tag = "3")]
+    all_nodes: bool,
+    #[prost(string, repeated, tag = "4")]
+    nodes: Vec<String>,
+    #[prost(message, optional, tag = "5")]
+    max_time: Option<Limit>,
+    #[prost(message, optional, tag = "6")]
+    default_time: Option<Limit>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StoredNodeSeen {
+    #[prost(string, tag = "1")]
+    name: String,
+    #[prost(uint32, tag = "2")]
+    cpus: u32,
+    #[prost(uint64, tag = "3")]
+    memory_mb: u64,
+    #[prost(string, tag = "4")]
+    boot_id: String,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StoredSubmit {
+    #[prost(bytes = "vec", tag = "1")]
+    request: Vec<u8>,
+    #[prost(uint32, tag = "2")]
+    uid: u32,
+    #[prost(uint32, tag = "3")]
+    gid: u32,
+    #[prost(string, tag = "4")]
+    user_name: String,
+    #[prost(message, optional, tag = "5")]
+    spec: Option<JobSpec>,
+    #[prost(bytes = "vec", tag = "6")]
+    script: Vec<u8>,
+    #[prost(bytes = "vec", tag = "7")]
+    environment: Vec<u8>,
+    #[prost(bytes = "vec", repeated, tag = "8")]
+    blobs: Vec<Vec<u8>>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StoredStarts {
+    #[prost(message, repeated, tag = "1")]
+    starts: Vec<StoredStart>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StoredStart {
+    #[prost(uint32, tag = "1")]
+    job: u32,
+    #[prost(uint32, tag = "2")]
+    epoch: u32,
+    #[prost(message, repeated, tag = "3")]
+    shares: Vec<StoredShare>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct StoredShare {
+    #[prost(string, tag = "1")]
+    node: String,
+    #[prost(uint32, tag = "2")]
+    cpus: u32,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StoredCancel {
+    #[prost(uint32, tag = "1")]
+    job: u32,
+    #[prost(message, optional, tag = "2")]
+    by: Option<StoredActor>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StoredActor {
+    /// 0 anonymous, 1 user, 2 node, 3 controller.
+    #[prost(uint32, tag = "1")]
+    kind: u32,
+    #[prost(uint32, tag = "2")]
+    uid: u32,
+    #[prost(uint32, tag = "3")]
+    gid: u32,
+    /// 0 none, 1 operator, 2 administrator.
+    #[prost(uint32, tag = "4")]
+    level: u32,
+    #[prost(string, tag = "5")]
+    node: String,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StoredRun {
+    #[prost(uint32, tag = "1")]
+    job: u32,
+    #[prost(uint32, tag = "2")]
+    epoch: u32,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StoredFinished {
+    #[prost(string, tag = "1")]
+    node: String,
+    #[prost(message, repeated, tag = "2")]
+    finishes: Vec<StoredFinish>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StoredFinish {
+    #[prost(uint32, tag = "1")]
+    job: u32,
+    #[prost(uint32, tag = "2")]
+    epoch: u32,
+    /// 0 exited, 1 could not start, 2 lost.
+    #[prost(uint32, tag = "3")]
+    outcome: u32,
+    #[prost(uint32, tag = "4")]
+    exit_status: u32,
+}
+
+impl From<&Entry> for StoredEntry {
+    fn from(entry: &Entry) -> StoredEntry {
+        let command = match &entry.command {
+            Command::Configure(settings) => StoredCommand::Configure(settings.into()),
+            Command::RegisterNode(node) => StoredCommand::RegisterNode(StoredNodeSeen {
+                name: node.name.to_string(),
+                cpus: node.inventory.cpus,
+                memory_mb: node.inventory.memory_mb,
+                boot_id: node.boot_id.clone(),
+            }),
+            Command::NodeLost { node } => StoredCommand::NodeLost(node.to_string()),
+            Command::Submit(submit) => StoredCommand::Submit(StoredSubmit {
+                request: submit.request.0.to_le_bytes().to_vec(),
+                uid: submit.owner.uid.0,
+                gid: submit.owner.gid.0,
+                user_name: submit.owner.name.clone(),
+                spec: Some(submit.spec.clone()),
+                script: submit.script.0.to_vec(),
+                environment: submit.environment.0.to_vec(),
+                blobs: submit.blobs.iter().map(|blob| blob.bytes.clone()).collect(),
+            }),
+            Command::Start(starts) => StoredCommand::Start(StoredStarts {
+                starts: starts
+                    .iter()
+                    .map(|start| StoredStart {
+                        job: start.job.0,
+                        epoch: start.epoch.0,
+                        shares: stored_shares(&start.allocation),
+                    })
+                    .collect(),
+            }),
+            Command::Cancel { job, by } => {
+                StoredCommand::Cancel(StoredCancel { job: job.0, by: Some(by.into()) })
+            }
+            Command::TimeUp { job, epoch } => {
+                StoredCommand::TimeUp(StoredRun { job: job.0, epoch: epoch.0 })
+            }
+            Command::Finished { node, finishes } => StoredCommand::Finished(StoredFinished {
+                node: node.to_string(),
+                finishes: finishes.iter().map(StoredFinish::from).collect(),
+            }),
+            Command::Purge { before } => StoredCommand::Purge(before.0),
+        };
+        StoredEntry {
+            at: entry.at.0,
+            life: entry.origin.life,
+            number: entry.origin.number,
+            command: Some(command),
+        }
+    }
+}
+
+impl TryFrom<StoredEntry> for Entry {
+    type Error = Error;
+
+    fn try_from(stored: StoredEntry) -> Result<Entry, Error> {
+        let command = match stored.command.ok_or(missing("the command"))? {
+            StoredCommand::Configure(settings) => Command::Configure(settings.into()),
+            StoredCommand::RegisterNode(node) => Command::RegisterNode(RegisterNode {
+                name: NodeName::from(node.name),
+                inventory: Inventory { cpus: node.cpus, memory_mb: node.memory_mb },
+                boot_id: node.boot_id,
+            }),
+            StoredCommand::NodeLost(node) => Command::NodeLost { node: NodeName::from(node) },
+            StoredCommand::Submit(submit) => Command::Submit(Box::new(submit.try_into()?)),
+            StoredCommand::Start(starts) => Command::Start(
+                starts
+                    .starts
+                    .into_iter()
+                    .map(|start| JobStart {
+                        job: JobId(start.job),
+                        epoch: Epoch(start.epoch),
+                        allocation: allocation(start.shares),
+                    })
+                    .collect(),
+            ),
+            StoredCommand::Cancel(cancel) => Command::Cancel {
+                job: JobId(cancel.job),
+                by: cancel.by.ok_or(missing("who cancels"))?.try_into()?,
+            },
+            StoredCommand::TimeUp(run) => {
+                Command::TimeUp { job: JobId(run.job), epoch: Epoch(run.epoch) }
+            }
+            StoredCommand::Finished(finished) => Command::Finished {
+                node: NodeName::from(finished.node),
+                finishes: finished
+                    .finishes
+                    .into_iter()
+                    .map(Finish::try_from)
+                    .collect::<Result<_, _>>()?,
+            },
+            StoredCommand::Purge(before) => Command::Purge { before: Timestamp(before) },
+        };
+        let origin = Origin { life: stored.life, number: stored.number };
+        Ok(Entry { at: Timestamp(stored.at), origin, command })
+    }
+}
+
+impl From<&Settings> for StoredSettings {
+    fn from(settings: &Settings) -> StoredSettings {
+        StoredSettings {
+            cluster_name: settings.cluster_name.clone(),
+            partitions: settings.partitions.iter().map(StoredPartition::from).collect(),
+            min_job_age_secs: settings.min_job_age_secs,
+            first_job_id: settings.first_job_id,
+            kill_wait_secs: settings.kill_wait_secs,
+        }
+    }
+}
+
+impl From<StoredSettings> for Settings {
+    fn from(stored: StoredSettings) -> Settings {
+        Settings {
+            cluster_name: stored.cluster_name,
+            partitions: stored.partitions.into_iter().map(Partition::from).collect(),
+            min_job_age_secs: stored.min_job_age_secs,
+            first_job_id: stored.first_job_id,
+            kill_wait_secs: stored.kill_wait_secs,
+        }
+    }
+}
+
+impl From<&Partition> for StoredPartition {
+    fn from(partition: &Partition) -> StoredPartition {
+        let nodes = match &partition.nodes {
+            NodeSet::All => Vec::new(),
+            NodeSet::Named(names) => names.iter().map(NodeName::to_string).collect(),
+        };
+        StoredPartition {
+            name: partition.name.clone(),
+            is_default: partition.is_default,
+            all_nodes: partition.nodes == NodeSet::All,
+            nodes,
+            max_time: Some(partition.max_time),
+            default_time: partition.default_time,
+        }
+    }
+}
+
+impl From<StoredPartition> for Partition {
+    fn from(stored: StoredPartition) -> Partition {
+        let nodes = match stored.all_nodes {
+            true => NodeSet::All,
+            false => NodeSet::Named(stored.nodes.into_iter().map(NodeName::from).collect()),
+        };
+        Partition {
+            name: stored.name,
+            is_default: stored.is_default,
+            nodes,
+            max_time: stored.max_time.unwrap_or(Limit::Unlimited),
+            default_time: stored.default_time,
+        }
+    }
+}
+
+impl TryFrom<StoredSubmit> for Submit {
+    type Error = Error;
+
+    fn try_from(stored: StoredSubmit) -> Result<Submit, Error> {
+        Ok(Submit {
+            request: request_id(&stored.request)?,
+            owner: Owner { uid: Uid(stored.uid), gid: Gid(stored.gid), name: stored.user_name },
+            spec: stored.spec.ok_or(missing("what is asked for"))?,
+            script: hash(&stored.script)?,
+            environment: hash(&stored.environment)?,
+            blobs: stored.blobs.into_iter().map(|bytes| Blob { bytes }).collect(),
+        })
+    }
+}
+
+impl From<&Actor> for StoredActor {
+    fn from(actor: &Actor) -> StoredActor {
+        match actor {
+            Actor::Anonymous => StoredActor::default(),
+            Actor::User { uid, gid, level } => StoredActor {
+                kind: 1,
+                uid: uid.0,
+                gid: gid.0,
+                level: *level as u32,
+                ..StoredActor::default()
+            },
+            Actor::Node(node) => {
+                StoredActor { kind: 2, node: node.to_string(), ..StoredActor::default() }
+            }
+            Actor::Controller => StoredActor { kind: 3, ..StoredActor::default() },
+        }
+    }
+}
+
+impl TryFrom<StoredActor> for Actor {
+    type Error = Error;
+
+    fn try_from(stored: StoredActor) -> Result<Actor, Error> {
+        let level = match stored.level {
+            0 => Level::None,
+            1 => Level::Operator,
+            2 => Level::Administrator,
+            other => return Err(Error::Garbled(format!("{other} is no level"))),
+        };
+        match stored.kind {
+            0 => Ok(Actor::Anonymous),
+            1 => Ok(Actor::User { uid: Uid(stored.uid), gid: Gid(stored.gid), level }),
+            2 => Ok(Actor::Node(NodeName::from(stored.node))),
+            3 => Ok(Actor::Controller),
+            other => Err(Error::Garbled(format!("{other} is no kind of caller"))),
+        }
+    }
+}
+
+impl From<&Finish> for StoredFinish {
+    fn from(finish: &Finish) -> StoredFinish {
+        let (outcome, exit_status) = match finish.outcome {
+            Outcome::Exited(exit) => (0, exit.to_wait()),
+            Outcome::CouldNotStart => (1, 0),
+            Outcome::Lost => (2, 0),
+        };
+        StoredFinish { job: finish.job.0, epoch: finish.epoch.0, outcome, exit_status }
+    }
+}
+
+impl TryFrom<StoredFinish> for Finish {
+    type Error = Error;
+
+    fn try_from(stored: StoredFinish) -> Result<Finish, Error> {
+        let outcome = match stored.outcome {
+            0 => Outcome::Exited(ExitStatus::from_wait(stored.exit_status)),
+            1 => Outcome::CouldNotStart,
+            2 => Outcome::Lost,
+            other => return Err(Error::Garbled(format!("{other} is no outcome"))),
+        };
+        Ok(Finish { job: JobId(stored.job), epoch: Epoch(stored.epoch), outcome })
+    }
+}
+
+pub(super) fn stored_shares(allocation: &Allocation) -> Vec<StoredShare> {
+    let share = |share: &Share| StoredShare { node: share.node.to_string(), cpus: share.cpus };
+    allocation.shares.iter().map(share).collect()
+}
+
+pub(super) fn allocation(shares: Vec<StoredShare>) -> Allocation {
+    let share = |share: StoredShare| Share { node: NodeName::from(share.node), cpus: share.cpus };
+    Allocation { shares: shares.into_iter().map(share).collect() }
+}
+
+pub(super) fn request_id(bytes: &[u8]) -> Result<RequestId, Error> {
+    let bytes = bytes.try_into().map_err(|_| missing("the request id"))?;
+    Ok(RequestId(u128::from_le_bytes(bytes)))
+}
+
+pub(super) fn hash(bytes: &[u8]) -> Result<BlobHash, Error> {
+    BlobHash::from_bytes(bytes).ok_or(missing("a blob's hash"))
+}

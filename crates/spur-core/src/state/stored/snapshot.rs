@@ -1,0 +1,283 @@
+//! Snapshots: a header, then one record for each thing, so that they can be streamed.
+
+use std::sync::Arc;
+
+use prost::Message;
+
+use super::entry::{StoredSettings, StoredShare, allocation, hash, request_id, stored_shares};
+use super::{Error, VERSION, check_version, missing};
+use crate::ids::{Epoch, Gid, JobId, NodeName, Uid};
+use crate::job::{Cause, ExitStatus, Job, JobSpec, Owner, Phase};
+use crate::node::{Inventory, Link, Node};
+use crate::state::{Index, State};
+use crate::time::Timestamp;
+
+/// Hands each record of a snapshot of `state` to `sink`.
+pub fn encode(state: &State, mut sink: impl FnMut(Vec<u8>)) {
+    let mut put = |thing| sink(StoredRecord { thing: Some(thing) }.encode_to_vec());
+    put(Thing::Header(StoredHeader {
+        version: VERSION,
+        now: state.now.0,
+        next_job: state.next_job.0,
+        settings: Some((&*state.settings).into()),
+    }));
+    state.nodes.values().for_each(|node| put(Thing::Node((&**node).into())));
+    state.jobs.values().for_each(|job| put(Thing::Job(Box::new((&**job).into()))));
+}
+
+/// Puts a state together from the records of a snapshot.
+#[derive(Default)]
+pub struct Reader {
+    state: Option<State>,
+}
+
+impl Reader {
+    /// Takes the next record.
+    pub fn take(&mut self, record: &[u8]) -> Result<(), Error> {
+        match StoredRecord::decode(record)?.thing.ok_or(missing("the record's content"))? {
+            Thing::Header(header) => {
+                check_version(header.version)?;
+                let settings = header.settings.ok_or(missing("the configuration"))?;
+                self.state = Some(State {
+                    now: Timestamp(header.now),
+                    next_job: JobId(header.next_job),
+                    settings: Arc::new(settings.into()),
+                    ..State::new()
+                });
+            }
+            Thing::Node(node) => {
+                let node = Node::from(node);
+                self.state()?.nodes.insert(node.name.clone(), Arc::new(node));
+            }
+            Thing::Job(job) => {
+                let job = Job::try_from(*job)?;
+                let state = self.state()?;
+                for hash in [job.script, job.environment] {
+                    *state.blobs.entry(hash).or_insert(0) += 1;
+                }
+                state.jobs.insert(job.id, Arc::new(job));
+            }
+        }
+        Ok(())
+    }
+
+    /// The state, once all records are taken.
+    pub fn finish(self) -> Result<State, Error> {
+        let mut state = self.state.ok_or(missing("the header"))?;
+        state.index = Index::of(state.jobs.values().map(|job| &**job));
+        Ok(state)
+    }
+
+    fn state(&mut self) -> Result<&mut State, Error> {
+        self.state.as_mut().ok_or(missing("the header"))
+    }
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StoredRecord {
+    #[prost(oneof = "Thing", tags = "1, 2, 3")]
+    thing: Option<Thing>,
+}
+
+#[derive(Clone, PartialEq, prost::Oneof)]
+enum Thing {
+    #[prost(message, tag = "1")]
+    Header(StoredHeader),
+    #[prost(message, tag = "2")]
+    Node(StoredNode),
+    #[prost(message, tag = "3")]
+    Job(Box<StoredJob>),
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StoredHeader {
+    #[prost(uint32, tag = "1")]
+    version: u32,
+    #[prost(int64, tag = "2")]
+    now: i64,
+    #[prost(uint32, tag = "3")]
+    next_job: u32,
+    #[prost(message, optional, tag = "4")]
+    settings: Option<StoredSettings>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StoredNode {
+    #[prost(string, tag = "1")]
+    name: String,
+    #[prost(uint32, tag = "2")]
+    cpus: u32,
+    #[prost(uint64, tag = "3")]
+    memory_mb: u64,
+    #[prost(string, tag = "4")]
+    boot_id: String,
+    #[prost(bool, tag = "5")]
+    up: bool,
+    #[prost(int64, tag = "6")]
+    link_since: i64,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StoredJob {
+    #[prost(uint32, tag = "1")]
+    id: u32,
+    #[prost(uint32, tag = "2")]
+    uid: u32,
+    #[prost(uint32, tag = "3")]
+    gid: u32,
+    #[prost(string, tag = "4")]
+    user_name: String,
+    #[prost(message, optional, tag = "5")]
+    spec: Option<JobSpec>,
+    #[prost(bytes = "vec", tag = "6")]
+    script: Vec<u8>,
+    #[prost(bytes = "vec", tag = "7")]
+    environment: Vec<u8>,
+    #[prost(bytes = "vec", tag = "8")]
+    request: Vec<u8>,
+    #[prost(int64, tag = "9")]
+    submitted: i64,
+    #[prost(uint32, tag = "10")]
+    epoch: u32,
+    /// 0 pending, 1 running, 2 completing, 3 ended.
+    #[prost(uint32, tag = "11")]
+    phase: u32,
+    #[prost(int64, optional, tag = "12")]
+    started: Option<i64>,
+    #[prost(int64, tag = "13")]
+    ended: i64,
+    #[prost(message, repeated, tag = "14")]
+    shares: Vec<StoredShare>,
+    /// 0 exited, 1 cancelled, 2 time limit, 3 launch failed, 4 node failed.
+    #[prost(uint32, tag = "15")]
+    cause: u32,
+    #[prost(uint32, tag = "16")]
+    cancelled_by: u32,
+    #[prost(uint32, tag = "17")]
+    exit_status: u32,
+}
+
+impl From<&Node> for StoredNode {
+    fn from(node: &Node) -> StoredNode {
+        let (up, since) = match node.link {
+            Link::Up(since) => (true, since),
+            Link::Down(since) => (false, since),
+        };
+        StoredNode {
+            name: node.name.to_string(),
+            cpus: node.inventory.cpus,
+            memory_mb: node.inventory.memory_mb,
+            boot_id: node.boot_id.clone(),
+            up,
+            link_since: since.0,
+        }
+    }
+}
+
+impl From<StoredNode> for Node {
+    fn from(stored: StoredNode) -> Node {
+        let since = Timestamp(stored.link_since);
+        Node {
+            name: NodeName::from(stored.name),
+            inventory: Inventory { cpus: stored.cpus, memory_mb: stored.memory_mb },
+            boot_id: stored.boot_id,
+            link: if stored.up { Link::Up(since) } else { Link::Down(since) },
+        }
+    }
+}
+
+impl From<&Job> for StoredJob {
+    fn from(job: &Job) -> StoredJob {
+        let mut stored = StoredJob {
+            id: job.id.0,
+            uid: job.owner.uid.0,
+            gid: job.owner.gid.0,
+            user_name: job.owner.name.clone(),
+            spec: Some((*job.spec).clone()),
+            script: job.script.0.to_vec(),
+            environment: job.environment.0.to_vec(),
+            request: job.request.0.to_le_bytes().to_vec(),
+            submitted: job.submitted.0,
+            epoch: job.epoch.0,
+            ..StoredJob::default()
+        };
+        let set_cause = |cause: &Cause| match cause {
+            Cause::Exited => (0, 0),
+            Cause::Cancelled { by } => (1, *by),
+            Cause::TimeLimit => (2, 0),
+            Cause::LaunchFailed => (3, 0),
+            Cause::NodeFailed => (4, 0),
+        };
+        match &job.phase {
+            Phase::Pending => {}
+            Phase::Running { since, allocation } => {
+                stored.phase = 1;
+                stored.started = Some(since.0);
+                stored.shares = stored_shares(allocation);
+            }
+            Phase::Completing { started, allocation, cause } => {
+                stored.phase = 2;
+                stored.started = Some(started.0);
+                stored.shares = stored_shares(allocation);
+                (stored.cause, stored.cancelled_by) = set_cause(cause);
+            }
+            Phase::Ended { started, at, allocation, cause, exit } => {
+                stored.phase = 3;
+                stored.started = started.map(|started| started.0);
+                stored.ended = at.0;
+                stored.shares = allocation.as_deref().map(stored_shares).unwrap_or_default();
+                (stored.cause, stored.cancelled_by) = set_cause(cause);
+                stored.exit_status = exit.to_wait();
+            }
+        }
+        stored
+    }
+}
+
+impl TryFrom<StoredJob> for Job {
+    type Error = Error;
+
+    fn try_from(stored: StoredJob) -> Result<Job, Error> {
+        let cause = match stored.cause {
+            0 => Cause::Exited,
+            1 => Cause::Cancelled { by: stored.cancelled_by },
+            2 => Cause::TimeLimit,
+            3 => Cause::LaunchFailed,
+            4 => Cause::NodeFailed,
+            other => return Err(Error::Garbled(format!("{other} is no cause"))),
+        };
+        let started = stored.started.map(Timestamp);
+        let held = (!stored.shares.is_empty()).then(|| Arc::new(allocation(stored.shares)));
+        let phase = match stored.phase {
+            0 => Phase::Pending,
+            1 => Phase::Running {
+                since: started.ok_or(missing("the start"))?,
+                allocation: held.ok_or(missing("the allocation"))?,
+            },
+            2 => Phase::Completing {
+                started: started.ok_or(missing("the start"))?,
+                allocation: held.ok_or(missing("the allocation"))?,
+                cause,
+            },
+            3 => Phase::Ended {
+                started,
+                at: Timestamp(stored.ended),
+                allocation: held,
+                cause,
+                exit: ExitStatus::from_wait(stored.exit_status),
+            },
+            other => return Err(Error::Garbled(format!("{other} is no phase"))),
+        };
+        Ok(Job {
+            id: JobId(stored.id),
+            owner: Owner { uid: Uid(stored.uid), gid: Gid(stored.gid), name: stored.user_name },
+            spec: Arc::new(stored.spec.ok_or(missing("what was asked for"))?),
+            script: hash(&stored.script)?,
+            environment: hash(&stored.environment)?,
+            request: request_id(&stored.request)?,
+            submitted: Timestamp(stored.submitted),
+            epoch: Epoch(stored.epoch),
+            phase,
+        })
+    }
+}

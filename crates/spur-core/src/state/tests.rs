@@ -1,0 +1,217 @@
+//! The state machine, entry by entry; everything in `check` is asked after each.
+
+use super::*;
+use crate::auth::{Actor, Level};
+use crate::ids::{Epoch, Gid, Uid};
+use crate::job::{Allocation, Cause, ExitStatus, JobSpec, Owner, Phase, RequestId, Share};
+use crate::node::Inventory;
+
+/// A state that checks itself and its stored form after every entry.
+struct Cluster {
+    state: State,
+    at: i64,
+    log: Vec<Entry>,
+}
+
+fn cluster() -> Cluster {
+    let mut cluster = Cluster { state: State::new(), at: 1000, log: Vec::new() };
+    cluster.done(Command::Configure(Settings::default()));
+    for name in ["n1", "n2"] {
+        cluster.done(Command::RegisterNode(RegisterNode {
+            name: name.into(),
+            inventory: Inventory { cpus: 4, memory_mb: 1000 },
+            boot_id: "boot".to_string(),
+        }));
+    }
+    cluster
+}
+
+impl Cluster {
+    fn apply(&mut self, command: Command) -> Applied {
+        self.at += 1;
+        let origin = Origin { life: 7, number: self.at as u64 };
+        let entry = Entry { at: Timestamp(self.at), origin, command };
+        let stored = stored::encode_entries(std::slice::from_ref(&entry));
+        assert_eq!(stored::decode_entries(&stored), Ok(vec![entry.clone()]));
+        let applied = apply(&mut self.state, &entry);
+        self.log.push(entry);
+        assert_eq!(check::problems(&self.state), Vec::<String>::new());
+        assert_eq!(through_a_snapshot(&self.state), self.state);
+        applied
+    }
+
+    fn done(&mut self, command: Command) -> Vec<Effect> {
+        let applied = self.apply(command);
+        assert!(applied.reply.is_ok(), "{:?}", applied.reply);
+        applied.effects
+    }
+
+    fn submit(&mut self, request: u128) -> JobId {
+        match self.apply(Command::Submit(Box::new(submission(request)))).reply {
+            Ok(Reply::Job(id)) => id,
+            other => panic!("not accepted: {other:?}"),
+        }
+    }
+
+    fn start(&mut self, job: JobId, epoch: u32, node: &str, cpus: u32) -> usize {
+        let allocation = Allocation { shares: vec![Share { node: node.into(), cpus }] };
+        let start = JobStart { job, epoch: Epoch(epoch), allocation };
+        match self.apply(Command::Start(vec![start])).reply {
+            Ok(Reply::Started(count)) => count,
+            other => panic!("not accepted: {other:?}"),
+        }
+    }
+
+    fn finish(&mut self, job: JobId, epoch: u32, node: &str, outcome: Outcome) {
+        let finishes = vec![Finish { job, epoch: Epoch(epoch), outcome }];
+        self.done(Command::Finished { node: node.into(), finishes });
+    }
+
+    fn phase(&self, job: JobId) -> &Phase {
+        &self.state.jobs[&job].phase
+    }
+}
+
+fn submission(request: u128) -> Submit {
+    let script = b"#!/bin/sh\ntrue\n".to_vec();
+    let environment = b"A=1".to_vec();
+    Submit {
+        request: RequestId(request),
+        owner: Owner { uid: Uid(1000), gid: Gid(1000), name: "alice".to_string() },
+        spec: JobSpec { name: "a".to_string(), ..JobSpec::default() },
+        script: BlobHash::of(&script),
+        environment: BlobHash::of(&environment),
+        blobs: vec![Blob { bytes: script }, Blob { bytes: environment }],
+    }
+}
+
+fn through_a_snapshot(state: &State) -> State {
+    let mut reader = stored::Reader::default();
+    stored::encode(state, |record| reader.take(&record).expect("reads its own records"));
+    reader.finish().expect("is complete")
+}
+
+fn alice() -> Actor {
+    Actor::User { uid: Uid(1000), gid: Gid(1000), level: Level::None }
+}
+
+const OK: Outcome = Outcome::Exited(ExitStatus { code: 0, signal: 0 });
+
+#[test]
+fn the_same_request_again_is_the_same_job() {
+    let mut cluster = cluster();
+    let first = cluster.submit(1);
+    assert_eq!(cluster.submit(1), first);
+    assert_ne!(cluster.submit(2), first);
+}
+
+#[test]
+fn a_stale_plan_does_no_harm() {
+    let mut cluster = cluster();
+    let (a, b) = (cluster.submit(1), cluster.submit(2));
+    assert_eq!(cluster.start(a, 1, "n1", 3), 1);
+    assert_eq!(cluster.start(b, 1, "n1", 2), 0, "only one processor is left");
+    assert_eq!(cluster.start(a, 1, "n2", 1), 0, "runs already");
+    assert_eq!(cluster.start(b, 2, "n2", 1), 0, "the epoch is not the next one");
+    assert_eq!(cluster.start(b, 1, "n9", 1), 0, "no such node");
+    cluster.done(Command::NodeLost { node: "n2".into() });
+    assert_eq!(cluster.start(b, 1, "n2", 1), 0, "the node is away");
+    assert_eq!(cluster.start(b, 1, "n1", 1), 1);
+}
+
+#[test]
+fn a_run_ends_once() {
+    let mut cluster = cluster();
+    let job = cluster.submit(1);
+    cluster.start(job, 1, "n1", 1);
+    cluster.finish(job, 1, "n2", OK);
+    assert!(matches!(cluster.phase(job), Phase::Running { .. }), "another node's word is nothing");
+    cluster.finish(job, 2, "n1", OK);
+    assert!(matches!(cluster.phase(job), Phase::Running { .. }), "another run's word is nothing");
+    cluster.finish(job, 1, "n1", Outcome::Exited(ExitStatus { code: 3, signal: 0 }));
+    let ended = cluster.phase(job).clone();
+    assert!(matches!(ended, Phase::Ended { exit: ExitStatus { code: 3, .. }, .. }));
+    cluster.finish(job, 1, "n1", OK);
+    assert_eq!(cluster.phase(job), &ended);
+}
+
+#[test]
+fn a_cancelled_job_keeps_its_node_until_the_node_says_it_is_gone() {
+    let mut cluster = cluster();
+    let job = cluster.submit(1);
+    cluster.start(job, 1, "n1", 4);
+    let effects = cluster.done(Command::Cancel { job, by: alice() });
+    assert_eq!(effects, [Effect::Kill { job, epoch: Epoch(1), node: "n1".into() }]);
+    assert_eq!(cluster.state.cpus_used(&"n1".into()), 4);
+    let again = cluster.apply(Command::Cancel { job, by: alice() });
+    assert_eq!(again.reply, Err(SlurmError::AlreadyDone));
+    cluster.finish(job, 1, "n1", Outcome::Exited(ExitStatus { code: 0, signal: 15 }));
+    assert_eq!(cluster.state.cpus_used(&"n1".into()), 0);
+    assert!(matches!(
+        cluster.phase(job),
+        Phase::Ended {
+            cause: Cause::Cancelled { by: 1000 },
+            exit: ExitStatus { signal: 15, .. },
+            ..
+        }
+    ));
+}
+
+#[test]
+fn a_stranger_cannot_cancel() {
+    let mut cluster = cluster();
+    let job = cluster.submit(1);
+    let bob = Actor::User { uid: Uid(1001), gid: Gid(1001), level: Level::None };
+    let refused = cluster.apply(Command::Cancel { job, by: bob });
+    assert_eq!(refused.reply, Err(SlurmError::AccessDenied));
+    assert_eq!(cluster.phase(job), &Phase::Pending);
+}
+
+#[test]
+fn blobs_come_once_and_go_with_their_last_job() {
+    let mut cluster = cluster();
+    let first = cluster.done(Command::Submit(Box::new(submission(1))));
+    assert_eq!(first.len(), 2, "script and environment are kept");
+    let mut bare = submission(2);
+    bare.blobs.clear();
+    assert_eq!(cluster.done(Command::Submit(Box::new(bare.clone()))), []);
+    for id in [1, 2] {
+        cluster.done(Command::Cancel { job: JobId(id), by: alice() });
+    }
+    let dropped = cluster.done(Command::Purge { before: Timestamp(i64::MAX) });
+    assert_eq!(dropped.len(), 2);
+    bare.request = RequestId(3);
+    let refused = cluster.apply(Command::Submit(Box::new(bare)));
+    assert!(refused.reply.is_err(), "the bytes are gone");
+    assert_eq!(
+        cluster.submit(4),
+        JobId(3),
+        "a refused job takes no number, a forgotten one keeps it"
+    );
+}
+
+#[test]
+fn time_never_goes_back() {
+    let mut cluster = cluster();
+    let job = cluster.submit(1);
+    cluster.at -= 500;
+    cluster.start(job, 1, "n1", 1);
+    let Phase::Running { since, .. } = cluster.phase(job) else { panic!("runs") };
+    assert!(*since >= cluster.state.jobs[&job].submitted);
+}
+
+#[test]
+fn replicas_agree() {
+    let mut cluster = cluster();
+    for request in 1..20 {
+        let job = cluster.submit(request);
+        if cluster.start(job, 1, "n1", 1) == 1 && request % 3 == 0 {
+            cluster.finish(job, 1, "n1", OK);
+        }
+    }
+    let mut replica = State::new();
+    for entry in &cluster.log {
+        apply(&mut replica, entry);
+    }
+    assert_eq!(replica, cluster.state);
+}

@@ -1,0 +1,37 @@
+//! Generates the wire's types with a compiler written in Rust: no system `protoc` is needed.
+
+use std::path::Path;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let proto = Path::new("../../proto");
+    println!("cargo:rerun-if-changed={}", proto.display());
+    let files = protox::compile(["slurm.proto", "agent.proto"], [proto])?;
+    let mut builder = tonic_prost_build::configure();
+    for (message, record) in records(&files) {
+        builder = builder.extern_path(message, record);
+    }
+    let descriptors = std::path::PathBuf::from(std::env::var("OUT_DIR")?).join("descriptors.bin");
+    std::fs::write(descriptors, prost::Message::encode_to_vec(&files))?;
+    builder.compile_fds(files)?;
+    Ok(())
+}
+
+/// Messages that are declared once, in spur-core, and carried as they stand.
+fn records(files: &prost_types::FileDescriptorSet) -> Vec<(String, String)> {
+    let mut records = Vec::new();
+    for file in &files.file {
+        let module = match file.name() {
+            "job.proto" => "::spur_core::job::spec",
+            "view.proto" => "::spur_core::views",
+            _ => continue,
+        };
+        for message in &file.message_type {
+            let record = match message.name() {
+                "Limit" => "::spur_core::limit::Limit".to_string(),
+                name => format!("{module}::{name}"),
+            };
+            records.push((format!(".slurm.{}", message.name()), record));
+        }
+    }
+    records
+}

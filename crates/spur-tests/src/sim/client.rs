@@ -1,0 +1,62 @@
+//! Users: each request is repeated under its id until it is answered, whatever happens in between.
+
+use std::collections::BTreeMap;
+
+use spur_core::auth::{Actor, Level};
+use spur_core::blob::BlobHash;
+use spur_core::ids::{Gid, JobId, Uid};
+use spur_core::job::{JobSpec, Owner, RequestId};
+use spur_core::limit::Limit;
+use spur_core::state::{Blob, Command, Submit};
+use spurctld::controller::Ticket;
+
+use super::chance::Chance;
+
+/// All users of the schedule.
+#[derive(Default)]
+pub struct Clients {
+    /// Requests that have no answer yet.
+    pub open: BTreeMap<u64, Submit>,
+    /// The id each request was told.
+    pub told: BTreeMap<u64, JobId>,
+    /// Who waits for which ticket, in the controller's present life.
+    pub tickets: BTreeMap<Ticket, u64>,
+    next: u64,
+}
+
+impl Clients {
+    /// A new request.
+    pub fn think_of_a_job(&mut self, chance: &mut Chance) -> u64 {
+        let number = self.next;
+        self.next += 1;
+        let script = format!("#!/bin/sh\nscript {}\n", chance.below(3)).into_bytes();
+        let environment = b"A=1".to_vec();
+        let spec = JobSpec {
+            name: format!("job {number}"),
+            nodes_min: Some(1 + chance.below(2) as u32).filter(|_| chance.one_in(3)),
+            ntasks: Some(1 + chance.below(5) as u32),
+            time_limit: Some(Limit::Is(chance.between(1, 3))).filter(|_| chance.one_in(4)),
+            ..JobSpec::default()
+        };
+        let submit = Submit {
+            request: RequestId(u128::from(number) + 1),
+            owner: Owner { uid: Uid(1000), gid: Gid(1000), name: "alice".to_string() },
+            spec,
+            script: BlobHash::of(&script),
+            environment: BlobHash::of(&environment),
+            blobs: vec![Blob { bytes: script }, Blob { bytes: environment }],
+        };
+        self.open.insert(number, submit);
+        number
+    }
+
+    /// The command of a request that is still open.
+    pub fn command(&self, number: u64) -> Option<Command> {
+        self.open.get(&number).map(|submit| Command::Submit(Box::new(submit.clone())))
+    }
+}
+
+/// Cancels a job as its owner.
+pub fn cancel(job: JobId) -> Command {
+    Command::Cancel { job, by: Actor::User { uid: Uid(1000), gid: Gid(1000), level: Level::None } }
+}

@@ -1,0 +1,152 @@
+//! Sees everything from outside and complains: the invariants of the launch protocol, by name.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use spur_core::ids::JobId;
+use spur_core::job::{Cause, ExitStatus, Job, Phase, RequestId};
+use spur_core::state::{Command, Entry, Outcome, State, check};
+
+use super::client::Clients;
+use super::node::{Node, Run};
+
+/// What was seen so far.
+#[derive(Default)]
+pub struct Witness {
+    committed_starts: BTreeMap<Run, String>,
+    spawned: BTreeSet<Run>,
+    exits: BTreeMap<Run, ExitStatus>,
+    ended: BTreeMap<Run, Phase>,
+    requests: BTreeMap<JobId, RequestId>,
+    /// What went wrong.
+    pub complaints: Vec<String>,
+}
+
+impl Witness {
+    fn complain(&mut self, invariant: &str, what: String) {
+        self.complaints.push(format!("{invariant}: {what}"));
+    }
+
+    /// Entries are committed, and the state is what they made of it.
+    pub fn committed(&mut self, entries: &[Entry], state: &State, clients: &Clients) {
+        for entry in entries {
+            if let Command::Start(starts) = &entry.command {
+                for start in starts {
+                    let Some(job) = state.jobs.get(&start.job) else { continue };
+                    if job.epoch == start.epoch && job.phase != Phase::Pending {
+                        let node = start.allocation.first_node().map(ToString::to_string);
+                        self.committed_starts
+                            .insert((start.job, start.epoch), node.unwrap_or_default());
+                    }
+                }
+            }
+        }
+        for problem in check::problems(state) {
+            self.complain("I7 no-oversubscription", problem);
+        }
+        for (request, id) in &clients.told {
+            let known = state.jobs.get(id).map(|job| job.request);
+            if known != Some(RequestId(u128::from(*request) + 1)) {
+                self.complain("I1 acked-submit-durable", format!("job {id} of request {request}"));
+            }
+        }
+        for job in state.jobs.values() {
+            self.look_at(job);
+        }
+    }
+
+    fn look_at(&mut self, job: &Job) {
+        let first = *self.requests.entry(job.id).or_insert(job.request);
+        if first != job.request {
+            self.complain("I2 id-unique-forever", format!("job {}", job.id));
+        }
+        let run = (job.id, job.epoch);
+        match self.ended.get(&run) {
+            Some(before) if *before != job.phase => {
+                self.complain("I8 one-terminal-state", format!("{run:?} is {:?}", job.phase));
+            }
+            Some(_) => {}
+            None if job.phase.is_over() => {
+                self.ended.insert(run, job.phase.clone());
+                self.ends_truly(job);
+            }
+            None => {}
+        }
+    }
+
+    fn ends_truly(&mut self, job: &Job) {
+        let Phase::Ended { exit, cause, started, at, .. } = &job.phase else { return };
+        if started.is_some_and(|started| started < job.submitted || *at < started) {
+            self.complain("I16 time-monotone", format!("job {}", job.id));
+        }
+        let run = (job.id, job.epoch);
+        let known = self.exits.get(&run);
+        let lost = matches!(cause, Cause::NodeFailed | Cause::Cancelled { .. } | Cause::TimeLimit);
+        match known {
+            Some(known) if known == exit => {}
+            _ if lost => {}
+            _ => {
+                self.complain("I9 exit-truth", format!("{run:?} recorded {exit:?}, was {known:?}"))
+            }
+        }
+    }
+
+    /// A client was told an id.
+    pub fn told(&mut self, request: u64, id: JobId, clients: &Clients) {
+        if clients.told.get(&request).is_some_and(|before| *before != id) {
+            self.complain("I3 idempotent-submit", format!("request {request} is job {id} too"));
+        }
+        if clients.told.iter().any(|(other, told)| *told == id && *other != request) {
+            self.complain("I2 id-unique-forever", format!("job {id} was told twice"));
+        }
+    }
+
+    /// A shepherd begins a run.
+    pub fn spawns(&mut self, nodes: &[Node], node: &str, run: Run) {
+        if !self.spawned.insert(run) {
+            self.complain("I4 single-run", format!("{run:?} began twice"));
+        }
+        let elsewhere = nodes.iter().flat_map(Node::alive).find(|(job, _)| *job == run.0);
+        if let Some(other) = elsewhere {
+            self.complain("I4 single-run", format!("{run:?} begins while {other:?} runs"));
+        }
+        if self.committed_starts.get(&run).map(String::as_str) != Some(node) {
+            self.complain("I5 launch-commit-first", format!("{run:?} on {node}"));
+        }
+    }
+
+    /// The kernel tells a shepherd how its job ended.
+    pub fn exits(&mut self, run: Run, exit: ExitStatus) {
+        self.exits.insert(run, exit);
+    }
+
+    /// An agent says how a run ended.
+    pub fn hears(&mut self, run: Run, outcome: Outcome) {
+        if let Outcome::Exited(exit) = outcome
+            && self.exits.get(&run) != Some(&exit)
+        {
+            self.complain("I9 exit-truth", format!("{run:?} is reported as {exit:?}"));
+        }
+    }
+
+    /// After the last fault and some quiet time.
+    pub fn at_rest(&mut self, state: &State, replayed: &State, nodes: &[Node], clients: &Clients) {
+        if state != replayed {
+            self.complain("I15 replicas-equal", "a restart would find another state".to_string());
+        }
+        for job in state.jobs.values().filter(|job| !job.phase.is_over()) {
+            self.complain("liveness", format!("job {} is still {:?}", job.id, job.phase));
+        }
+        for request in clients.open.keys() {
+            self.complain("liveness", format!("request {request} has no answer"));
+        }
+        for node in nodes {
+            for run in node.alive() {
+                self.complain("I11 no-orphan", format!("{run:?} still runs on {}", node.name));
+            }
+            let known = node.agent.as_ref().map_or(0, |agent| agent.table().count());
+            if known > 0 {
+                self.complain("I11 no-orphan", format!("{} keeps {known} runs", node.name));
+            }
+        }
+    }
+}

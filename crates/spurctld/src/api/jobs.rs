@@ -1,0 +1,121 @@
+//! Jobs: submit, cancel, list, wait.
+
+use spur_core::auth::Actor;
+use spur_core::blob::BlobHash;
+use spur_core::errors::SlurmError;
+use spur_core::ids::{JobId, Uid};
+use spur_core::job::{Job, Owner, RequestId};
+use spur_core::state::{Blob, Command, Reply, Submit};
+use spur_core::views::JobView;
+use spur_proto::slurm::{
+    CancelJobReply, CancelJobRequest, ListJobsReply, ListJobsRequest, SubmitJobReply,
+    SubmitJobRequest, WaitJobReply, WaitJobRequest,
+};
+use spur_proto::status::to_status;
+use tonic::{Code, Status};
+
+use super::identify::user_name;
+use super::read::job_view;
+use super::service::Service;
+use crate::shell::Published;
+
+/// The longest script taken.
+const MAX_SCRIPT: usize = 4 << 20;
+
+/// The largest environment taken.
+const MAX_ENVIRONMENT: usize = 1 << 20;
+
+impl Service {
+    pub(super) async fn submit(
+        &self,
+        actor: Actor,
+        request: SubmitJobRequest,
+    ) -> Result<SubmitJobReply, Status> {
+        let Actor::User { uid, gid, .. } = actor else {
+            return Err(to_status(SlurmError::AccessDenied));
+        };
+        check_size("script", request.script.len(), MAX_SCRIPT)?;
+        check_size("environment", request.environment.len(), MAX_ENVIRONMENT)?;
+        let Ok(id) = request.request_id.as_slice().try_into() else {
+            return Err(Status::new(Code::InvalidArgument, "a request id has 16 bytes"));
+        };
+        let submit = Submit {
+            request: RequestId(u128::from_le_bytes(id)),
+            owner: Owner { uid, gid, name: user_name(uid) },
+            spec: request.spec.unwrap_or_default(),
+            script: BlobHash::of(&request.script),
+            environment: BlobHash::of(&request.environment),
+            blobs: vec![Blob { bytes: request.script }, Blob { bytes: request.environment }],
+        };
+        match self.propose(Command::Submit(Box::new(submit))).await? {
+            Reply::Job(id) => Ok(SubmitJobReply { job_id: id.0 }),
+            Reply::Done | Reply::Started(_) => Err(Status::internal("a submission made no job")),
+        }
+    }
+
+    pub(super) async fn cancel(
+        &self,
+        actor: Actor,
+        request: CancelJobRequest,
+    ) -> Result<CancelJobReply, Status> {
+        self.propose(Command::Cancel { job: JobId(request.job_id), by: actor }).await?;
+        Ok(CancelJobReply {})
+    }
+
+    pub(super) async fn jobs(&self, request: ListJobsRequest) -> Result<ListJobsReply, Status> {
+        let published = self.latest().await?;
+        let wanted = |job: &&Job| {
+            (request.uids.is_empty() || request.uids.iter().any(|uid| Uid(*uid) == job.owner.uid))
+                && (request.ended || !job.phase.is_over())
+        };
+        let view = |job: &Job| job_view(&published, job);
+        let jobs: Vec<JobView> = if request.job_ids.is_empty() {
+            published.state.jobs.values().map(|job| &**job).filter(wanted).map(view).collect()
+        } else {
+            let named =
+                request.job_ids.iter().filter_map(|id| published.state.jobs.get(&JobId(*id)));
+            named.map(|job| &**job).filter(wanted).map(view).collect()
+        };
+        Ok(ListJobsReply { jobs })
+    }
+
+    /// Answers when the job is over: every commit wakes this, nothing polls.
+    pub(super) async fn wait(&self, request: WaitJobRequest) -> Result<WaitJobReply, Status> {
+        let id = JobId(request.job_id);
+        let mut changes = self.inbox.changes();
+        self.latest().await?;
+        let mut seen = None;
+        loop {
+            changes.borrow_and_update();
+            let published = self.inbox.published();
+            match published.state.jobs.get(&id) {
+                Some(job) if job.phase.is_over() => {
+                    return Ok(WaitJobReply { job: Some(job_view(&published, job)) });
+                }
+                Some(job) => seen = Some(job_view(&published, job)),
+                None if seen.is_some() => return Ok(WaitJobReply { job: seen }),
+                None => return Err(to_status(SlurmError::InvalidJobId)),
+            }
+            if changes.changed().await.is_err() {
+                return Err(to_status(SlurmError::InStandbyMode));
+            }
+        }
+    }
+
+    /// The state as of now: everything acknowledged before this call is in it.
+    pub(super) async fn latest(&self) -> Result<std::sync::Arc<Published>, Status> {
+        if self.raft.ensure_linearizable().await.is_err() {
+            return Err(to_status(SlurmError::InStandbyMode));
+        }
+        let published = self.inbox.published();
+        if published.leads { Ok(published) } else { Err(to_status(SlurmError::InStandbyMode)) }
+    }
+}
+
+fn check_size(what: &str, size: usize, limit: usize) -> Result<(), Status> {
+    if size <= limit {
+        return Ok(());
+    }
+    let message = format!("the {what} has {size} bytes, the limit is {limit}");
+    Err(Status::new(Code::InvalidArgument, message))
+}

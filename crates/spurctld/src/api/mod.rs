@@ -1,0 +1,42 @@
+//! The edge: who calls, whether they may, what they get. Methods convert, ask, convert back.
+
+mod agents;
+mod door;
+mod identify;
+mod jobs;
+mod nodes;
+mod read;
+mod service;
+
+use spur_proto::internal::agents_server::AgentsServer;
+use spur_proto::slurm::controller_server::ControllerServer;
+use tokio::net::UnixListener;
+use tokio_stream::wrappers::UnixListenerStream;
+use tonic::transport::Server;
+
+use crate::raft::Raft;
+use crate::shell::Inbox;
+
+/// Serves until `stop` resolves. Callers who wait for an answer then are cut off and ask again.
+pub async fn serve(
+    inbox: Inbox,
+    raft: Raft,
+    listener: UnixListener,
+    stop: impl Future<Output = ()>,
+) -> Result<(), tonic::transport::Error> {
+    let service = service::Service::new(inbox, raft);
+    let max = spur_proto::client::MAX_MESSAGE;
+    let serving = Server::builder()
+        .layer(door::DoorLayer)
+        .add_service(
+            ControllerServer::new(service.clone())
+                .max_decoding_message_size(max)
+                .max_encoding_message_size(usize::MAX),
+        )
+        .add_service(AgentsServer::new(service).max_decoding_message_size(max))
+        .serve_with_incoming(UnixListenerStream::new(listener));
+    tokio::select! {
+        result = serving => result,
+        () = stop => Ok(()),
+    }
+}

@@ -1,0 +1,98 @@
+//! The services, one line a method; the work is in the file of its noun.
+
+use std::pin::Pin;
+
+use spur_core::auth::Actor;
+use spur_core::errors::SlurmError;
+use spur_core::state::{Command, Reply};
+use spur_proto::internal::agents_server::Agents;
+use spur_proto::internal::{AgentMessage, ControllerMessage};
+use spur_proto::slurm::controller_server::Controller;
+use spur_proto::slurm::{
+    CancelJobReply, CancelJobRequest, ListJobsReply, ListJobsRequest, ListNodesReply,
+    ListNodesRequest, ListPartitionsReply, ListPartitionsRequest, PingReply, PingRequest,
+    SubmitJobReply, SubmitJobRequest, WaitJobReply, WaitJobRequest,
+};
+use spur_proto::status::to_status;
+use tokio_stream::Stream;
+use tonic::{Request, Response, Status, Streaming};
+
+use crate::controller::Refusal;
+use crate::raft::Raft;
+use crate::shell::Inbox;
+
+/// Everything a method needs.
+#[derive(Clone)]
+pub struct Service {
+    pub(super) inbox: Inbox,
+    pub(super) raft: Raft,
+}
+
+impl Service {
+    pub(super) fn new(inbox: Inbox, raft: Raft) -> Service {
+        Service { inbox, raft }
+    }
+
+    /// Proposes a command and waits until it is applied.
+    pub(super) async fn propose(&self, command: Command) -> Result<Reply, Status> {
+        self.inbox.call(command).await.map_err(|refusal| match refusal {
+            Refusal::Slurm(error) => to_status(error),
+            Refusal::NotLeading => to_status(SlurmError::InStandbyMode),
+        })
+    }
+}
+
+/// Who calls; the door has put it there.
+pub(super) fn actor<T>(request: &Request<T>) -> Actor {
+    request.extensions().get::<Actor>().cloned().unwrap_or(Actor::Anonymous)
+}
+
+type Answer<T> = Result<Response<T>, Status>;
+
+#[tonic::async_trait]
+impl Controller for Service {
+    async fn ping(&self, _: Request<PingRequest>) -> Answer<PingReply> {
+        self.pinged().map(Response::new)
+    }
+
+    async fn submit_job(&self, request: Request<SubmitJobRequest>) -> Answer<SubmitJobReply> {
+        let actor = actor(&request);
+        self.submit(actor, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn cancel_job(&self, request: Request<CancelJobRequest>) -> Answer<CancelJobReply> {
+        let actor = actor(&request);
+        self.cancel(actor, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn list_jobs(&self, request: Request<ListJobsRequest>) -> Answer<ListJobsReply> {
+        self.jobs(request.into_inner()).await.map(Response::new)
+    }
+
+    async fn wait_job(&self, request: Request<WaitJobRequest>) -> Answer<WaitJobReply> {
+        self.wait(request.into_inner()).await.map(Response::new)
+    }
+
+    async fn list_nodes(&self, _: Request<ListNodesRequest>) -> Answer<ListNodesReply> {
+        self.nodes().await.map(Response::new)
+    }
+
+    async fn list_partitions(
+        &self,
+        _: Request<ListPartitionsRequest>,
+    ) -> Answer<ListPartitionsReply> {
+        self.partitions().await.map(Response::new)
+    }
+}
+
+#[tonic::async_trait]
+impl Agents for Service {
+    type SessionStream = Pin<Box<dyn Stream<Item = Result<ControllerMessage, Status>> + Send>>;
+
+    async fn session(
+        &self,
+        request: Request<Streaming<AgentMessage>>,
+    ) -> Answer<Self::SessionStream> {
+        Ok(Response::new(self.open_session(request.into_inner())))
+    }
+}

@@ -1,0 +1,335 @@
+//! The leader's side of the agents' streams: sessions, leases, launches, and the comparison of tables
+//! that makes up for everything lost on the way.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use spur_core::ids::{Epoch, JobId, NodeName};
+use spur_core::job::{ExitStatus, Job, Phase};
+use spur_core::node::Inventory;
+use spur_core::state::{Command, Effect, Finish, Outcome, RegisterNode, State};
+use spur_disk::Disk;
+use spur_proto::internal::agent_message::Message as AgentSays;
+use spur_proto::internal::controller_message::Message as AgentHears;
+use spur_proto::internal::{
+    self, Acknowledge, AskTable, Beat, Heartbeat, Hello, Kills, Launch, Launches, NodeShare,
+    Report, Run, Table, Welcome,
+};
+
+use super::proposals::Waiter;
+use super::{Connection, Controller, Now, Output, Role};
+use crate::store;
+
+/// How long an agent obeys launches after it asked for the lease.
+pub const LEASE_MS: u64 = 10_000;
+
+/// A node unheard of for this long takes no new jobs. Longer than the lease: the agent's ran out before.
+const SILENCE_MS: u64 = LEASE_MS + LEASE_MS / 4;
+
+/// A run of a job.
+type RunKey = (JobId, Epoch);
+
+/// The streams that are open, and when each node was last heard.
+#[derive(Debug)]
+pub(super) struct Agents {
+    sessions: BTreeMap<NodeName, Session>,
+    nodes: BTreeMap<Connection, NodeName>,
+    heard_ms: BTreeMap<NodeName, u64>,
+    next_number: u64,
+}
+
+#[derive(Debug)]
+struct Session {
+    connection: Connection,
+    id: u64,
+    /// A table is asked for: the marker, and the runs that were expected when it was.
+    asked: Option<(u64, BTreeSet<RunKey>)>,
+}
+
+impl Agents {
+    /// `life` sets this controller's session numbers apart from those of others.
+    pub(super) fn new(life: u64) -> Agents {
+        Agents {
+            sessions: BTreeMap::new(),
+            nodes: BTreeMap::new(),
+            heard_ms: BTreeMap::new(),
+            next_number: life,
+        }
+    }
+
+    /// A new leader counts every node as just heard: silence before its time proves nothing.
+    pub(super) fn begin_term<'a>(&mut self, now: Now, nodes: impl Iterator<Item = &'a NodeName>) {
+        self.heard_ms = nodes.map(|node| (node.clone(), now.boot_ms)).collect();
+    }
+
+    /// Ends all sessions and tells which streams to close.
+    pub(super) fn end_term(&mut self) -> impl Iterator<Item = Connection> + use<> {
+        self.sessions.clear();
+        std::mem::take(&mut self.nodes).into_keys()
+    }
+
+    pub(super) fn gone(&mut self, connection: Connection) {
+        let Some(node) = self.nodes.remove(&connection) else { return };
+        if self.sessions.get(&node).is_some_and(|session| session.connection == connection) {
+            self.sessions.remove(&node);
+        }
+    }
+
+    /// Confirms reports that are committed now.
+    pub(super) fn acknowledge(
+        &self,
+        connection: Connection,
+        sequences: Vec<u64>,
+    ) -> Option<Output> {
+        let open = self.nodes.contains_key(&connection) && !sequences.is_empty();
+        let message = AgentHears::Acknowledge(Acknowledge { sequences });
+        open.then_some(Output::Tell(connection, message))
+    }
+
+    /// Nodes that have been silent for too long and count as there.
+    pub(super) fn silent(&self, now: Now, state: &State) -> Vec<NodeName> {
+        let is_silent = |name: &NodeName| {
+            let heard = self.heard_ms.get(name).copied().unwrap_or(0);
+            now.boot_ms.saturating_sub(heard) > SILENCE_MS
+        };
+        let up = state.nodes.values().filter(|node| node.link.is_up());
+        up.map(|node| &node.name).filter(|name| is_silent(name)).cloned().collect()
+    }
+
+    fn number(&mut self) -> u64 {
+        self.next_number = self.next_number.wrapping_add(1);
+        self.next_number
+    }
+}
+
+impl<D: Disk> Controller<D> {
+    pub(super) fn agent_says(
+        &mut self,
+        now: Now,
+        connection: Connection,
+        message: AgentSays,
+        out: &mut Vec<Output>,
+    ) -> Result<(), store::Error> {
+        let Role::Leader(term) = self.role else {
+            out.push(Output::HangUp(connection));
+            return Ok(());
+        };
+        if let AgentSays::Hello(hello) = message {
+            self.greet(now, connection, hello, term, out);
+            return Ok(());
+        }
+        let Some(node) = self.agents.nodes.get(&connection).cloned() else {
+            out.push(Output::HangUp(connection));
+            return Ok(());
+        };
+        self.agents.heard_ms.insert(node.clone(), now.boot_ms);
+        match message {
+            AgentSays::Heartbeat(heartbeat) => self.beat(&node, heartbeat, term, out),
+            AgentSays::Table(table) => self.compare(&node, table, term, out)?,
+            AgentSays::Reports(reports) => self.reported(connection, node, &reports.reports),
+            AgentSays::Hello(_) => {}
+        }
+        Ok(())
+    }
+
+    fn greet(
+        &mut self,
+        now: Now,
+        connection: Connection,
+        hello: Hello,
+        term: u64,
+        out: &mut Vec<Output>,
+    ) {
+        let name = NodeName::from(hello.node);
+        let id = self.agents.number();
+        let session = Session { connection, id, asked: None };
+        if let Some(former) = self.agents.sessions.insert(name.clone(), session)
+            && former.connection != connection
+        {
+            self.agents.nodes.remove(&former.connection);
+            out.push(Output::HangUp(former.connection));
+        }
+        self.agents.nodes.insert(connection, name.clone());
+        self.agents.heard_ms.insert(name.clone(), now.boot_ms);
+        let node = RegisterNode {
+            name: name.clone(),
+            inventory: Inventory { cpus: hello.cpus, memory_mb: hello.memory_mb },
+            boot_id: hello.boot_id,
+        };
+        self.proposals.add(Command::RegisterNode(node), Waiter::Nobody);
+        let welcome = Welcome { session: id, term, echo_ms: hello.sent_at_ms, lease_ms: LEASE_MS };
+        out.push(Output::Tell(connection, AgentHears::Welcome(welcome)));
+        self.ask_table(&name, out);
+    }
+
+    fn beat(&mut self, node: &NodeName, beat: Heartbeat, term: u64, out: &mut Vec<Output>) {
+        let Some(session) = self.agents.sessions.get(node) else { return };
+        let (connection, asked) = (session.connection, session.asked.is_some());
+        let answer = Beat { term, echo_ms: beat.sent_at_ms, lease_ms: LEASE_MS };
+        out.push(Output::Tell(connection, AgentHears::Beat(answer)));
+        // The link is down in the state, but here it is: it was cut for a while and the stream held.
+        if let Some(known) = self.state.nodes.get(node)
+            && !known.link.is_up()
+        {
+            let node = RegisterNode {
+                name: node.clone(),
+                inventory: known.inventory,
+                boot_id: known.boot_id.clone(),
+            };
+            self.proposals.add(Command::RegisterNode(node), Waiter::Nobody);
+        }
+        let expected = expected(&self.state, node).map(|(job, epoch)| (job.0, epoch.0));
+        if !asked && spur_proto::digest(expected) != beat.digest {
+            self.ask_table(node, out);
+        }
+    }
+
+    fn ask_table(&mut self, node: &NodeName, out: &mut Vec<Output>) {
+        let marker = self.agents.number();
+        let Some(session) = self.agents.sessions.get_mut(node) else { return };
+        session.asked = Some((marker, expected(&self.state, node).collect()));
+        let ask = AgentHears::AskTable(AskTable { marker });
+        out.push(Output::Tell(session.connection, ask));
+    }
+
+    /// Repairs both ways. The stream is in order: whatever was said before the table was asked for, the
+    /// agent has taken in before it answered.
+    fn compare(
+        &mut self,
+        node: &NodeName,
+        table: Table,
+        term: u64,
+        out: &mut Vec<Output>,
+    ) -> Result<(), store::Error> {
+        let Some(session) = self.agents.sessions.get_mut(node) else { return Ok(()) };
+        let (connection, id) = (session.connection, session.id);
+        let Some((_, asked)) = session.asked.take_if(|(marker, _)| *marker == table.marker) else {
+            return Ok(());
+        };
+        let theirs: BTreeSet<RunKey> =
+            table.runs.iter().map(|run| (JobId(run.job), Epoch(run.epoch))).collect();
+        let ours: BTreeSet<RunKey> = expected(&self.state, node).collect();
+        let mut launches = Vec::new();
+        let mut kills: Vec<RunKey> = theirs.difference(&ours).copied().collect();
+        let mut gone = Vec::new();
+        for run in &ours {
+            let Some(job) = self.state.jobs.get(&run.0).cloned() else { continue };
+            match (&job.phase, theirs.contains(run)) {
+                (Phase::Running { .. }, false) => launches.extend(self.launch_message(&job)?),
+                (Phase::Completing { .. }, true) => kills.push(*run),
+                // Never arrived, and never will: it was expected when the table was asked for.
+                (Phase::Completing { .. }, false) if asked.contains(run) => {
+                    gone.push(Finish { job: run.0, epoch: run.1, outcome: Outcome::Lost });
+                }
+                _ => {}
+            }
+        }
+        if !launches.is_empty() {
+            let message = AgentHears::Launches(Launches { session: id, term, launches });
+            out.push(Output::Tell(connection, message));
+        }
+        if !kills.is_empty() {
+            out.push(Output::Tell(connection, kills_message(id, term, &kills)));
+        }
+        if !gone.is_empty() {
+            let command = Command::Finished { node: node.clone(), finishes: gone };
+            self.proposals.add(command, Waiter::Nobody);
+        }
+        Ok(())
+    }
+
+    fn reported(&mut self, connection: Connection, node: NodeName, reports: &[Report]) {
+        let sequences = reports
+            .iter()
+            .map(|report| report.sequence)
+            .filter(|sequence| *sequence != 0)
+            .collect();
+        let finishes = reports.iter().map(finish).collect();
+        let waiter = Waiter::Agent { connection, sequences };
+        self.proposals.add(Command::Finished { node, finishes }, waiter);
+    }
+
+    /// Carries out what was committed: one message a node for all launches, one for all kills. A node
+    /// without a session gets them when it comes back, by comparing tables.
+    pub(super) fn run_errands(
+        &mut self,
+        errands: Vec<Effect>,
+        out: &mut Vec<Output>,
+    ) -> Result<(), store::Error> {
+        let Role::Leader(term) = self.role else { return Ok(()) };
+        let mut launches: BTreeMap<NodeName, Vec<Launch>> = BTreeMap::new();
+        let mut kills: BTreeMap<NodeName, Vec<RunKey>> = BTreeMap::new();
+        for errand in errands {
+            match errand {
+                Effect::Launch { job, epoch, node } if self.agents.sessions.contains_key(&node) => {
+                    let Some(job) = self.state.jobs.get(&job).cloned() else { continue };
+                    if job.epoch == epoch {
+                        launches.entry(node).or_default().extend(self.launch_message(&job)?);
+                    }
+                }
+                Effect::Kill { job, epoch, node } => {
+                    kills.entry(node).or_default().push((job, epoch));
+                }
+                Effect::Launch { .. } | Effect::KeepBlob { .. } | Effect::DropBlob { .. } => {}
+            }
+        }
+        for (node, launches) in launches {
+            let Some(session) = self.agents.sessions.get(&node) else { continue };
+            let message = Launches { session: session.id, term, launches };
+            out.push(Output::Tell(session.connection, AgentHears::Launches(message)));
+        }
+        for (node, runs) in kills {
+            let Some(session) = self.agents.sessions.get(&node) else { continue };
+            out.push(Output::Tell(session.connection, kills_message(session.id, term, &runs)));
+        }
+        Ok(())
+    }
+
+    fn launch_message(&mut self, job: &Job) -> Result<Option<Launch>, store::Error> {
+        let Phase::Running { allocation, .. } = &job.phase else { return Ok(None) };
+        let script = self.blobs.get(job.script)?;
+        let environment = self.blobs.get(job.environment)?;
+        let (Some(script), Some(environment)) = (script, environment) else { return Ok(None) };
+        let partition = self.state.partition_of(job).map(|partition| partition.name.clone());
+        let share = |share: &spur_core::job::Share| NodeShare {
+            node: share.node.to_string(),
+            cpus: share.cpus,
+        };
+        Ok(Some(Launch {
+            job: job.id.0,
+            epoch: job.epoch.0,
+            uid: job.owner.uid.0,
+            gid: job.owner.gid.0,
+            user_name: job.owner.name.clone(),
+            spec: Some((*job.spec).clone()),
+            script,
+            environment,
+            cluster_name: self.state.settings.cluster_name.clone(),
+            partition: partition.unwrap_or_default(),
+            shares: allocation.shares.iter().map(share).collect(),
+            submitted: job.submitted.0,
+            kill_wait_secs: Some(self.state.settings.kill_wait_secs),
+        }))
+    }
+}
+
+/// The runs a node should know, by what is committed.
+fn expected<'a>(state: &'a State, node: &'a NodeName) -> impl Iterator<Item = RunKey> + 'a {
+    let jobs = state.index.on_node.get(node).into_iter().flat_map(|jobs| jobs.keys());
+    jobs.filter_map(|id| state.jobs.get(id))
+        .filter(move |job| job.phase.holds().and_then(|held| held.first_node()) == Some(node))
+        .map(|job| (job.id, job.epoch))
+}
+
+fn kills_message(session: u64, term: u64, runs: &[RunKey]) -> AgentHears {
+    let runs = runs.iter().map(|(job, epoch)| Run { job: job.0, epoch: epoch.0 }).collect();
+    AgentHears::Kills(Kills { session, term, runs })
+}
+
+fn finish(report: &Report) -> Finish {
+    let outcome = match report.outcome() {
+        internal::Outcome::Exited => Outcome::Exited(ExitStatus::from_wait(report.exit_status)),
+        internal::Outcome::CouldNotStart => Outcome::CouldNotStart,
+        internal::Outcome::Lost => Outcome::Lost,
+    };
+    Finish { job: JobId(report.job), epoch: Epoch(report.epoch), outcome }
+}

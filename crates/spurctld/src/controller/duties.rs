@@ -1,0 +1,62 @@
+//! What the leader looks after as time passes.
+
+use spur_core::job::{Job, Phase};
+use spur_core::limit::Limit;
+use spur_core::partition::Partition;
+use spur_core::state::{Command, State};
+use spur_core::time::Timestamp;
+use spur_disk::Disk;
+
+use super::proposals::Waiter;
+use super::{Controller, Now};
+
+impl<D: Disk> Controller<D> {
+    pub(super) fn tick(&mut self, now: Now) {
+        // What the last tick proposed must be applied first, or it would be proposed twice.
+        if !self.leads() || self.duties > 0 {
+            return;
+        }
+        let at = self.stamp(now);
+        let lost = self.agents.silent(now, &self.state).into_iter();
+        let commands: Vec<Command> = lost
+            .map(|node| Command::NodeLost { node })
+            .chain(time_limits(&self.state, at))
+            .chain(purge(&self.state, at))
+            .collect();
+        for command in commands {
+            self.duties += 1;
+            self.proposals.add(command, Waiter::Duty);
+        }
+    }
+}
+
+/// Running jobs whose time is up.
+fn time_limits(state: &State, now: Timestamp) -> impl Iterator<Item = Command> {
+    let jobs = state.index.active.iter().filter_map(|id| state.jobs.get(id));
+    jobs.filter(move |job| ends_at(state, job).is_some_and(|end| end <= now))
+        .map(|job| Command::TimeUp { job: job.id, epoch: job.epoch })
+}
+
+/// When a running job reaches its limit, if it has one.
+fn ends_at(state: &State, job: &Job) -> Option<Timestamp> {
+    let Phase::Running { since, .. } = &job.phase else { return None };
+    match time_limit(state.partition_of(job), job) {
+        Limit::Is(minutes) => {
+            Some(since.plus_secs(i64::try_from(minutes).unwrap_or(i64::MAX).saturating_mul(60)))
+        }
+        Limit::Unlimited => None,
+    }
+}
+
+/// The job's own limit, or its partition's.
+pub fn time_limit(partition: Option<&Partition>, job: &Job) -> Limit {
+    let default = |partition: &Partition| partition.default_time.unwrap_or(partition.max_time);
+    job.spec.time_limit.or_else(|| partition.map(default)).unwrap_or(Limit::Unlimited)
+}
+
+/// Forgets ended jobs that have been shown long enough.
+fn purge(state: &State, now: Timestamp) -> Option<Command> {
+    let before = now.plus_secs(-i64::from(state.settings.min_job_age_secs));
+    let (oldest, _) = state.index.ended.get_min()?;
+    (*oldest < before).then_some(Command::Purge { before })
+}

@@ -1,0 +1,327 @@
+//! What the controller decides: proposes commands, applies what was committed, answers callers, talks to
+//! agents. It owns the state.
+//!
+//! No sockets, no threads, no clock: production drives it from [`crate::shell`], the simulator from a
+//! seed. Consensus is whoever takes `Output::Propose` and hands back `Input::Committed`.
+
+mod agents;
+mod duties;
+mod proposals;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use spur_core::errors::SlurmError;
+use spur_core::ids::JobId;
+use spur_core::job::Reason;
+use spur_core::state::{self, Command, Effect, Entry, Reply, Settings, State};
+use spur_core::time::Timestamp;
+use spur_disk::{Disk, RealDisk};
+use spur_proto::internal::agent_message::Message as AgentSays;
+use spur_proto::internal::controller_message::Message as AgentHears;
+use spur_sched::Plan;
+
+use crate::store::{self, Blobs};
+use agents::Agents;
+pub use agents::LEASE_MS;
+pub use duties::time_limit;
+use proposals::{Proposals, Waiter};
+
+/// The time, told with every input.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Now {
+    /// The clock on the wall; may jump.
+    pub wall: Timestamp,
+    /// Milliseconds of a clock that does not.
+    pub boot_ms: u64,
+}
+
+/// Names a caller who waits for an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ticket(pub u64);
+
+/// Names a stream to an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Connection(pub u64);
+
+/// Something that happened.
+#[derive(Debug)]
+pub enum Input {
+    /// Somebody, already let in by the policy, wants a change.
+    Call(Ticket, Command),
+    /// These entries are committed; they are next in order.
+    Committed(Arc<Vec<Entry>>),
+    /// A proposal was not accepted by consensus, or nobody knows.
+    ProposalFailed,
+    /// This controller leads, in this term.
+    Leads(u64),
+    /// It leads no longer.
+    Follows,
+    /// A snapshot from the leader replaces the state.
+    Installed(Box<State>),
+    /// An agent says something.
+    Agent(Connection, AgentSays),
+    /// A stream is gone.
+    AgentGone(Connection),
+    /// The planner has finished a pass.
+    Planned(Plan),
+    /// Some time has passed.
+    Tick,
+}
+
+/// Something to do.
+#[derive(Debug)]
+pub enum Output {
+    /// Hand these entries to consensus, as one.
+    Propose(Arc<Vec<Entry>>),
+    /// Answer a caller.
+    Answer(Ticket, Result<Reply, Refusal>),
+    /// Say this to an agent.
+    Tell(Connection, AgentHears),
+    /// Close a stream.
+    HangUp(Connection),
+    /// Run the planner on the present state.
+    Plan,
+}
+
+/// Why a call was not carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// By the rules.
+    Slurm(SlurmError),
+    /// This controller does not lead, or stopped leading before the outcome was known. Ask again, with
+    /// the same request id.
+    NotLeading,
+}
+
+/// The controller of one cluster.
+pub struct Controller<D = RealDisk> {
+    state: State,
+    blobs: Blobs<D>,
+    role: Role,
+    /// What this controller was configured with; the leader's word counts.
+    settings: Settings,
+    proposals: Proposals,
+    agents: Agents,
+    planning: Planning,
+    /// Duties that are proposed and not applied yet.
+    duties: usize,
+    waits: Arc<BTreeMap<JobId, Reason>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Follower,
+    /// Elected; its first proposal is not applied yet, so it may lack what others committed.
+    Elected(u64),
+    /// Knows everything that was committed.
+    Leader(u64),
+}
+
+#[derive(Debug, Default)]
+struct Planning {
+    /// Something changed since the last pass began.
+    wanted: bool,
+    /// A pass, or the commit of its starts, is under way.
+    busy: bool,
+}
+
+impl<D: Disk> Controller<D> {
+    /// A controller with the state its disk had. `life` is a random number, new at each start.
+    pub fn new(state: State, blobs: Blobs<D>, settings: Settings, life: u64) -> Controller<D> {
+        Controller {
+            state,
+            blobs,
+            role: Role::Follower,
+            settings,
+            proposals: Proposals::new(life),
+            agents: Agents::new(life),
+            planning: Planning::default(),
+            duties: 0,
+            waits: Arc::default(),
+        }
+    }
+
+    /// The state after everything taken in so far.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Why each pending job waits, as the last pass had it.
+    pub fn waits(&self) -> &Arc<BTreeMap<JobId, Reason>> {
+        &self.waits
+    }
+
+    /// Whether this controller leads and knows everything that was committed.
+    pub fn leads(&self) -> bool {
+        matches!(self.role, Role::Leader(_))
+    }
+
+    /// The blobs.
+    pub fn blobs(&mut self) -> &mut Blobs<D> {
+        &mut self.blobs
+    }
+
+    /// Takes in one event. Proposals gather until [`Controller::flush`].
+    pub fn on(&mut self, now: Now, input: Input) -> Result<Vec<Output>, store::Error> {
+        let mut out = Vec::new();
+        match input {
+            Input::Call(ticket, command) => self.call(ticket, command, &mut out),
+            Input::Committed(entries) => self.committed(&entries, &mut out)?,
+            Input::ProposalFailed => {
+                let failed = self.proposals.fail();
+                self.planning.busy = false;
+                self.refuse(failed, &mut out);
+            }
+            Input::Leads(term) => self.elected(now, term),
+            Input::Follows => self.step_down(&mut out),
+            Input::Installed(state) => self.state = *state,
+            Input::Agent(connection, message) => {
+                self.agent_says(now, connection, message, &mut out)?
+            }
+            Input::AgentGone(connection) => self.agents.gone(connection),
+            Input::Planned(plan) => self.planned(plan),
+            Input::Tick => self.tick(now),
+        }
+        Ok(out)
+    }
+
+    /// Hands over what has gathered: one proposal for all that waits, and a pass if something changed.
+    pub fn flush(&mut self, now: Now) -> Vec<Output> {
+        let mut out = Vec::new();
+        let may_propose = self.role != Role::Follower;
+        if may_propose && let Some(batch) = self.proposals.next_batch(self.stamp(now)) {
+            out.push(Output::Propose(batch));
+        }
+        if self.leads() && self.planning.wanted && !self.planning.busy {
+            self.planning = Planning { wanted: false, busy: true };
+            out.push(Output::Plan);
+        }
+        out
+    }
+
+    /// The time an entry gets: the wall's, but never before an earlier entry's.
+    fn stamp(&self, now: Now) -> Timestamp {
+        now.wall.max(self.state.now)
+    }
+
+    fn call(&mut self, ticket: Ticket, mut command: Command, out: &mut Vec<Output>) {
+        if !self.leads() {
+            out.push(Output::Answer(ticket, Err(Refusal::NotLeading)));
+            return;
+        }
+        let mut spare = None;
+        if let Command::Submit(submit) = &mut command {
+            // What the log has already need not travel again. Should it be dropped before this is
+            // committed, the submission is refused and tried again with its blobs.
+            let known = |hash| self.state.blobs.contains_key(hash);
+            if known(&submit.script) && known(&submit.environment) {
+                spare = Some(submit.clone());
+                submit.blobs.clear();
+            }
+        }
+        self.proposals.add(command, Waiter::Caller { ticket, spare });
+    }
+
+    fn elected(&mut self, now: Now, term: u64) {
+        self.role = Role::Elected(term);
+        self.planning = Planning::default();
+        self.agents.begin_term(now, self.state.nodes.keys());
+        self.proposals.add(Command::Configure(self.settings.clone()), Waiter::Leadership(term));
+    }
+
+    fn step_down(&mut self, out: &mut Vec<Output>) {
+        self.role = Role::Follower;
+        self.planning = Planning::default();
+        let failed = self.proposals.fail();
+        self.refuse(failed, out);
+        out.extend(self.agents.end_term().map(Output::HangUp));
+    }
+
+    fn refuse(&mut self, failed: Vec<Waiter>, out: &mut Vec<Output>) {
+        for waiter in failed {
+            match waiter {
+                Waiter::Caller { ticket, .. } => {
+                    out.push(Output::Answer(ticket, Err(Refusal::NotLeading)));
+                }
+                // Asked again while still elected; a report comes again in the agent's next session.
+                Waiter::Leadership(term) if self.role == Role::Elected(term) => {
+                    let configure = Command::Configure(self.settings.clone());
+                    self.proposals.add(configure, Waiter::Leadership(term));
+                }
+                Waiter::Agent { connection, .. } => out.push(Output::HangUp(connection)),
+                Waiter::Duty => self.duties -= 1,
+                Waiter::Leadership(_) | Waiter::Planner | Waiter::Nobody => {}
+            }
+        }
+    }
+
+    fn committed(&mut self, entries: &[Entry], out: &mut Vec<Output>) -> Result<(), store::Error> {
+        let mut errands = Vec::new();
+        for entry in entries {
+            let applied = state::apply(&mut self.state, entry);
+            for effect in applied.effects {
+                match effect {
+                    Effect::KeepBlob { hash, bytes } => self.blobs.keep(hash, &bytes)?,
+                    Effect::DropBlob { hash } => self.blobs.discard(hash)?,
+                    Effect::Launch { .. } | Effect::Kill { .. } => errands.push(effect),
+                }
+            }
+            self.planning.wanted |= changes_the_plan(&entry.command);
+            if let Some(waiter) = self.proposals.applied(entry.origin) {
+                self.answer(waiter, applied.reply, out);
+            }
+        }
+        if self.leads() {
+            self.run_errands(errands, out)?;
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, waiter: Waiter, reply: Result<Reply, SlurmError>, out: &mut Vec<Output>) {
+        match waiter {
+            Waiter::Caller { ticket, spare: Some(submit) }
+                if reply == Err(SlurmError::TransitionStateNoUpdate) =>
+            {
+                let waiter = Waiter::Caller { ticket, spare: None };
+                self.proposals.add(Command::Submit(submit), waiter);
+            }
+            Waiter::Caller { ticket, .. } => {
+                out.push(Output::Answer(ticket, reply.map_err(Refusal::Slurm)));
+            }
+            Waiter::Leadership(term) if self.role == Role::Elected(term) => {
+                self.role = Role::Leader(term);
+                self.planning.wanted = true;
+            }
+            Waiter::Planner => self.planning.busy = false,
+            Waiter::Agent { connection, sequences } => {
+                out.extend(self.agents.acknowledge(connection, sequences));
+            }
+            Waiter::Duty => self.duties -= 1,
+            Waiter::Leadership(_) | Waiter::Nobody => {}
+        }
+    }
+
+    fn planned(&mut self, plan: Plan) {
+        self.waits = Arc::new(plan.waits);
+        if !self.leads() || plan.starts.is_empty() {
+            self.planning.busy = false;
+            return;
+        }
+        self.proposals.add(Command::Start(plan.starts), Waiter::Planner);
+    }
+}
+
+/// Whether a pass after this command could decide differently.
+fn changes_the_plan(command: &Command) -> bool {
+    match command {
+        Command::Configure(_)
+        | Command::RegisterNode(_)
+        | Command::NodeLost { .. }
+        | Command::Submit(_)
+        | Command::Start(_)
+        | Command::Cancel { .. }
+        | Command::Finished { .. } => true,
+        Command::TimeUp { .. } | Command::Purge { .. } => false,
+    }
+}

@@ -1,0 +1,100 @@
+//! Commands on their way into the log: all that wait at one moment go as one proposal, so they share one
+//! write and one sync.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use spur_core::state::{Command, Entry, Origin, Submit};
+use spur_core::time::Timestamp;
+
+use super::{Connection, Ticket};
+
+/// Who waits for a command to be applied.
+#[derive(Debug)]
+pub(super) enum Waiter {
+    /// A caller. `spare` has the blobs that were left out of the command.
+    Caller { ticket: Ticket, spare: Option<Box<Submit>> },
+    /// The agent that made these reports.
+    Agent { connection: Connection, sequences: Vec<u64> },
+    /// The first proposal of a term.
+    Leadership(u64),
+    /// The scheduling pass.
+    Planner,
+    /// The leader's own duties, which look again when this is applied.
+    Duty,
+    /// Nobody.
+    Nobody,
+}
+
+/// The queue in front of the log.
+#[derive(Debug)]
+pub(super) struct Proposals {
+    life: u64,
+    next: u64,
+    queue: Vec<(Command, Waiter)>,
+    /// Commands of the proposal under way.
+    waiting: BTreeMap<u64, Waiter>,
+}
+
+impl Proposals {
+    pub(super) fn new(life: u64) -> Proposals {
+        Proposals { life, next: 0, queue: Vec::new(), waiting: BTreeMap::new() }
+    }
+
+    /// Puts a command into the queue.
+    pub(super) fn add(&mut self, command: Command, waiter: Waiter) {
+        self.queue.push((command, waiter));
+    }
+
+    /// Everything in the queue as one proposal, unless one is still under way. One at a time: while it
+    /// is written, the next gathers.
+    pub(super) fn next_batch(&mut self, at: Timestamp) -> Option<Arc<Vec<Entry>>> {
+        if self.queue.is_empty() || !self.waiting.is_empty() {
+            return None;
+        }
+        let mut bytes = 0;
+        let fits = self.queue.iter().take_while(|(command, _)| {
+            let fits = bytes < BATCH_BYTES;
+            bytes += weight(command);
+            fits
+        });
+        let count = fits.count().min(BATCH_COMMANDS);
+        let mut entries = Vec::with_capacity(count);
+        for (command, waiter) in self.queue.drain(..count) {
+            let origin = Origin { life: self.life, number: self.next };
+            self.next += 1;
+            self.waiting.insert(origin.number, waiter);
+            entries.push(Entry { at, origin, command });
+        }
+        Some(Arc::new(entries))
+    }
+
+    /// Who waited for this entry, if it was proposed in this life.
+    pub(super) fn applied(&mut self, origin: Origin) -> Option<Waiter> {
+        if origin.life != self.life {
+            return None;
+        }
+        self.waiting.remove(&origin.number)
+    }
+
+    /// Gives up on everything: what was under way may or may not be committed one day.
+    pub(super) fn fail(&mut self) -> Vec<Waiter> {
+        let waiting = std::mem::take(&mut self.waiting).into_values();
+        let queue = std::mem::take(&mut self.queue).into_iter().map(|(_, waiter)| waiter);
+        waiting.chain(queue).collect()
+    }
+}
+
+/// Limits of one proposal; the frame that holds it is bounded too.
+const BATCH_COMMANDS: usize = 4096;
+const BATCH_BYTES: usize = 8 << 20;
+
+fn weight(command: &Command) -> usize {
+    match command {
+        Command::Submit(submit) => {
+            512 + submit.blobs.iter().map(|blob| blob.bytes.len()).sum::<usize>()
+        }
+        Command::Start(starts) => 64 * starts.len(),
+        _ => 64,
+    }
+}

@@ -1,0 +1,235 @@
+//! The log as openraft wants it: a thread of its own writes, so that a slow disk blocks nobody else.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::ops::RangeBounds;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, mpsc};
+use std::time::Duration;
+
+use openraft::storage::{LogFlushed, RaftLogStorage};
+use openraft::{
+    AnyError, ErrorSubject, ErrorVerb, LogId, LogState, OptionalSend, RaftLogReader, StorageError,
+    StorageIOError, Vote,
+};
+use tokio::sync::{Notify, oneshot};
+
+use super::{TypeConfig, encode};
+use crate::store::{self, Log, Record};
+
+type Entry = openraft::Entry<TypeConfig>;
+type StorageResult<T> = Result<T, StorageError<u64>>;
+
+/// openraft's handle on the log. What is not purged is also in memory, where it is read from; snapshots
+/// by size keep that bounded.
+#[derive(Clone)]
+pub struct LogStore {
+    shared: Arc<Shared>,
+    writer: mpsc::Sender<Job>,
+}
+
+struct Shared {
+    memory: Mutex<Memory>,
+    size: Arc<Size>,
+}
+
+struct Memory {
+    entries: BTreeMap<u64, Entry>,
+    purged: Option<LogId<u64>>,
+    vote: Option<Vote<u64>>,
+}
+
+/// The log's size on disk, for whoever decides when to take a snapshot.
+#[derive(Default)]
+pub struct Size {
+    bytes: AtomicU64,
+    grown: Notify,
+}
+
+impl Size {
+    /// Waits until the log is larger than this.
+    pub async fn grown_beyond(&self, limit: u64) {
+        loop {
+            let grown = self.grown.notified();
+            if self.bytes.load(Ordering::Relaxed) > limit {
+                self.bytes.store(0, Ordering::Relaxed);
+                return;
+            }
+            grown.await;
+        }
+    }
+
+    fn add(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.grown.notify_waiters();
+    }
+}
+
+impl LogStore {
+    /// Takes over an opened log and the records found in it.
+    pub(super) fn new(log: Log, records: Vec<Record>) -> anyhow::Result<LogStore> {
+        let vote = log.kept(VOTE)?.map(|bytes| encode::vote(&bytes)).transpose()?;
+        let purged = log.purged().map(encode::log_id);
+        let entries = records
+            .into_iter()
+            .map(|record| Ok((record.position.index, encode::entry(record)?)))
+            .collect::<Result<_, prost::DecodeError>>()?;
+        let size = Arc::new(Size::default());
+        size.add(log.size());
+        let memory = Mutex::new(Memory { entries, purged, vote });
+        let shared = Arc::new(Shared { memory, size: size.clone() });
+        let (writer, jobs) = mpsc::channel();
+        std::thread::Builder::new()
+            .name("log".to_string())
+            .spawn(move || write(log, jobs, &size))?;
+        Ok(LogStore { shared, writer })
+    }
+
+    /// The log's size, to be watched.
+    pub(super) fn size(&self) -> Arc<Size> {
+        self.shared.size.clone()
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.shared.memory.lock().expect("no holder panics")
+    }
+
+    /// Has the writer do something, and waits for it.
+    async fn ask(
+        &self,
+        subject: ErrorSubject<u64>,
+        job: impl FnOnce(oneshot::Sender<Result<(), store::Error>>) -> Job,
+    ) -> StorageResult<()> {
+        let (done, outcome) = oneshot::channel();
+        let sent = self.writer.send(job(done));
+        let result = match sent {
+            Ok(()) => outcome.await.map_err(|error| AnyError::new(&error)),
+            Err(_) => Err(AnyError::error("the log's writer has stopped")),
+        };
+        match result {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(io_error(subject, AnyError::new(&error))),
+            Err(error) => Err(io_error(subject, error)),
+        }
+    }
+}
+
+fn io_error(subject: ErrorSubject<u64>, error: AnyError) -> StorageError<u64> {
+    StorageIOError::new(subject, ErrorVerb::Write, error).into()
+}
+
+const VOTE: &str = "vote";
+
+enum Job {
+    Append(Vec<Record>, LogFlushed<TypeConfig>),
+    Vote(Vec<u8>, oneshot::Sender<Result<(), store::Error>>),
+    Truncate(u64, oneshot::Sender<Result<(), store::Error>>),
+    Purge(store::Position, oneshot::Sender<Result<(), store::Error>>),
+}
+
+fn write(mut log: Log, jobs: mpsc::Receiver<Job>, size: &Size) {
+    for job in jobs {
+        match job {
+            Job::Append(records, flushed) => {
+                let before = log.size();
+                append(&mut log, &records);
+                size.add(log.size() - before);
+                flushed.log_io_completed(Ok(()));
+            }
+            Job::Vote(bytes, done) => {
+                let _ = done.send(log.keep(VOTE, &bytes));
+            }
+            Job::Truncate(from, done) => {
+                let _ = done.send(log.truncate(from));
+            }
+            Job::Purge(upto, done) => {
+                let _ = done.send(log.purge(upto));
+            }
+        }
+    }
+}
+
+/// Writes, or waits for room on a full disk: nothing is acknowledged meanwhile, and nothing is lost.
+/// Any other failure, a failed sync above all, leaves unknown what the disk holds: the process stops.
+fn append(log: &mut Log, records: &[Record]) {
+    let mut told = false;
+    loop {
+        match log.append(records) {
+            Ok(()) => return,
+            Err(store::Error::Disk(error)) if error.is_full() => {
+                if !told {
+                    tracing::error!(%error, "the disk is full: nothing is accepted until there is room");
+                    told = true;
+                }
+                std::thread::sleep(Duration::from_millis(200));
+            }
+            Err(error) => {
+                let error = anyhow::Error::from(error);
+                tracing::error!("{error:#}: stopping, what the disk holds is unknown");
+                std::process::exit(1);
+            }
+        }
+    }
+}
+
+impl RaftLogReader<TypeConfig> for LogStore {
+    async fn try_get_log_entries<RB: RangeBounds<u64> + Clone + Debug + OptionalSend>(
+        &mut self,
+        range: RB,
+    ) -> StorageResult<Vec<Entry>> {
+        Ok(self.memory().entries.range(range).map(|(_, entry)| entry.clone()).collect())
+    }
+}
+
+impl RaftLogStorage<TypeConfig> for LogStore {
+    type LogReader = LogStore;
+
+    async fn get_log_state(&mut self) -> StorageResult<LogState<TypeConfig>> {
+        let memory = self.memory();
+        let last = memory.entries.last_key_value().map(|(_, entry)| entry.log_id);
+        Ok(LogState { last_purged_log_id: memory.purged, last_log_id: last.or(memory.purged) })
+    }
+
+    async fn get_log_reader(&mut self) -> LogStore {
+        self.clone()
+    }
+
+    async fn save_vote(&mut self, vote: &Vote<u64>) -> StorageResult<()> {
+        let bytes = encode::vote_bytes(vote);
+        self.ask(ErrorSubject::Vote, |done| Job::Vote(bytes, done)).await?;
+        self.memory().vote = Some(*vote);
+        Ok(())
+    }
+
+    async fn read_vote(&mut self) -> StorageResult<Option<Vote<u64>>> {
+        Ok(self.memory().vote)
+    }
+
+    async fn append<I>(&mut self, entries: I, callback: LogFlushed<TypeConfig>) -> StorageResult<()>
+    where
+        I: IntoIterator<Item = Entry> + OptionalSend,
+        I::IntoIter: OptionalSend,
+    {
+        let entries: Vec<Entry> = entries.into_iter().collect();
+        let records = entries.iter().map(encode::record).collect();
+        self.memory().entries.extend(entries.into_iter().map(|entry| (entry.log_id.index, entry)));
+        self.writer.send(Job::Append(records, callback)).map_err(|_| {
+            io_error(ErrorSubject::Logs, AnyError::error("the log's writer has stopped"))
+        })
+    }
+
+    async fn truncate(&mut self, from: LogId<u64>) -> StorageResult<()> {
+        self.memory().entries.split_off(&from.index);
+        self.ask(ErrorSubject::Log(from), |done| Job::Truncate(from.index, done)).await
+    }
+
+    async fn purge(&mut self, upto: LogId<u64>) -> StorageResult<()> {
+        {
+            let mut memory = self.memory();
+            memory.entries = memory.entries.split_off(&(upto.index + 1));
+            memory.purged = Some(upto);
+        }
+        let position = encode::position(&upto);
+        self.ask(ErrorSubject::Log(upto), |done| Job::Purge(position, done)).await
+    }
+}

@@ -1,0 +1,174 @@
+//! The state machine as openraft wants it: hands committed entries to the controller, which owns the
+//! state, and keeps snapshots.
+
+use std::io::Cursor;
+use std::path::{Path, PathBuf};
+
+use openraft::storage::RaftStateMachine;
+use openraft::{
+    AnyError, BasicNode, EntryPayload, LogId, OptionalSend, RaftSnapshotBuilder, SnapshotMeta,
+    StorageError, StorageIOError, StoredMembership,
+};
+use spur_core::state::State;
+use spur_disk::RealDisk;
+
+use super::{Batch, TypeConfig, encode};
+use crate::shell::Inbox;
+use crate::store::{self, Blobs, Snapshot};
+
+type StorageResult<T> = Result<T, StorageError<u64>>;
+
+/// openraft's handle on the state.
+pub struct Machine {
+    state_dir: PathBuf,
+    controller: Inbox,
+    applied: Option<LogId<u64>>,
+    membership: StoredMembership<u64, BasicNode>,
+}
+
+impl Machine {
+    /// Begins where the snapshot ends.
+    pub(super) fn new(
+        state_dir: &Path,
+        controller: Inbox,
+        snapshot: Option<Snapshot>,
+    ) -> anyhow::Result<Machine> {
+        let (applied, membership) = match &snapshot {
+            Some(snapshot) => (
+                snapshot.meta.last.map(encode::log_id),
+                encode::stored_members(&snapshot.meta.membership)?,
+            ),
+            None => (None, StoredMembership::default()),
+        };
+        Ok(Machine { state_dir: state_dir.to_path_buf(), controller, applied, membership })
+    }
+}
+
+impl RaftStateMachine<TypeConfig> for Machine {
+    type SnapshotBuilder = Builder;
+
+    async fn applied_state(
+        &mut self,
+    ) -> StorageResult<(Option<LogId<u64>>, StoredMembership<u64, BasicNode>)> {
+        Ok((self.applied, self.membership.clone()))
+    }
+
+    async fn apply<I>(&mut self, entries: I) -> StorageResult<Vec<()>>
+    where
+        I: IntoIterator<Item = openraft::Entry<TypeConfig>> + OptionalSend,
+        I::IntoIter: OptionalSend,
+    {
+        let mut replies = Vec::new();
+        let mut last = None;
+        for entry in entries {
+            self.applied = Some(entry.log_id);
+            match entry.payload {
+                EntryPayload::Blank => {}
+                EntryPayload::Normal(Batch(entries)) => last = self.controller.commit(entries),
+                EntryPayload::Membership(members) => {
+                    self.membership = StoredMembership::new(Some(entry.log_id), members);
+                }
+            }
+            replies.push(());
+        }
+        // The controller takes commits in order: when the last is in, all are.
+        if let Some(done) = last {
+            let _ = done.await;
+        }
+        Ok(replies)
+    }
+
+    async fn get_snapshot_builder(&mut self) -> Builder {
+        let meta = store::SnapshotMeta {
+            last: self.applied.as_ref().map(encode::position),
+            membership: encode::stored_members_bytes(&self.membership),
+        };
+        // Between two applies, so the state is the one the position names.
+        let state = self.controller.state().await;
+        Builder { state_dir: self.state_dir.clone(), state, meta }
+    }
+
+    async fn begin_receiving_snapshot(&mut self) -> StorageResult<Box<Cursor<Vec<u8>>>> {
+        Ok(Box::new(Cursor::new(Vec::new())))
+    }
+
+    async fn install_snapshot(
+        &mut self,
+        meta: &SnapshotMeta<u64, BasicNode>,
+        snapshot: Box<Cursor<Vec<u8>>>,
+    ) -> StorageResult<()> {
+        let state_dir = self.state_dir.clone();
+        let install = move || -> Result<State, store::Error> {
+            let snapshot = Snapshot::parse(snapshot.into_inner())?;
+            let mut disk = RealDisk::open(&state_dir)?;
+            let state = snapshot.open(&mut Blobs::new(RealDisk::open(&state_dir)?))?;
+            snapshot.save(&mut disk)?;
+            Ok(state)
+        };
+        let state = off_the_loop(install).await?;
+        self.controller.install(state).await;
+        self.applied = meta.last_log_id;
+        self.membership = meta.last_membership.clone();
+        Ok(())
+    }
+
+    async fn get_current_snapshot(
+        &mut self,
+    ) -> StorageResult<Option<openraft::Snapshot<TypeConfig>>> {
+        let state_dir = self.state_dir.clone();
+        let load = move || Snapshot::load(&RealDisk::open(&state_dir)?);
+        off_the_loop(load).await?.map(for_openraft).transpose()
+    }
+}
+
+/// Turns a state into a snapshot while the controller goes on.
+pub struct Builder {
+    state_dir: PathBuf,
+    state: State,
+    meta: store::SnapshotMeta,
+}
+
+impl RaftSnapshotBuilder<TypeConfig> for Builder {
+    async fn build_snapshot(&mut self) -> StorageResult<openraft::Snapshot<TypeConfig>> {
+        let (state_dir, state, meta) =
+            (self.state_dir.clone(), self.state.clone(), self.meta.clone());
+        let build = move || -> Result<Snapshot, store::Error> {
+            let mut blobs = Blobs::new(RealDisk::open(&state_dir)?);
+            let mut disk = RealDisk::open(&state_dir)?;
+            Snapshot::build(&state, meta, &mut blobs)?.save(&mut disk)?;
+            // Read back and checked before openraft cuts the log behind it.
+            let saved = Snapshot::load(&disk)?;
+            saved.ok_or(store::Error::Damaged { file: "snapshot".to_string(), at: 0 })
+        };
+        for_openraft(off_the_loop(build).await?)
+    }
+}
+
+async fn off_the_loop<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, store::Error> + Send + 'static,
+) -> StorageResult<T> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(Ok(done)) => Ok(done),
+        Ok(Err(error)) => Err(failed(AnyError::new(&error))),
+        Err(error) => Err(failed(AnyError::new(&error))),
+    }
+}
+
+fn for_openraft(snapshot: Snapshot) -> StorageResult<openraft::Snapshot<TypeConfig>> {
+    let last = snapshot.meta.last;
+    let membership = encode::stored_members(&snapshot.meta.membership)
+        .map_err(|error| failed(AnyError::new(&error)))?;
+    let id = last.map_or("empty".to_string(), |last| format!("{}-{}", last.term, last.index));
+    Ok(openraft::Snapshot {
+        meta: SnapshotMeta {
+            last_log_id: last.map(encode::log_id),
+            last_membership: membership,
+            snapshot_id: id,
+        },
+        snapshot: Box::new(Cursor::new(snapshot.bytes)),
+    })
+}
+
+fn failed(error: AnyError) -> StorageError<u64> {
+    StorageIOError::write_snapshot(None, error).into()
+}

@@ -1,0 +1,298 @@
+//! The thread around [`Controller`]: feeds it, carries out what it wants, publishes its state.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use spur_core::ids::JobId;
+use spur_core::job::Reason;
+use spur_core::state::{Command, Entry, Reply, State};
+use spur_proto::internal::ControllerMessage;
+use spur_proto::internal::agent_message::Message as AgentSays;
+use spur_sched::Planner;
+use tokio::sync::{mpsc as tokio_mpsc, oneshot, watch};
+
+use crate::clock;
+use crate::controller::{Connection, Controller, Input, Output, Refusal, Ticket};
+
+/// What readers see: the state after some commit, and why jobs wait.
+#[derive(Clone, Default)]
+pub struct Published {
+    /// The state.
+    pub state: State,
+    /// Why each pending job waits, as the last pass had it.
+    pub waits: Arc<BTreeMap<JobId, Reason>>,
+    /// Whether this controller leads.
+    pub leads: bool,
+}
+
+/// Messages to an agent that may wait in its stream; an agent that does not read is hung up on.
+pub const STREAM_DEPTH: usize = 1024;
+
+/// How to reach the controller's thread.
+#[derive(Clone)]
+pub struct Inbox {
+    events: Sender<Event>,
+    published: Arc<ArcSwap<Published>>,
+    changes: watch::Receiver<u64>,
+}
+
+enum Event {
+    Call(Command, oneshot::Sender<Result<Reply, Refusal>>),
+    Commit(Arc<Vec<Entry>>, oneshot::Sender<()>),
+    Install(Box<State>, oneshot::Sender<()>),
+    State(oneshot::Sender<State>),
+    AgentOpened(Connection, tokio_mpsc::Sender<ControllerMessage>),
+    Plain(Input),
+}
+
+impl Inbox {
+    /// Proposes a command and waits until it is applied.
+    pub async fn call(&self, command: Command) -> Result<Reply, Refusal> {
+        let (answer, outcome) = oneshot::channel();
+        self.send(Event::Call(command, answer));
+        outcome.await.unwrap_or(Err(Refusal::NotLeading))
+    }
+
+    /// Hands over committed entries; the receiver hears when they are applied.
+    pub fn commit(&self, entries: Arc<Vec<Entry>>) -> Option<oneshot::Receiver<()>> {
+        let (done, applied) = oneshot::channel();
+        self.events.send(Event::Commit(entries, done)).ok().map(|()| applied)
+    }
+
+    /// Replaces the state by a leader's snapshot.
+    pub async fn install(&self, state: State) {
+        let (done, installed) = oneshot::channel();
+        self.send(Event::Install(Box::new(state), done));
+        let _ = installed.await;
+    }
+
+    /// The state after everything handed over so far.
+    pub async fn state(&self) -> State {
+        let (answer, state) = oneshot::channel();
+        self.send(Event::State(answer));
+        state.await.unwrap_or_default()
+    }
+
+    /// A stream to an agent is open.
+    pub fn agent_opened(
+        &self,
+        connection: Connection,
+        sender: tokio_mpsc::Sender<ControllerMessage>,
+    ) {
+        self.send(Event::AgentOpened(connection, sender));
+    }
+
+    /// An agent says something.
+    pub fn agent_says(&self, connection: Connection, message: AgentSays) {
+        self.send(Event::Plain(Input::Agent(connection, message)));
+    }
+
+    /// A stream is gone.
+    pub fn agent_gone(&self, connection: Connection) {
+        self.send(Event::Plain(Input::AgentGone(connection)));
+    }
+
+    /// Consensus elected this controller, or another.
+    pub fn lead(&self, term: Option<u64>) {
+        self.send(Event::Plain(term.map_or(Input::Follows, Input::Leads)));
+    }
+
+    /// Consensus did not accept the proposal under way.
+    pub fn proposal_failed(&self) {
+        self.send(Event::Plain(Input::ProposalFailed));
+    }
+
+    /// The last published state.
+    pub fn published(&self) -> Arc<Published> {
+        self.published.load_full()
+    }
+
+    /// Wakes whoever waits for the state to change.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.clone()
+    }
+
+    /// The thread ends only with the process, so nobody needs to know that it did.
+    fn send(&self, event: Event) {
+        let _ = self.events.send(event);
+    }
+}
+
+/// Where proposals go.
+pub type Proposer = tokio_mpsc::UnboundedSender<Arc<Vec<Entry>>>;
+
+/// Starts the controller's thread and the planner's.
+pub fn start(controller: Controller, proposer: Proposer) -> std::io::Result<Inbox> {
+    let (events, inbox) = mpsc::channel();
+    let (changed, changes) = watch::channel(0);
+    let published = Arc::new(ArcSwap::from_pointee(Published::default()));
+    let handle = Inbox { events: events.clone(), published: published.clone(), changes };
+    let (states, to_plan) = mpsc::channel();
+    spawn("planner", move || plan(&to_plan, &events))?;
+    let shell = Shell {
+        controller,
+        proposer,
+        states,
+        published,
+        changed,
+        callers: BTreeMap::new(),
+        next_ticket: 0,
+        streams: BTreeMap::new(),
+    };
+    spawn("controller", move || shell.run(&inbox))?;
+    Ok(handle)
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    std::thread::Builder::new().name(name.to_string()).spawn(work).map(|_| ())
+}
+
+fn plan(states: &Receiver<State>, events: &Sender<Event>) {
+    let mut planner = Planner::default();
+    for state in states {
+        let plan = planner.plan(&state);
+        if events.send(Event::Plain(Input::Planned(plan))).is_err() {
+            return;
+        }
+    }
+}
+
+struct Shell {
+    controller: Controller,
+    proposer: Proposer,
+    states: Sender<State>,
+    published: Arc<ArcSwap<Published>>,
+    changed: watch::Sender<u64>,
+    callers: BTreeMap<Ticket, oneshot::Sender<Result<Reply, Refusal>>>,
+    next_ticket: u64,
+    streams: BTreeMap<Connection, tokio_mpsc::Sender<ControllerMessage>>,
+}
+
+/// How often time-driven duties are looked at when nothing happens.
+const TICK: Duration = Duration::from_millis(250);
+
+/// Events taken in before their effects go out.
+const BURST: usize = 4096;
+
+impl Shell {
+    fn run(mut self, inbox: &Receiver<Event>) {
+        let mut last_tick = clock::now().boot_ms;
+        loop {
+            let mut done = Vec::new();
+            match inbox.recv_timeout(TICK) {
+                Ok(event) => self.take(event, &mut done),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            for event in inbox.try_iter().take(BURST) {
+                self.take(event, &mut done);
+            }
+            let now = clock::now();
+            if now.boot_ms - last_tick >= TICK.as_millis() as u64 {
+                last_tick = now.boot_ms;
+                self.feed(Input::Tick);
+            }
+            // Readers who are told of a commit find it.
+            self.publish();
+            for done in done {
+                let _ = done.send(());
+            }
+            let outputs = self.controller.flush(now);
+            self.carry_out(outputs);
+        }
+    }
+
+    fn take(&mut self, event: Event, done: &mut Vec<oneshot::Sender<()>>) {
+        match event {
+            Event::Call(command, answer) => {
+                let ticket = Ticket(self.next_ticket);
+                self.next_ticket += 1;
+                self.callers.insert(ticket, answer);
+                self.feed(Input::Call(ticket, command));
+            }
+            Event::Commit(entries, applied) => {
+                self.feed(Input::Committed(entries));
+                done.push(applied);
+            }
+            Event::Install(state, installed) => {
+                self.feed(Input::Installed(state));
+                done.push(installed);
+            }
+            Event::State(answer) => {
+                let _ = answer.send(self.controller.state().clone());
+            }
+            Event::AgentOpened(connection, sender) => {
+                self.streams.insert(connection, sender);
+            }
+            Event::Plain(input) => {
+                if let Input::AgentGone(connection) = &input {
+                    self.streams.remove(connection);
+                }
+                self.feed(input);
+            }
+        }
+    }
+
+    fn feed(&mut self, input: Input) {
+        match self.controller.on(clock::now(), input) {
+            Ok(outputs) => self.carry_out(outputs),
+            Err(error) => {
+                let error = anyhow::Error::from(error);
+                tracing::error!("{error:#}: stopping, the state directory cannot be used");
+                std::process::exit(1);
+            }
+        }
+    }
+
+    fn carry_out(&mut self, outputs: Vec<Output>) {
+        for output in outputs {
+            match output {
+                Output::Propose(entries) => {
+                    let _ = self.proposer.send(entries);
+                }
+                Output::Answer(ticket, result) => {
+                    // Whoever hears that it is done finds it done.
+                    self.publish();
+                    if let Some(caller) = self.callers.remove(&ticket) {
+                        let _ = caller.send(result);
+                    }
+                }
+                Output::Tell(connection, message) => {
+                    let message = ControllerMessage { message: Some(message) };
+                    let Some(stream) = self.streams.get(&connection) else { continue };
+                    if stream.try_send(message).is_err() {
+                        tracing::warn!(
+                            ?connection,
+                            "an agent does not read its messages: hanging up"
+                        );
+                        self.streams.remove(&connection);
+                    }
+                }
+                Output::HangUp(connection) => {
+                    self.streams.remove(&connection);
+                }
+                Output::Plan => {
+                    let _ = self.states.send(self.controller.state().clone());
+                }
+            }
+        }
+    }
+
+    fn publish(&mut self) {
+        let last = self.published.load();
+        let leads = self.controller.leads();
+        let waits = self.controller.waits();
+        let same = last.leads == leads
+            && Arc::ptr_eq(&last.waits, waits)
+            && last.state.is_same(self.controller.state());
+        if same {
+            return;
+        }
+        let state = self.controller.state().clone();
+        self.published.store(Arc::new(Published { state, waits: waits.clone(), leads }));
+        self.changed.send_modify(|number| *number += 1);
+    }
+}

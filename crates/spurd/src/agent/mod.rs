@@ -1,0 +1,322 @@
+//! What the agent decides: which launches to obey, what to remember, what to report.
+//!
+//! No IO but through [`Disk`], no clock but the one it is told: production drives it from sockets and
+//! timers, the simulator from a seed. The rules are those of `docs/decisions/0003-launch-protocol.md`.
+
+mod outbox;
+mod spool;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use prost::Message;
+use spur_core::ids::{Epoch, JobId};
+use spur_core::state::Outcome;
+use spur_disk::{Disk, Error};
+use spur_proto::internal::agent_message::Message as Says;
+use spur_proto::internal::controller_message::Message as Hears;
+use spur_proto::internal::{Heartbeat, Hello, Launch, Launches, Report, Reports, Run, Table};
+
+pub use outbox::Outbox;
+pub use spool::{Found, RunFile, digest};
+
+/// What the agent tells about its node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The node's name.
+    pub node: String,
+    /// Changes when the machine reboots.
+    pub boot_id: String,
+    /// Processors.
+    pub cpus: u32,
+    /// Memory.
+    pub memory_mb: u64,
+}
+
+/// Milliseconds of a clock that runs on while the machine sleeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Millis(pub u64);
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// A stream to a controller is open.
+    Connected,
+    /// The stream is gone.
+    Disconnected,
+    /// The controller says something.
+    Heard(Hears),
+    /// A run is over and nothing of it is left.
+    Over(JobId, Epoch, Outcome),
+    /// Time for a heartbeat.
+    HeartbeatDue,
+}
+
+/// Something to do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Output {
+    /// Say this to the controller.
+    Say(Says),
+    /// Give the run to a shepherd; its launch is in the spool.
+    Spawn(JobId, Epoch),
+    /// End the run: ask first, then insist.
+    Kill(JobId, Epoch),
+    /// The stream is useless: a controller with a lower term than we have seen.
+    HangUp,
+}
+
+/// The agent of one node.
+pub struct Agent<D> {
+    identity: Identity,
+    disk: D,
+    /// The highest term ever obeyed; kept over restarts.
+    term: u64,
+    session: Option<Session>,
+    runs: BTreeMap<JobId, KnownRun>,
+    /// Runs this life has seen acknowledged: a late repetition is not a new launch.
+    done: BTreeMap<JobId, Epoch>,
+    outbox: Outbox,
+}
+
+struct Session {
+    id: u64,
+    /// Until when launches are obeyed.
+    lease: Millis,
+}
+
+struct KnownRun {
+    epoch: Epoch,
+    over: bool,
+}
+
+impl<D: Disk> Agent<D> {
+    /// Takes up what an earlier life left in the spool. `look` tells what became of a run.
+    pub fn recover(
+        identity: Identity,
+        mut disk: D,
+        mut look: impl FnMut(JobId, Epoch) -> Found,
+    ) -> Result<(Agent<D>, Vec<Output>), Error> {
+        let term = spool::read_term(&disk)?;
+        let same_boot = spool::enter_boot(&mut disk, &identity.boot_id)?;
+        let outbox = Outbox::open(&mut disk)?;
+        let mut agent = Agent {
+            identity,
+            disk,
+            term,
+            session: None,
+            runs: BTreeMap::new(),
+            done: BTreeMap::new(),
+            outbox,
+        };
+        let mut outputs = Vec::new();
+        for (job, epoch) in spool::launches(&agent.disk)? {
+            agent.runs.insert(job, KnownRun { epoch, over: false });
+            match look(job, epoch) {
+                Found::Alive => {}
+                Found::Over(outcome) => agent.over(job, epoch, outcome),
+                // Nobody else may run it: the controller waits for proof, and a reboot is one.
+                Found::Unclaimed if same_boot => outputs.push(Output::Spawn(job, epoch)),
+                Found::Unclaimed | Found::Gone => agent.over(job, epoch, Outcome::Lost),
+            }
+        }
+        for (job, epoch) in agent.outbox.waiting_runs() {
+            agent.runs.entry(job).or_insert(KnownRun { epoch, over: true });
+        }
+        Ok((agent, outputs))
+    }
+
+    /// Takes in one event. Reports gather until [`Agent::flush`].
+    pub fn on(&mut self, now: Millis, input: Input) -> Result<Vec<Output>, Error> {
+        match input {
+            Input::Connected => Ok(vec![Output::Say(self.hello(now))]),
+            Input::Disconnected => {
+                self.session = None;
+                Ok(Vec::new())
+            }
+            Input::Heard(message) => self.hear(now, message),
+            Input::Over(job, epoch, outcome) => {
+                self.over(job, epoch, outcome);
+                Ok(Vec::new())
+            }
+            Input::HeartbeatDue => Ok(match self.session {
+                Some(_) => vec![Output::Say(Says::Heartbeat(Heartbeat {
+                    sent_at_ms: now.0,
+                    digest: digest(self.table()),
+                }))],
+                None => Vec::new(),
+            }),
+        }
+    }
+
+    /// Makes all gathered reports durable with one sync, then sends them.
+    pub fn flush(&mut self) -> Result<Vec<Output>, Error> {
+        let fresh = self.outbox.flush(&mut self.disk)?;
+        Ok(self.say_reports(fresh))
+    }
+
+    /// The runs this agent answers for.
+    pub fn table(&self) -> impl Iterator<Item = (JobId, Epoch)> {
+        self.runs.iter().map(|(job, run)| (*job, run.epoch))
+    }
+
+    /// Until when launches are obeyed, if there is a session.
+    pub fn lease(&self) -> Option<Millis> {
+        self.session.as_ref().map(|session| session.lease)
+    }
+
+    /// The spool.
+    pub fn disk(&mut self) -> &mut D {
+        &mut self.disk
+    }
+
+    fn hello(&self, now: Millis) -> Says {
+        Says::Hello(Hello {
+            node: self.identity.node.clone(),
+            boot_id: self.identity.boot_id.clone(),
+            cpus: self.identity.cpus,
+            memory_mb: self.identity.memory_mb,
+            sent_at_ms: now.0,
+            term: self.term,
+        })
+    }
+
+    fn hear(&mut self, now: Millis, message: Hears) -> Result<Vec<Output>, Error> {
+        match message {
+            Hears::Welcome(welcome) => {
+                if !self.obeys(welcome.term)? {
+                    return Ok(vec![Output::HangUp]);
+                }
+                let lease = Millis(welcome.echo_ms + welcome.lease_ms);
+                self.session = Some(Session { id: welcome.session, lease });
+                let waiting = self.outbox.waiting();
+                Ok(self.say_reports(waiting))
+            }
+            Hears::Beat(beat) => {
+                if !self.obeys(beat.term)? {
+                    return Ok(vec![Output::HangUp]);
+                }
+                if let Some(session) = &mut self.session {
+                    session.lease = session.lease.max(Millis(beat.echo_ms + beat.lease_ms));
+                }
+                Ok(Vec::new())
+            }
+            Hears::Launches(launches) => self.launch(now, launches),
+            Hears::Kills(kills) => {
+                if !self.is_session(kills.session) || !self.obeys(kills.term)? {
+                    return Ok(Vec::new());
+                }
+                Ok(kills.runs.iter().flat_map(|run| self.kill(run)).collect())
+            }
+            Hears::Acknowledge(acknowledge) => {
+                for (job, epoch) in
+                    self.outbox.acknowledge(&mut self.disk, &acknowledge.sequences)?
+                {
+                    self.forget(job, epoch)?;
+                }
+                Ok(Vec::new())
+            }
+            Hears::AskTable(ask) => {
+                let runs = self.table().map(|(job, epoch)| Run { job: job.0, epoch: epoch.0 });
+                let table = Table { marker: ask.marker, runs: runs.collect() };
+                Ok(vec![Output::Say(Says::Table(table))])
+            }
+        }
+    }
+
+    /// Accepts a launch only inside a live lease of this very session, and only a newer run of a job
+    /// than any seen. What is not accepted is not answered: the tables tell.
+    fn launch(&mut self, now: Millis, launches: Launches) -> Result<Vec<Output>, Error> {
+        let in_lease = self
+            .session
+            .as_ref()
+            .is_some_and(|session| session.id == launches.session && now < session.lease);
+        if !in_lease || !self.obeys(launches.term)? {
+            return Ok(Vec::new());
+        }
+        let mut outputs = Vec::new();
+        for launch in &launches.launches {
+            let (job, epoch) = (JobId(launch.job), Epoch(launch.epoch));
+            if self.seen(job).is_some_and(|seen| epoch <= seen) || self.runs.contains_key(&job) {
+                continue;
+            }
+            match self.remember(job, epoch, launch) {
+                Ok(()) => outputs.push(Output::Spawn(job, epoch)),
+                Err(error) if outputs.is_empty() => return Err(error),
+                // Those before are accepted and must begin; the rest is offered again.
+                Err(_) => break,
+            }
+        }
+        Ok(outputs)
+    }
+
+    fn remember(&mut self, job: JobId, epoch: Epoch, launch: &Launch) -> Result<(), Error> {
+        self.disk.put(&RunFile::Launch.name(job, epoch), &launch.encode_to_vec())?;
+        self.runs.insert(job, KnownRun { epoch, over: false });
+        Ok(())
+    }
+
+    fn kill(&mut self, run: &Run) -> Option<Output> {
+        let (job, epoch) = (JobId(run.job), Epoch(run.epoch));
+        match self.runs.get(&job) {
+            Some(known) if known.epoch == epoch && known.over => None,
+            Some(known) if known.epoch == epoch => Some(Output::Kill(job, epoch)),
+            // The stream is in order: a launch of this run would have come before. It never began, and
+            // from now on it never will.
+            _ => {
+                let seen = self.done.entry(job).or_default();
+                *seen = (*seen).max(epoch);
+                let report = outbox::report(0, job, epoch, Outcome::Lost);
+                Some(Output::Say(Says::Reports(Reports { reports: vec![report] })))
+            }
+        }
+    }
+
+    fn over(&mut self, job: JobId, epoch: Epoch, outcome: Outcome) {
+        let Some(run) = self.runs.get_mut(&job) else { return };
+        if run.epoch == epoch && !run.over {
+            run.over = true;
+            self.outbox.add(job, epoch, outcome);
+        }
+    }
+
+    fn forget(&mut self, job: JobId, epoch: Epoch) -> Result<(), Error> {
+        if self.runs.get(&job).is_some_and(|run| run.epoch == epoch) {
+            self.runs.remove(&job);
+        }
+        let seen = self.done.entry(job).or_default();
+        *seen = (*seen).max(epoch);
+        if self.done.len() > DONE_KEPT {
+            self.done.pop_first();
+        }
+        spool::remove_run(&mut self.disk, job, epoch)
+    }
+
+    fn seen(&self, job: JobId) -> Option<Epoch> {
+        let known = self.runs.get(&job).map(|run| run.epoch);
+        known.max(self.done.get(&job).copied())
+    }
+
+    fn say_reports(&self, reports: Vec<Report>) -> Vec<Output> {
+        if reports.is_empty() || self.session.is_none() {
+            return Vec::new();
+        }
+        vec![Output::Say(Says::Reports(Reports { reports }))]
+    }
+
+    fn is_session(&self, id: u64) -> bool {
+        self.session.as_ref().is_some_and(|session| session.id == id)
+    }
+
+    /// Whether a controller of this term is to be obeyed; a higher term than before is kept first.
+    fn obeys(&mut self, term: u64) -> Result<bool, Error> {
+        if term > self.term {
+            spool::write_term(&mut self.disk, term)?;
+            self.term = term;
+        }
+        Ok(term == self.term)
+    }
+}
+
+/// Late repetitions come within a session; this many runs are remembered for them.
+const DONE_KEPT: usize = 100_000;

@@ -1,0 +1,113 @@
+//! Reports that the controller has not confirmed yet. They are on disk before they are sent.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use prost::Message;
+use spur_core::ids::{Epoch, JobId};
+use spur_core::state::Outcome;
+use spur_disk::{Disk, Error, frame};
+use spur_proto::internal::{self, Report};
+
+const FILE: &str = "outbox";
+
+/// Reports in the order they were made.
+#[derive(Default)]
+pub struct Outbox {
+    waiting: BTreeMap<u64, Report>,
+    runs: BTreeSet<(JobId, Epoch)>,
+    /// The first that is not on disk yet.
+    fresh: u64,
+    next: u64,
+    durable: u64,
+}
+
+impl Outbox {
+    /// Reads what an earlier life left. A torn tail was never sent, so it is cut off.
+    pub fn open(disk: &mut impl Disk) -> Result<Outbox, Error> {
+        let bytes = disk.read(FILE)?.unwrap_or_default();
+        let scan = frame::scan(&bytes);
+        if scan.good < bytes.len() as u64 {
+            disk.truncate(FILE, scan.good)?;
+        }
+        let mut outbox = Outbox { next: 1, durable: scan.good, ..Outbox::default() };
+        for frame in scan.frames {
+            let Ok(report) = Report::decode(frame.payload) else { continue };
+            outbox.next = outbox.next.max(report.sequence + 1);
+            outbox.runs.insert(run(&report));
+            outbox.waiting.insert(report.sequence, report);
+        }
+        outbox.fresh = outbox.next;
+        Ok(outbox)
+    }
+
+    /// Puts in a report, unless the run is reported already.
+    pub fn add(&mut self, job: JobId, epoch: Epoch, outcome: Outcome) {
+        if self.runs.insert((job, epoch)) {
+            self.waiting.insert(self.next, report(self.next, job, epoch, outcome));
+            self.next += 1;
+        }
+    }
+
+    /// Writes and syncs what is not on disk yet, all of it at once, and returns it.
+    pub fn flush(&mut self, disk: &mut impl Disk) -> Result<Vec<Report>, Error> {
+        let reports: Vec<Report> = self.waiting.range(self.fresh..).map(|(_, r)| *r).collect();
+        if reports.is_empty() {
+            return Ok(reports);
+        }
+        let mut bytes = Vec::new();
+        for report in &reports {
+            frame::write(&mut bytes, self.durable, &report.encode_to_vec());
+        }
+        disk.append(FILE, &bytes)?;
+        disk.sync(FILE)?;
+        self.durable += bytes.len() as u64;
+        self.fresh = self.next;
+        Ok(reports)
+    }
+
+    /// Everything on disk that is not confirmed.
+    pub fn waiting(&self) -> Vec<Report> {
+        self.waiting.range(..self.fresh).map(|(_, report)| *report).collect()
+    }
+
+    /// The runs that are reported and not confirmed.
+    pub fn waiting_runs(&self) -> impl Iterator<Item = (JobId, Epoch)> {
+        self.runs.iter().copied()
+    }
+
+    /// Drops confirmed reports and tells which runs they were about.
+    pub fn acknowledge(
+        &mut self,
+        disk: &mut impl Disk,
+        sequences: &[u64],
+    ) -> Result<Vec<(JobId, Epoch)>, Error> {
+        let known = sequences.iter().filter_map(|sequence| self.waiting.remove(sequence));
+        let runs: Vec<(JobId, Epoch)> = known.map(|report| run(&report)).collect();
+        runs.iter().for_each(|run| {
+            self.runs.remove(run);
+        });
+        // Confirmed reports in the file are harmless: said again after a restart, they change nothing.
+        if self.waiting.is_empty() && self.durable > COMPACT_AT {
+            disk.truncate(FILE, 0)?;
+            self.durable = 0;
+        }
+        Ok(runs)
+    }
+}
+
+fn run(report: &Report) -> (JobId, Epoch) {
+    (JobId(report.job), Epoch(report.epoch))
+}
+
+/// Cutting the file costs a sync, so it waits until it is worth one.
+const COMPACT_AT: u64 = 1 << 20;
+
+/// A report as the wire has it.
+pub fn report(sequence: u64, job: JobId, epoch: Epoch, outcome: Outcome) -> Report {
+    let (outcome, exit_status) = match outcome {
+        Outcome::Exited(exit) => (internal::Outcome::Exited, exit.to_wait()),
+        Outcome::CouldNotStart => (internal::Outcome::CouldNotStart, 0),
+        Outcome::Lost => (internal::Outcome::Lost, 0),
+    };
+    Report { sequence, job: job.0, epoch: epoch.0, outcome: outcome.into(), exit_status }
+}

@@ -1,0 +1,81 @@
+//! The names in a node's spool, and what each file means.
+
+use spur_core::ids::{Epoch, JobId};
+use spur_core::state::Outcome;
+use spur_disk::{Disk, Error};
+
+/// What became of a run whose launch is in the spool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Its shepherd lives.
+    Alive,
+    /// Its shepherd has written how it ended.
+    Over(Outcome),
+    /// No shepherd has ever taken it.
+    Unclaimed,
+    /// Its shepherd is dead and has left no word.
+    Gone,
+}
+
+/// The files of one run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunFile {
+    /// The launch as the controller sent it; written by the agent before anything is started.
+    Launch,
+    /// Who the shepherd is; made by the shepherd, and only by the first.
+    Shepherd,
+    /// How it ended; written by the shepherd before it goes.
+    Exit,
+}
+
+impl RunFile {
+    /// The file's name in the spool.
+    pub fn name(self, job: JobId, epoch: Epoch) -> String {
+        let kind = match self {
+            RunFile::Launch => "launch",
+            RunFile::Shepherd => "shepherd",
+            RunFile::Exit => "exit",
+        };
+        format!("runs/{job}.{epoch}.{kind}")
+    }
+}
+
+/// The runs with a launch in the spool.
+pub(super) fn launches(disk: &impl Disk) -> Result<Vec<(JobId, Epoch)>, Error> {
+    let parse = |name: String| {
+        let (job, rest) = name.strip_prefix("runs/")?.split_once('.')?;
+        let epoch = rest.strip_suffix(".launch")?;
+        Some((JobId(job.parse().ok()?), Epoch(epoch.parse().ok()?)))
+    };
+    Ok(disk.list("runs/")?.into_iter().filter_map(parse).collect())
+}
+
+/// Removes a run's files: the launch first and the claim last, so that a shepherd which comes late finds
+/// either a claim or nothing to run. What a crash leaves is swept at the next start.
+pub(super) fn remove_run(disk: &mut impl Disk, job: JobId, epoch: Epoch) -> Result<(), Error> {
+    let order = [RunFile::Launch, RunFile::Exit, RunFile::Shepherd];
+    order.iter().try_for_each(|file| disk.remove(&file.name(job, epoch)))
+}
+
+pub(super) fn read_term(disk: &impl Disk) -> Result<u64, Error> {
+    let text = disk.read("term")?.unwrap_or_default();
+    Ok(String::from_utf8_lossy(&text).trim().parse().unwrap_or(0))
+}
+
+pub(super) fn write_term(disk: &mut impl Disk, term: u64) -> Result<(), Error> {
+    disk.put("term", term.to_string().as_bytes())
+}
+
+/// Notes the machine's present boot; tells whether the spool was left in the same one.
+pub(super) fn enter_boot(disk: &mut impl Disk, boot_id: &str) -> Result<bool, Error> {
+    let same = disk.read("boot")?.is_some_and(|before| before == boot_id.as_bytes());
+    if !same {
+        disk.put("boot", boot_id.as_bytes())?;
+    }
+    Ok(same)
+}
+
+/// A number over all runs of a table, in whatever order; both ends compute it.
+pub fn digest(runs: impl Iterator<Item = (JobId, Epoch)>) -> u64 {
+    spur_proto::digest(runs.map(|(job, epoch)| (job.0, epoch.0)))
+}

@@ -1,0 +1,150 @@
+//! The rules of launching, one by one.
+
+use spur_core::job::ExitStatus;
+use spur_disk::SimDisk;
+use spur_proto::internal::{Acknowledge, Beat, Kills, Welcome};
+
+use super::*;
+
+fn identity(boot_id: &str) -> Identity {
+    Identity { node: "n1".to_string(), boot_id: boot_id.to_string(), cpus: 4, memory_mb: 100 }
+}
+
+fn fresh(disk: &SimDisk) -> Agent<SimDisk> {
+    Agent::recover(identity("boot"), disk.clone(), |_, _| Found::Gone).expect("recovers").0
+}
+
+/// An agent in session 5 of term 3, with a lease from 0 to 1000.
+fn in_session(disk: &SimDisk) -> Agent<SimDisk> {
+    let mut agent = fresh(disk);
+    hear(&mut agent, 0, welcome(5, 3));
+    agent
+}
+
+fn welcome(session: u64, term: u64) -> Hears {
+    Hears::Welcome(Welcome { session, term, echo_ms: 0, lease_ms: 1000 })
+}
+
+fn launch(session: u64, term: u64, job: u32, epoch: u32) -> Hears {
+    let launch = Launch { job, epoch, ..Launch::default() };
+    Hears::Launches(Launches { session, term, launches: vec![launch] })
+}
+
+fn hear(agent: &mut Agent<SimDisk>, now: u64, message: Hears) -> Vec<Output> {
+    agent.on(Millis(now), Input::Heard(message)).expect("the disk works")
+}
+
+fn spawn(job: u32, epoch: u32) -> Vec<Output> {
+    vec![Output::Spawn(JobId(job), Epoch(epoch))]
+}
+
+const EXITED: Outcome = Outcome::Exited(ExitStatus { code: 0, signal: 0 });
+
+fn end(agent: &mut Agent<SimDisk>, job: u32, epoch: u32) -> Vec<Output> {
+    agent.on(Millis(1), Input::Over(JobId(job), Epoch(epoch), EXITED)).expect("the disk works");
+    agent.flush().expect("the disk works")
+}
+
+#[test]
+fn launches_inside_a_live_lease_only() {
+    let disk = SimDisk::new();
+    let mut agent = in_session(&disk);
+    assert_eq!(hear(&mut agent, 1000, launch(5, 3, 7, 1)), [], "the lease is over");
+    hear(&mut agent, 1000, Hears::Beat(Beat { term: 3, echo_ms: 900, lease_ms: 1000 }));
+    assert_eq!(hear(&mut agent, 1000, launch(5, 3, 7, 1)), spawn(7, 1));
+    agent.on(Millis(1001), Input::Disconnected).expect("the disk works");
+    assert_eq!(hear(&mut agent, 1001, launch(5, 3, 8, 1)), [], "no session");
+}
+
+#[test]
+fn launches_of_another_session_are_late_ghosts() {
+    let disk = SimDisk::new();
+    let mut agent = in_session(&disk);
+    assert_eq!(hear(&mut agent, 1, launch(4, 3, 7, 1)), []);
+}
+
+#[test]
+fn an_older_leader_is_not_obeyed_even_after_a_restart() {
+    let disk = SimDisk::new();
+    in_session(&disk);
+    let mut agent = fresh(&disk);
+    assert_eq!(hear(&mut agent, 0, welcome(6, 2)), [Output::HangUp]);
+    assert_eq!(hear(&mut agent, 1, launch(6, 2, 7, 1)), []);
+}
+
+#[test]
+fn the_same_run_is_started_once() {
+    let disk = SimDisk::new();
+    let mut agent = in_session(&disk);
+    assert_eq!(hear(&mut agent, 1, launch(5, 3, 7, 2)), spawn(7, 2));
+    assert_eq!(hear(&mut agent, 2, launch(5, 3, 7, 2)), [], "again");
+    assert_eq!(hear(&mut agent, 3, launch(5, 3, 7, 1)), [], "an older run");
+    end(&mut agent, 7, 2);
+    hear(&mut agent, 4, Hears::Acknowledge(Acknowledge { sequences: vec![1] }));
+    assert_eq!(hear(&mut agent, 5, launch(5, 3, 7, 2)), [], "again, after its end");
+    assert_eq!(hear(&mut agent, 6, launch(5, 3, 7, 3)), spawn(7, 3), "a newer run");
+}
+
+#[test]
+fn a_report_is_repeated_until_it_is_confirmed() {
+    let disk = SimDisk::new();
+    let mut agent = in_session(&disk);
+    hear(&mut agent, 1, launch(5, 3, 7, 1));
+    let sent = end(&mut agent, 7, 1);
+    assert_eq!(sent.len(), 1);
+    let mut agent = fresh(&disk);
+    assert_eq!(hear(&mut agent, 0, welcome(6, 3)), sent, "a restart forgets nothing");
+    hear(&mut agent, 1, Hears::Acknowledge(Acknowledge { sequences: vec![1] }));
+    assert_eq!(agent.table().count(), 0);
+    assert_eq!(hear(&mut agent, 2, welcome(7, 3)), []);
+}
+
+#[test]
+fn a_report_survives_a_power_cut_once_it_is_sent() {
+    let disk = SimDisk::new();
+    let mut agent = in_session(&disk);
+    hear(&mut agent, 1, launch(5, 3, 7, 1));
+    let sent = end(&mut agent, 7, 1);
+    disk.crash(|_| 0);
+    let (mut agent, _) =
+        Agent::recover(identity("next boot"), disk, |_, _| Found::Gone).expect("recovers");
+    assert_eq!(hear(&mut agent, 0, welcome(6, 3)), sent);
+}
+
+#[test]
+fn an_unclaimed_launch_is_taken_up_again_but_not_after_a_reboot() {
+    let disk = SimDisk::new();
+    hear(&mut in_session(&disk), 1, launch(5, 3, 7, 1));
+    let recover = |boot| Agent::recover(identity(boot), disk.clone(), |_, _| Found::Unclaimed);
+    assert_eq!(recover("boot").expect("recovers").1, spawn(7, 1));
+    let (mut agent, outputs) = recover("next boot").expect("recovers");
+    assert_eq!(outputs, []);
+    agent.flush().expect("the disk works");
+    let reports = hear(&mut agent, 0, welcome(6, 3));
+    let lost = outbox::report(1, JobId(7), Epoch(1), Outcome::Lost);
+    assert_eq!(reports, [Output::Say(Says::Reports(Reports { reports: vec![lost] }))]);
+}
+
+#[test]
+fn killing_an_unknown_run_fences_it() {
+    let disk = SimDisk::new();
+    let mut agent = in_session(&disk);
+    let kills = Hears::Kills(Kills { session: 5, term: 3, runs: vec![Run { job: 7, epoch: 1 }] });
+    let gone = outbox::report(0, JobId(7), Epoch(1), Outcome::Lost);
+    assert_eq!(
+        hear(&mut agent, 1, kills),
+        [Output::Say(Says::Reports(Reports { reports: vec![gone] }))]
+    );
+    assert_eq!(hear(&mut agent, 2, launch(5, 3, 7, 1)), []);
+}
+
+#[test]
+fn a_full_disk_accepts_no_launch() {
+    let disk = SimDisk::new();
+    let mut agent = in_session(&disk);
+    disk.set_fault(Some(spur_disk::SimFault::Full));
+    assert!(agent.on(Millis(1), Input::Heard(launch(5, 3, 7, 1))).is_err());
+    disk.set_fault(None);
+    assert_eq!(agent.table().count(), 0);
+    assert_eq!(hear(&mut agent, 1, launch(5, 3, 7, 1)), spawn(7, 1), "and recovers");
+}

@@ -1,0 +1,97 @@
+//! How a run ended, as its shepherd writes it down for the agent.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use spur_core::ids::{Epoch, JobId};
+use spur_core::job::ExitStatus;
+use spur_core::state::Outcome;
+
+use crate::agent::RunFile;
+
+/// A shepherd's last word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The script's process ended with this status, as `waitpid` gave it.
+    Exited(u32),
+    /// The script could not be started, by a fault of the request.
+    CouldNotStart(String),
+    /// The script could not be started, by a fault of this node.
+    NodeFault(String),
+}
+
+impl Ending {
+    /// What the controller is told.
+    pub fn outcome(&self) -> Outcome {
+        match self {
+            Ending::Exited(status) => Outcome::Exited(ExitStatus::from_wait(*status)),
+            Ending::CouldNotStart(_) => Outcome::CouldNotStart,
+            Ending::NodeFault(_) => Outcome::Lost,
+        }
+    }
+
+    /// Puts the file in place whole.
+    pub fn write(&self, spool: &Path, job: JobId, epoch: Epoch) -> io::Result<()> {
+        let place = spool.join(RunFile::Exit.name(job, epoch));
+        let temporary = place.with_extension("exit-new");
+        fs::write(&temporary, self.to_text())?;
+        fs::rename(&temporary, &place)
+    }
+
+    /// Reads the last word, if it was said.
+    pub fn read(spool: &Path, job: JobId, epoch: Epoch) -> io::Result<Option<Ending>> {
+        match fs::read_to_string(spool.join(RunFile::Exit.name(job, epoch))) {
+            Ok(text) => Ending::parse(&text).map(Some).ok_or_else(|| damaged(job, epoch)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn to_text(&self) -> String {
+        match self {
+            Ending::Exited(status) => format!("{EXITED} {status}\n"),
+            Ending::CouldNotStart(reason) => format!("{COULD_NOT_START} {reason}\n"),
+            Ending::NodeFault(reason) => format!("{NODE_FAULT} {reason}\n"),
+        }
+    }
+
+    fn parse(text: &str) -> Option<Ending> {
+        match text.strip_suffix('\n')?.split_once(' ')? {
+            (EXITED, status) => Some(Ending::Exited(status.parse().ok()?)),
+            (COULD_NOT_START, reason) => Some(Ending::CouldNotStart(reason.to_string())),
+            (NODE_FAULT, reason) => Some(Ending::NodeFault(reason.to_string())),
+            _ => None,
+        }
+    }
+}
+
+const EXITED: &str = "exited";
+const COULD_NOT_START: &str = "could-not-start";
+const NODE_FAULT: &str = "node-fault";
+
+fn damaged(job: JobId, epoch: Epoch) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("damaged ending of run {job}.{epoch}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let spool = tempfile::tempdir().expect("a temporary directory");
+        fs::create_dir(spool.path().join("runs")).expect("makes runs");
+        let (job, epoch) = (JobId(7), Epoch(1));
+        assert_eq!(Ending::read(spool.path(), job, epoch).expect("reads"), None);
+        let endings = [
+            Ending::Exited(256),
+            Ending::CouldNotStart("could not open /x: not\nfound".to_string()),
+            Ending::NodeFault("no room".to_string()),
+        ];
+        for ending in endings {
+            ending.write(spool.path(), job, epoch).expect("writes");
+            assert_eq!(Ending::read(spool.path(), job, epoch).expect("reads"), Some(ending));
+        }
+    }
+}

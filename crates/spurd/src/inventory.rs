@@ -1,0 +1,57 @@
+//! What this machine has to offer.
+
+use std::fs;
+use std::num::NonZero;
+
+use anyhow::{Context, Result};
+
+use crate::agent::Identity;
+use crate::claim::boot_id;
+use crate::options::Options;
+
+/// What to register: what was said on the command line, and the machine's own answer for the rest.
+pub fn identity(options: &Options) -> Result<Identity> {
+    let node = match &options.node {
+        Some(name) => name.clone(),
+        None => short_host_name()?,
+    };
+    let memory_mb = match options.memory {
+        Some(memory_mb) => memory_mb,
+        None => {
+            memory_mb(&fs::read_to_string("/proc/meminfo").context("could not read /proc/meminfo")?)
+                .context("/proc/meminfo does not tell the memory")?
+        }
+    };
+    let cpus = options.cpus.unwrap_or_else(processors);
+    let boot_id = boot_id().context("could not read the boot id")?;
+    Ok(Identity { node, boot_id, cpus, memory_mb })
+}
+
+/// The processors we may use, also in a container.
+fn processors() -> u32 {
+    std::thread::available_parallelism().map_or(1, NonZero::get) as u32
+}
+
+fn short_host_name() -> Result<String> {
+    let name = nix::unistd::gethostname().context("could not read the host name")?;
+    let name = name.to_string_lossy();
+    Ok(name.split('.').next().unwrap_or_default().to_string())
+}
+
+fn memory_mb(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kilobytes: u64 = line.split_ascii_whitespace().next()?.parse().ok()?;
+    Some(kilobytes / 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_read_in_megabytes() {
+        let meminfo = "MemTotal:       16384000 kB\nMemFree:         1 kB\n";
+        assert_eq!(memory_mb(meminfo), Some(16000));
+        assert_eq!(memory_mb("MemFree: 1 kB\n"), None);
+    }
+}

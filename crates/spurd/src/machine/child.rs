@@ -1,0 +1,109 @@
+//! Forks, and what a forked child does to itself before it becomes another program.
+
+use std::convert::Infallible;
+use std::ffi::CString;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use nix::errno::Errno;
+use nix::sys::signal::SigSet;
+use nix::unistd::ForkResult;
+
+/// What `waitpid` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waited {
+    /// This child has ended, with this status.
+    Ended(i32, u32),
+    /// There are children; none has ended.
+    NotYet,
+    /// There is no child left.
+    Childless,
+}
+
+/// Buries one ended child, if there is one.
+pub fn wait_any() -> io::Result<Waited> {
+    let mut status = 0;
+    // SAFETY: the kernel fills in a value of our own.
+    match unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) } {
+        0 => Ok(Waited::NotYet),
+        -1 if Errno::last() == Errno::ECHILD => Ok(Waited::Childless),
+        -1 => Err(io::Error::last_os_error()),
+        pid => Ok(Waited::Ended(pid, status as u32)),
+    }
+}
+
+/// Runs `child` in a new process and returns its number. Only for processes with a single thread.
+pub fn fork(child: impl FnOnce() -> Infallible) -> io::Result<i32> {
+    // SAFETY: a single thread holds no lock that the copy could miss, so the child may do all we may.
+    match unsafe { nix::unistd::fork() }? {
+        ForkResult::Parent { child } => Ok(child.as_raw()),
+        ForkResult::Child => {
+            // A panic must not unwind into the parent's frames and have everything done twice.
+            let _ = catch_unwind(AssertUnwindSafe(child));
+            leave(PANICKED)
+        }
+    }
+}
+
+const PANICKED: i32 = 255;
+
+/// Ends the process at once, without the parent's exit handlers.
+pub fn leave(code: i32) -> ! {
+    // SAFETY: it does not return, and touches nothing.
+    unsafe { libc::_exit(code) }
+}
+
+/// Gives every signal its default meaning and lets all through. Ignored ones would stay so over `execve`.
+pub fn reset_signals() -> Result<(), Errno> {
+    // Asked of the kernel directly: the C library keeps two signals to itself, and these may be ignored
+    // by an ancestor too. All zeros mean the default action, no flags, no mask.
+    let default = [0_u64; 4];
+    let unwanted = std::ptr::null_mut::<u64>();
+    for signal in 1..=libc::SIGRTMAX() {
+        // SAFETY: the kernel reads a structure not larger than `default`, and the default action is no
+        // code of ours. KILL and STOP are refused, and have it anyway.
+        unsafe {
+            libc::syscall(
+                libc::SYS_rt_sigaction,
+                signal,
+                &raw const default,
+                unwanted,
+                SIGSET_BYTES,
+            )
+        };
+    }
+    SigSet::empty().thread_set_mask()
+}
+
+/// The size of the kernel's signal set, which differs from the C library's.
+const SIGSET_BYTES: usize = 8;
+
+/// Has every descriptor but the first three closed by `execve`.
+pub fn close_others_on_exec() -> io::Result<()> {
+    // SAFETY: only flags of descriptors change; those in use stay open.
+    let result = unsafe {
+        libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC)
+    };
+    if result == 0 { Ok(()) } else { mark_others_one_by_one() }
+}
+
+/// For kernels before 5.11.
+fn mark_others_one_by_one() -> io::Result<()> {
+    for entry in std::fs::read_dir("/proc/self/fd")? {
+        let name = entry?.file_name();
+        let Some(fd) = name.to_str().and_then(|name| name.parse().ok()) else { continue };
+        if fd > 2 {
+            // SAFETY: as above.
+            unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) };
+        }
+    }
+    Ok(())
+}
+
+/// Becomes another program; returns only when that failed.
+pub fn execute(program: &CString, arguments: &[CString], environment: &[CString]) -> Errno {
+    match nix::unistd::execve(program, arguments, environment) {
+        Ok(never) => match never {},
+        Err(errno) => errno,
+    }
+}

@@ -1,0 +1,9 @@
+//! What only Linux can do, and the one place for `unsafe`: processes, their signals and their rights.
+#![allow(unsafe_code)]
+
+pub mod child;
+pub mod clock;
+pub mod pidfd;
+pub mod privilege;
+pub mod processes;
+pub mod spawn;

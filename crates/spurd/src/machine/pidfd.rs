@@ -1,0 +1,76 @@
+//! A process held by a descriptor: its number may be reused, the descriptor means the same process for
+//! ever.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+/// A process, or what was one.
+#[derive(Debug)]
+pub struct Pidfd(OwnedFd);
+
+impl Pidfd {
+    /// Takes hold of a process by its number.
+    pub fn open(pid: i32) -> io::Result<Pidfd> {
+        // SAFETY: plain numbers go in, a new descriptor or an error comes out.
+        let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the kernel has just made this descriptor for us, and nobody else knows it.
+        Ok(Pidfd(unsafe { OwnedFd::from_raw_fd(fd as RawFd) }))
+    }
+
+    /// Sends a signal; one to a process that is gone is an error and hits nobody else.
+    pub fn signal(&self, signal: i32) -> io::Result<()> {
+        let no_info = std::ptr::null::<libc::siginfo_t>();
+        let fd = self.0.as_raw_fd();
+        // SAFETY: the descriptor is open as long as `self`; without siginfo the kernel makes its own.
+        let result = unsafe { libc::syscall(libc::SYS_pidfd_send_signal, fd, signal, no_info, 0) };
+        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+
+    /// Buries an ended child of ours. Somebody else's child is buried by its own parent.
+    pub fn reap(&self) {
+        // SAFETY: the kernel fills in a value of our own; an all-zero siginfo is a valid one.
+        unsafe {
+            let mut info: libc::siginfo_t = std::mem::zeroed();
+            let fd = self.0.as_raw_fd() as libc::id_t;
+            libc::waitid(libc::P_PIDFD, fd, &raw mut info, libc::WEXITED | libc::WNOHANG);
+        }
+    }
+}
+
+impl AsRawFd for Pidfd {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+}
+
+/// A process whose end can be awaited, whosever child it is.
+pub struct Watched(AsyncFd<Pidfd>);
+
+impl Watched {
+    /// Begins to watch.
+    pub fn new(process: Pidfd) -> io::Result<Watched> {
+        // SAFETY: the descriptor is owned by `process`, which always shows the same one.
+        Ok(Watched(unsafe { AsyncFd::register_with_interest(process, Interest::READABLE) }?))
+    }
+
+    /// Returns once the process has ended.
+    pub async fn ended(&self) -> io::Result<()> {
+        self.0.readable().await.map(drop)
+    }
+
+    /// As [`Pidfd::signal`].
+    pub fn signal(&self, signal: i32) -> io::Result<()> {
+        self.0.get_ref().signal(signal)
+    }
+
+    /// As [`Pidfd::reap`].
+    pub fn reap(&self) {
+        self.0.get_ref().reap();
+    }
+}

@@ -1,0 +1,147 @@
+//! The one way from root to a user.
+
+use std::ffi::CString;
+use std::io;
+
+use nix::errno::Errno;
+use nix::unistd::{self, Gid, Uid, User};
+
+/// Whom to become.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Credentials {
+    uid: Uid,
+    gid: Gid,
+    /// All groups of the user, or none when nothing is to change.
+    groups: Option<Vec<Gid>>,
+}
+
+/// Why a process must not be started for somebody.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// Only root can become another user.
+    #[error("this agent runs as uid {own} and cannot run a job of uid {asked}")]
+    NotRoot {
+        /// Who we are.
+        own: u32,
+        /// Whose job it is.
+        asked: u32,
+    },
+    /// The user is not known here.
+    #[error("uid {0} is not known on this node")]
+    Unknown(u32),
+    /// Two machines disagree on who the user is.
+    #[error("uid {uid} is {here} on this node and {there} on the controller")]
+    Renamed {
+        /// The user.
+        uid: u32,
+        /// This node's name.
+        here: String,
+        /// The controller's name.
+        there: String,
+    },
+    /// The user database did not answer.
+    #[error("could not look up uid {0}")]
+    Lookup(u32, #[source] io::Error),
+}
+
+impl Credentials {
+    /// Looks a user up by number and compares with the name the controller knows. To be called before
+    /// forking: the user database may be a network away.
+    pub fn resolve(uid: u32, gid: u32, name: &str) -> Result<Credentials, Refusal> {
+        let own = Uid::effective();
+        let (asked, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
+        if !own.is_root() {
+            return if own == asked {
+                Ok(Credentials { uid: asked, gid: Gid::effective(), groups: None })
+            } else {
+                Err(Refusal::NotRoot { own: own.as_raw(), asked: uid })
+            };
+        }
+        let lookup = |errno: Errno| Refusal::Lookup(uid, errno.into());
+        let user = User::from_uid(asked).map_err(lookup)?.ok_or(Refusal::Unknown(uid))?;
+        if !name.is_empty() && user.name != name {
+            return Err(Refusal::Renamed { uid, here: user.name, there: name.to_string() });
+        }
+        let user_name = CString::new(user.name).map_err(|_| Refusal::Unknown(uid))?;
+        let groups = unistd::getgrouplist(&user_name, gid).map_err(lookup)?;
+        Ok(Credentials { uid: asked, gid, groups: Some(groups) })
+    }
+
+    /// Who it is.
+    pub fn uid(&self) -> Uid {
+        self.uid
+    }
+
+    /// The user's group.
+    pub fn gid(&self) -> Gid {
+        self.gid
+    }
+}
+
+/// What went wrong while becoming a user. The process must not go on.
+#[derive(Debug, thiserror::Error)]
+#[error("could not {attempt}")]
+pub struct Error {
+    attempt: &'static str,
+    #[source]
+    source: Errno,
+}
+
+/// Becomes the user for good. Groups go first, since only root may set them; the user last; then both
+/// are read back, and root must be out of reach.
+pub fn become_user(credentials: &Credentials) -> Result<(), Error> {
+    let attempt = |attempt| move |source| Error { attempt, source };
+    let Credentials { uid, gid, groups } = credentials;
+    if let Some(groups) = groups {
+        clear_ambient_capabilities();
+        unistd::setgroups(groups).map_err(attempt("set the groups"))?;
+        unistd::setresgid(*gid, *gid, *gid).map_err(attempt("set the group"))?;
+        unistd::setresuid(*uid, *uid, *uid).map_err(attempt("set the user"))?;
+    }
+    let users = unistd::getresuid().map_err(attempt("read the user back"))?;
+    let are_set = [users.real, users.effective, users.saved].iter().all(|is| is == uid);
+    let in_groups = unistd::getresgid().map_err(attempt("read the group back"))?;
+    let group_is_set = groups.is_none()
+        || [in_groups.real, in_groups.effective, in_groups.saved].iter().all(|is| is == gid);
+    if !are_set || !group_is_set {
+        return Err(Error { attempt: "become the user", source: Errno::EPERM });
+    }
+    let root = Uid::from_raw(0);
+    if !uid.is_root() && (unistd::setuid(root).is_ok() || unistd::seteuid(root).is_ok()) {
+        return Err(Error { attempt: "give up root", source: Errno::EPERM });
+    }
+    Ok(())
+}
+
+/// They would survive the change of user.
+fn clear_ambient_capabilities() {
+    // SAFETY: plain numbers. Kernels before 4.3 know no ambient capabilities, so a refusal is fine.
+    unsafe { libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_name_for_a_user_is_refused() {
+        if !Uid::effective().is_root() {
+            eprintln!("SKIPPED: needs root");
+            return;
+        }
+        assert!(matches!(
+            Credentials::resolve(65534, 65534, "mallory"),
+            Err(Refusal::Renamed { .. })
+        ));
+        assert!(matches!(
+            Credentials::resolve(4_000_000_000, 1, "ghost"),
+            Err(Refusal::Unknown(_))
+        ));
+    }
+
+    #[test]
+    fn oneself_is_always_fine() {
+        let own = Uid::effective().as_raw();
+        assert!(Credentials::resolve(own, Gid::effective().as_raw(), "").is_ok());
+    }
+}

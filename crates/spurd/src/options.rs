@@ -1,0 +1,43 @@
+//! The agent's command line.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+use spur_proto::client::Address;
+
+/// The node agent: runs what the controller starts on this machine.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "spurd", version)]
+pub struct Options {
+    /// Stay in the foreground; spurd always does.
+    #[arg(short = 'D')]
+    pub foreground: bool,
+
+    /// The node's name; this machine's short host name if not given.
+    #[arg(short = 'N', value_name = "NAME")]
+    pub node: Option<String>,
+
+    /// Where the controller listens: unix:/path/to/socket.
+    #[arg(long, value_name = "ADDRESS", value_parser = parse_address)]
+    pub controller: Address,
+
+    /// Where the agent keeps what must survive it.
+    #[arg(long, value_name = "DIR")]
+    pub state_dir: PathBuf,
+
+    /// Processors to offer; those of this machine if not given.
+    #[arg(long, value_name = "N")]
+    pub cpus: Option<u32>,
+
+    /// Memory to offer, in MB; that of this machine if not given.
+    #[arg(long, value_name = "MB")]
+    pub memory: Option<u64>,
+
+    /// Log more.
+    #[arg(short = 'v', action = clap::ArgAction::Count)]
+    pub verbose: u8,
+}
+
+fn parse_address(text: &str) -> Result<Address, String> {
+    Address::parse(text).ok_or_else(|| "only unix:/path addresses are understood".to_string())
+}

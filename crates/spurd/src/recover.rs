@@ -1,0 +1,125 @@
+//! What became of a run: its files and the living processes tell, also to an agent that has just started.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use spur_core::ids::{Epoch, JobId};
+
+use crate::agent::RunFile;
+use crate::claim::Claim;
+use crate::ending::Ending;
+use crate::machine::pidfd::Pidfd;
+use crate::machine::processes::{self, Process};
+use crate::shepherd;
+
+/// What became of a run.
+#[derive(Debug)]
+pub enum Fate {
+    /// Its shepherd lives.
+    Alive(Pidfd),
+    /// Its shepherd has written how it ended.
+    Over(Ending),
+    /// Nobody has taken it.
+    Unclaimed,
+    /// Its shepherd is dead and has left no word; something of the run may be left.
+    Gone(Claim),
+}
+
+/// Looks at a run's files and at its shepherd.
+pub fn look(spool: &Path, job: JobId, epoch: Epoch, boot_id: &str) -> io::Result<Fate> {
+    if let Some(ending) = Ending::read(spool, job, epoch)? {
+        return Ok(Fate::Over(ending));
+    }
+    let Some(claim) = Claim::read(spool, job, epoch)? else { return Ok(Fate::Unclaimed) };
+    if claim.boot_id == boot_id {
+        let shepherd = Process { pid: claim.pid, parent: 0, session: 0, started: claim.started };
+        if let Some(held) = shepherd.hold()? {
+            return Ok(Fate::Alive(held));
+        }
+    }
+    // It may have written its last word while we looked for it.
+    match Ending::read(spool, job, epoch)? {
+        Some(ending) => Ok(Fate::Over(ending)),
+        None => Ok(Fate::Gone(claim)),
+    }
+}
+
+/// What a dead shepherd has left behind.
+#[derive(Clone, Debug)]
+pub struct Remains {
+    spool: PathBuf,
+    job: JobId,
+    epoch: Epoch,
+    claim: Claim,
+}
+
+impl Remains {
+    /// Of a run that is [`Fate::Gone`] in this very boot.
+    pub fn new(spool: &Path, job: JobId, epoch: Epoch, claim: Claim) -> Remains {
+        Remains { spool: spool.to_path_buf(), job, epoch, claim }
+    }
+
+    /// Kills what is left until nothing is. Blocks; what hangs in the kernel is waited for.
+    pub fn remove(&self) {
+        let mut pause = Duration::from_millis(1);
+        while !self.processes().is_empty() {
+            processes::kill_all(|| self.processes());
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_secs(1));
+        }
+        shepherd::remove_script(&self.spool, self.job, self.epoch);
+    }
+
+    /// Processes started with the run's marker, everybody in a session with one of them, and all their
+    /// descendants. Only who has cleared its environment *and* left the session *and* the family is
+    /// missed.
+    fn processes(&self) -> Vec<Process> {
+        let marker = self.claim.variable(self.job, self.epoch);
+        let all = processes::all();
+        let marked: Vec<&Process> =
+            all.iter().filter(|it| processes::has_variable(it.pid, &marker)).collect();
+        let own = Process::own();
+        // The shepherd's own session is the agent's when it died before it could leave.
+        let sessions: Vec<i32> = marked.iter().map(|it| it.session).collect();
+        let in_session = |process: &Process| {
+            sessions.contains(&process.session)
+                && own.is_none_or(|own| own.session != process.session)
+        };
+        processes::family(&all, |it| marked.contains(&it) || in_session(it))
+    }
+}
+
+/// Removes scripts and files of runs whose launch is gone: an agent died while it forgot them.
+pub fn sweep(spool: &Path) -> io::Result<()> {
+    let known = |run: &str| {
+        let launch = parse_run(run).map(|(job, epoch)| RunFile::Launch.name(job, epoch));
+        launch.is_none_or(|launch| spool.join(launch).exists())
+    };
+    for entry in entries(&spool.join("scripts"))? {
+        if entry.file_name().to_str().is_some_and(|run| !known(run)) {
+            fs::remove_dir_all(entry.path())?;
+        }
+    }
+    for entry in entries(&spool.join("runs"))? {
+        if entry.file_name().to_str().is_some_and(|name| !known(name)) {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads the run in the name of one of its files: `JOB.EPOCH` or `JOB.EPOCH.KIND`.
+fn parse_run(name: &str) -> Option<(JobId, Epoch)> {
+    let mut parts = name.split('.');
+    Some((JobId(parts.next()?.parse().ok()?), Epoch(parts.next()?.parse().ok()?)))
+}
+
+fn entries(folder: &Path) -> io::Result<Vec<fs::DirEntry>> {
+    match fs::read_dir(folder) {
+        Ok(entries) => entries.collect(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,166 @@
+//! The shell around the agent: carries events in and decisions out.
+
+mod runs;
+mod spool;
+mod stream;
+
+use std::io::IsTerminal;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use spur_core::ids::{Epoch, JobId};
+use spur_disk::{Error, RealDisk};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::{MissedTickBehavior, interval};
+use tracing::{error, info};
+use tracing_subscriber::EnvFilter;
+
+use crate::agent::{Agent, Found, Identity, Input, Output};
+use crate::inventory;
+use crate::machine::clock::boot_time;
+use crate::options::Options;
+use crate::recover::{self, Fate};
+use runs::Runs;
+use stream::Stream;
+
+/// Runs the agent until it is asked to go. The jobs run on.
+pub fn serve(options: Options) -> Result<()> {
+    start_log(options.verbose);
+    let identity = inventory::identity(&options)?;
+    let spool = spool::prepare(&options.state_dir)?;
+    let _lock = spool::lock(&spool)?;
+    spool::warn_unless_reachable(&spool);
+    recover::sweep(&spool).context("could not sweep the spool")?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        info!(
+            node = identity.node,
+            cpus = identity.cpus,
+            memory_mb = identity.memory_mb,
+            "starting"
+        );
+        let (agent, runs, outputs) = recover(identity, &spool)?;
+        let mut shell = Shell { agent, runs, stream: Stream::dial(options.controller) };
+        shell.carry_out(outputs)?;
+        shell.run().await
+    })
+}
+
+const HEARTBEAT: Duration = Duration::from_secs(1);
+
+/// Events taken in before what they brought is made durable and sent.
+const BATCH: usize = 1024;
+
+struct Shell {
+    agent: Agent<RealDisk>,
+    runs: Runs,
+    stream: Stream,
+}
+
+impl Shell {
+    async fn run(mut self) -> Result<()> {
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut heartbeat = interval(HEARTBEAT);
+        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        loop {
+            self.flush()?;
+            tokio::select! {
+                input = self.stream.next() => self.take(input)?,
+                event = self.runs.next() => self.settle(event)?,
+                _ = heartbeat.tick() => self.take(Input::HeartbeatDue)?,
+                _ = terminate.recv() => break,
+                _ = interrupt.recv() => break,
+            }
+            for _ in 0..BATCH {
+                if let Some(event) = self.runs.try_next() {
+                    self.settle(event)?;
+                } else if let Some(input) = self.stream.try_next() {
+                    self.take(input)?;
+                } else {
+                    break;
+                }
+            }
+        }
+        info!("leaving; jobs run on");
+        Ok(())
+    }
+
+    fn take(&mut self, input: Input) -> Result<()> {
+        let outputs = self.agent.on(boot_time(), input);
+        self.carry_out(survive(outputs)?)
+    }
+
+    fn settle(&mut self, event: runs::Event) -> Result<()> {
+        match self.runs.on(event) {
+            Some((job, epoch, outcome)) => self.take(Input::Over(job, epoch, outcome)),
+            None => Ok(()),
+        }
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let outputs = self.agent.flush();
+        self.carry_out(survive(outputs)?)
+    }
+
+    fn carry_out(&mut self, outputs: Vec<Output>) -> Result<()> {
+        for output in outputs {
+            match output {
+                Output::Say(message) => self.stream.say(message),
+                Output::Spawn(job, epoch) => self.runs.spawn(job, epoch),
+                Output::Kill(job, epoch) => self.runs.kill(job, epoch),
+                Output::HangUp => self.stream.hang_up(),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A full disk passes: what was not accepted is offered again, what was not written is tried again. A
+/// failed sync does not: nobody knows what is on the disk after it.
+fn survive(result: Result<Vec<Output>, Error>) -> Result<Vec<Output>> {
+    match result {
+        Ok(outputs) => Ok(outputs),
+        Err(error) if error.attempt == "sync" => Err(error.into()),
+        Err(error) => {
+            error!("{:#}", anyhow::Error::from(error));
+            Ok(Vec::new())
+        }
+    }
+}
+
+/// Finds the runs of an earlier life. What is left of dead shepherds' runs is removed meanwhile, so those
+/// are not over yet.
+fn recover(identity: Identity, spool: &Path) -> Result<(Agent<RealDisk>, Runs, Vec<Output>)> {
+    let mut runs = Runs::new(spool, &identity.boot_id)?;
+    let disk = RealDisk::open(spool)?;
+    let boot_id = identity.boot_id.clone();
+    let look = |job: JobId, epoch: Epoch| match recover::look(spool, job, epoch, &boot_id) {
+        Ok(Fate::Over(ending)) => Found::Over(ending.outcome()),
+        Ok(Fate::Unclaimed) => Found::Unclaimed,
+        Ok(Fate::Gone(claim)) if claim.boot_id != boot_id => Found::Gone,
+        fate @ (Ok(Fate::Alive(_) | Fate::Gone(_)) | Err(_)) => {
+            runs.adopt(job, epoch, fate);
+            Found::Alive
+        }
+    };
+    let (agent, outputs) = Agent::recover(identity, disk, look)?;
+    info!(runs = agent.table().count(), "recovered");
+    Ok((agent, runs, outputs))
+}
+
+fn start_log(verbose: u8) {
+    let level = match verbose {
+        0 => "info",
+        1 => "spurd=debug,info",
+        _ => "spurd=trace,debug",
+    };
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    // A second agent in one process, as in tests, shares the first one's log.
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_writer(std::io::stderr)
+        .try_init();
+}

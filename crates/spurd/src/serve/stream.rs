@@ -1,0 +1,145 @@
+//! The stream to the controller: dialled again for ever, and never waited for.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use spur_proto::client::{self, Address};
+use spur_proto::internal::agent_message::Message as Says;
+use spur_proto::internal::controller_message::Message as Hears;
+use spur_proto::internal::{AgentMessage, ControllerMessage};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::sleep;
+use tokio_stream::wrappers::ReceiverStream;
+use tracing::{debug, info, warn};
+
+use crate::agent::Input;
+
+/// Our end of the stream.
+pub struct Stream {
+    events: mpsc::Receiver<Event>,
+    line: Option<Line>,
+}
+
+/// An open stream; dropping it hangs up.
+struct Line {
+    messages: mpsc::Sender<AgentMessage>,
+    _open: oneshot::Sender<()>,
+}
+
+enum Event {
+    Opened(Line),
+    Heard(Hears),
+    Closed,
+}
+
+/// Messages that may wait to be sent. A controller that takes none for so long is better dialled anew:
+/// reports are kept, and the tables tell the rest.
+const WAITING: usize = 1024;
+
+impl Stream {
+    /// Begins to dial.
+    pub fn dial(controller: Address) -> Stream {
+        let (sender, events) = mpsc::channel(WAITING);
+        tokio::spawn(keep_dialling(controller, sender));
+        Stream { events, line: None }
+    }
+
+    /// What the stream brings next.
+    pub async fn next(&mut self) -> Input {
+        match self.events.recv().await {
+            Some(event) => self.input(event),
+            // The dialler never ends.
+            None => std::future::pending().await,
+        }
+    }
+
+    /// What the stream has brought already.
+    pub fn try_next(&mut self) -> Option<Input> {
+        let event = self.events.try_recv().ok()?;
+        Some(self.input(event))
+    }
+
+    /// Sends a message, if there is somebody to send it to.
+    pub fn say(&mut self, message: Says) {
+        let Some(line) = &self.line else { return };
+        if line.messages.try_send(AgentMessage { message: Some(message) }).is_err() {
+            warn!("the controller takes no messages; hanging up");
+            self.hang_up();
+        }
+    }
+
+    /// Gives the stream up; another one is dialled.
+    pub fn hang_up(&mut self) {
+        self.line = None;
+    }
+
+    fn input(&mut self, event: Event) -> Input {
+        match event {
+            Event::Opened(line) => {
+                self.line = Some(line);
+                Input::Connected
+            }
+            Event::Heard(message) => Input::Heard(message),
+            Event::Closed => {
+                self.line = None;
+                Input::Disconnected
+            }
+        }
+    }
+}
+
+const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+async fn keep_dialling(controller: Address, events: mpsc::Sender<Event>) {
+    let mut pause = SHORTEST_PAUSE;
+    let mut was_welcome = true;
+    loop {
+        let mut welcome = false;
+        let ended = session(&controller, &events, &mut welcome).await;
+        let reason = ended.err().map_or("closed".to_string(), |error| format!("{error:#}"));
+        // Said once for a controller that is away, however long.
+        if welcome || was_welcome {
+            info!("no stream to the controller: {reason}");
+        } else {
+            debug!("no stream to the controller: {reason}");
+        }
+        if events.is_closed() {
+            return;
+        }
+        was_welcome = welcome;
+        pause = if welcome { SHORTEST_PAUSE } else { (pause * 2).min(LONGEST_PAUSE) };
+        sleep(pause).await;
+    }
+}
+
+async fn session(
+    controller: &Address,
+    events: &mpsc::Sender<Event>,
+    welcome: &mut bool,
+) -> Result<()> {
+    let channel = client::connect(controller).await?;
+    let (messages, waiting) = mpsc::channel(WAITING);
+    let (open, hung_up) = oneshot::channel();
+    // The controller answers only once it has our first message, so the stream counts as open now.
+    events.send(Event::Opened(Line { messages, _open: open })).await?;
+    let conversation = async {
+        let mut stream =
+            client::agents(channel).session(ReceiverStream::new(waiting)).await?.into_inner();
+        while let Some(ControllerMessage { message }) = stream.message().await? {
+            let Some(message) = message else { continue };
+            if matches!(message, Hears::Welcome(_)) {
+                info!("welcome by the controller");
+                *welcome = true;
+            }
+            events.send(Event::Heard(message)).await?;
+        }
+        Ok(())
+    };
+    let ended = tokio::select! {
+        ended = conversation => ended,
+        _ = hung_up => Err(anyhow::anyhow!("we hung up")),
+    };
+    events.send(Event::Closed).await?;
+    ended
+}

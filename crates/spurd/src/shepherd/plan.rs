@@ -1,0 +1,127 @@
+//! Everything about a task that can be known before it is forked.
+
+use std::ffi::CString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use spur_core::ids::{Epoch, JobId};
+use spur_proto::internal::Launch;
+
+use super::environment;
+use super::script;
+use crate::machine::privilege::{Credentials, Refusal};
+
+/// How a script is to be started.
+pub struct Plan {
+    /// Whose it is.
+    pub owner: Credentials,
+    /// The script.
+    pub program: CString,
+    /// The script's path, then its arguments.
+    pub arguments: Vec<CString>,
+    /// The interpreter the script names, for a message when there is none.
+    pub interpreter: String,
+    /// All variables but those that need the task's number.
+    pub environment: environment::Environment,
+    /// Where it runs.
+    pub work_dir: PathBuf,
+    /// Where it reads from.
+    pub input: PathBuf,
+    /// Where it writes to.
+    pub output: PathBuf,
+    /// Where errors go, if not there.
+    pub error: Option<PathBuf>,
+    /// Whether files that are there are kept and added to.
+    pub append: bool,
+    /// How long a run that is to end has to end by itself.
+    pub kill_wait: Duration,
+}
+
+/// Why there is no plan.
+pub enum Error {
+    /// The request is at fault.
+    Request(String),
+    /// This node is at fault.
+    Node(String),
+}
+
+impl Plan {
+    /// Looks up the user, places the script and names the files.
+    pub fn make(spool: &Path, launch: Launch, marker: String) -> Result<Plan, Error> {
+        let (job, epoch) = (JobId(launch.job), Epoch(launch.epoch));
+        let owner = Credentials::resolve(launch.uid, launch.gid, &launch.user_name);
+        let owner = owner.map_err(|refusal| match refusal {
+            Refusal::Lookup(_, ref source) => Error::Node(format!("{refusal}: {source}")),
+            _ => Error::Request(refusal.to_string()),
+        })?;
+        let path = script::place(spool, job, epoch, &launch.script, &owner)
+            .map_err(|error| Error::Node(format!("could not place the script: {error}")))?;
+        let spec = launch.spec.clone().unwrap_or_default();
+        let work_dir = PathBuf::from(&spec.work_dir);
+        // Names are relative to the directory asked for, even where it does not exist.
+        let file = |pattern: &str| work_dir.join(minimal_file_name(pattern, &launch));
+        let or = |pattern: &str, default: &'static str| {
+            file(if pattern.is_empty() { default } else { pattern })
+        };
+        let output = or(&spec.output, "slurm-%j.out");
+        let error = (!spec.error.is_empty()).then(|| file(&spec.error));
+        let program = text(&path.to_string_lossy())?;
+        let mut arguments = vec![program.clone()];
+        for argument in &spec.arguments {
+            arguments.push(text(argument)?);
+        }
+        Ok(Plan {
+            owner,
+            program,
+            arguments,
+            interpreter: interpreter(&launch.script),
+            environment: environment::of_batch(&launch, &spec, marker),
+            input: or(&spec.input, "/dev/null"),
+            error: error.filter(|error| *error != output),
+            output,
+            work_dir,
+            append: spec.open_append.unwrap_or(false),
+            kill_wait: launch
+                .kill_wait_secs
+                .map_or(KILL_WAIT, |secs| Duration::from_secs(secs.into())),
+        })
+    }
+}
+
+/// Slurm's default `KillWait`.
+const KILL_WAIT: Duration = Duration::from_secs(30);
+
+fn text(text: &str) -> Result<CString, Error> {
+    CString::new(text).map_err(|_| Error::Request(format!("{text:?} contains a NUL byte")))
+}
+
+/// What follows `#!` on the first line.
+fn interpreter(script: &[u8]) -> String {
+    let line = script.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let line = String::from_utf8_lossy(line.strip_prefix(b"#!").unwrap_or_default());
+    line.split_ascii_whitespace().next().unwrap_or_default().to_string()
+}
+
+/// The commonest of Slurm's replacements, until `spur_core::filename` has them all.
+fn minimal_file_name(pattern: &str, launch: &Launch) -> String {
+    let spec = launch.spec.as_ref();
+    let mut name = String::new();
+    let mut rest = pattern.chars();
+    while let Some(letter) = rest.next() {
+        match (letter, rest.clone().next()) {
+            ('%', Some('j' | 'A')) => name.push_str(&launch.job.to_string()),
+            ('%', Some('x')) => name.push_str(spec.map_or("", |spec| &spec.name)),
+            ('%', Some('u')) => name.push_str(&launch.user_name),
+            ('%', Some('N')) => {
+                name.push_str(launch.shares.first().map_or("", |share| &share.node))
+            }
+            ('%', Some('%')) => name.push('%'),
+            _ => {
+                name.push(letter);
+                continue;
+            }
+        }
+        rest.next();
+    }
+    name
+}

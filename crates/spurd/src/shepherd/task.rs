@@ -1,0 +1,96 @@
+//! The forked child on its way to becoming the script. The order matters, and every failure ends it.
+
+use std::convert::Infallible;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use nix::sys::stat::{Mode, umask};
+use nix::unistd;
+
+use super::plan::Plan;
+use crate::machine::child;
+use crate::machine::privilege;
+
+/// Becomes the script. Why it could not goes down `fault`, which closes by itself when it could.
+pub fn become_script(plan: &Plan, fault: OwnedFd) -> Infallible {
+    let error = match prepare(plan) {
+        Ok(()) => {
+            let environment = plan.environment.for_task(std::process::id());
+            let errno = child::execute(&plan.program, &plan.arguments, &environment);
+            say_to_user(&no_execution(plan, errno));
+            child::leave(errno as i32)
+        }
+        Err(error) => error,
+    };
+    let _ = File::from(fault).write_all(format!("{error:#}").as_bytes());
+    child::leave(1)
+}
+
+fn prepare(plan: &Plan) -> Result<()> {
+    unistd::setsid().context("could not begin a session")?;
+    child::reset_signals().context("could not reset the signals")?;
+    privilege::become_user(&plan.owner)?;
+    // From here on nothing is done that the user could not do.
+    umask(Mode::S_IWGRP | Mode::S_IWOTH);
+    open_files(plan)?;
+    enter_work_dir(plan)?;
+    child::close_others_on_exec().context("could not close what is open")?;
+    let readable = unistd::access(plan.program.as_c_str(), unistd::AccessFlags::X_OK);
+    readable.with_context(|| format!("cannot reach the script {:?}", plan.program))
+}
+
+fn open_files(plan: &Plan) -> Result<()> {
+    let input = OpenOptions::new().read(true).custom_flags(libc::O_NOCTTY).open(&plan.input);
+    let input = input.with_context(|| format!("could not open {}", plan.input.display()))?;
+    let output = open_output(&plan.output, plan.append)?;
+    let error = match &plan.error {
+        Some(path) => open_output(path, plan.append)?,
+        None => output.try_clone().context("could not share the output")?,
+    };
+    unistd::dup2_stdin(input)?;
+    unistd::dup2_stdout(output)?;
+    unistd::dup2_stderr(error)?;
+    Ok(())
+}
+
+/// Slurm always writes at the end of the file, whether or not it emptied it first.
+fn open_output(path: &Path, keep: bool) -> Result<File> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true).custom_flags(libc::O_NOCTTY);
+    if !keep {
+        options.custom_flags(libc::O_NOCTTY | libc::O_TRUNC);
+    }
+    options.open(path).with_context(|| format!("could not open {}", path.display()))
+}
+
+/// A directory that cannot be entered is no reason to fail: Slurm says so, twice, and goes on in `/tmp`.
+fn enter_work_dir(plan: &Plan) -> Result<()> {
+    if let Err(errno) = unistd::chdir(&plan.work_dir) {
+        let complaint = format!(
+            "couldn't chdir to `{}': {}: going to /tmp instead",
+            plan.work_dir.display(),
+            errno.desc()
+        );
+        say_to_user(&complaint);
+        say_to_user(&complaint);
+        unistd::chdir("/tmp").context("could not enter /tmp")?;
+    }
+    Ok(())
+}
+
+/// A line in the job's error output, in Slurm's words and name: users search for them.
+fn say_to_user(complaint: &str) {
+    let _ = io::stderr().write_all(format!("slurmstepd: error: {complaint}\n").as_bytes());
+}
+
+fn no_execution(plan: &Plan, errno: nix::errno::Errno) -> String {
+    if errno == nix::errno::Errno::ENOENT {
+        format!("execve(): bad interpreter({}): {}", plan.interpreter, errno.desc())
+    } else {
+        format!("execve(): {}: {}", plan.program.to_string_lossy(), errno.desc())
+    }
+}
