@@ -118,7 +118,6 @@ pub(super) static LINES: &[Line] = &[
     (Sbatch, &[], &["-N", " 2", "--wrap", "true"], 0, "", &[("NumNodes", "2-2"), ("NumTasks", "2")]),
     (Sbatch, &[], &["-N", "2 ", "--wrap", "true"], 0, "", &[("NumNodes", "2-2"), ("NumTasks", "2")]),
     (Sbatch, &[], &["-N", "2.5", "--wrap", "true"], 255, "sbatch: error: \"2.5\" is not a valid node count", &[]),
-    (Sbatch, &[], &["-N", "99999999999", "--wrap", "true"], 0, "", &[("NumNodes", "1215752191-1215752191"), ("NumTasks", "1215752191")]),
     (Sbatch, &[], &["-N", "+2", "--wrap", "true"], 0, "", &[("NumNodes", "2-2"), ("NumTasks", "2")]),
     (Sbatch, &[], &["-N", "2-0", "--wrap", "true"], 0, "", &[("NumNodes", "2"), ("NumTasks", "2")]),
     (Sbatch, &[], &["-N", "1-3k", "--wrap", "true"], 0, "", &[("NumNodes", "1-3072")]),
