@@ -34,7 +34,7 @@ pub struct ArrayRange {
     pub step: u32,
 }
 
-/// An array that Slurm would refuse, with error 2090.
+/// An array that Slurm would refuse, with error 2081.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("Invalid job array specification")]
 pub struct Error;
@@ -59,8 +59,10 @@ pub fn parse(text: &str, max_array_size: u32) -> Result<Option<ArraySpec>, Error
 /// Reads `3`, `1-10` or `1-10:2`, perhaps in brackets. A number left out is 0.
 fn parse_range(text: &str, max_array_size: u32) -> Result<ArrayRange, Error> {
     let text = text.strip_prefix('[').unwrap_or(text);
-    let text = text.strip_suffix(']').unwrap_or(text);
-    let number = |text| number::leading(text).unwrap_or((0, text));
+    let number = |text| {
+        let (number, rest) = number::leading(text).unwrap_or((0, text));
+        (number, rest.strip_prefix(']').unwrap_or(rest))
+    };
     let within = |number| u32::try_from(number).ok().filter(|number| *number < max_array_size);
 
     let (first, mut rest) = number(text);

@@ -69,10 +69,10 @@ pub enum Tasks {
 /// A dependency that Slurm would refuse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// Not understood, or more than [`MAX_TERMS`] conditions. Error 2061.
+    /// Not understood, or more than [`MAX_TERMS`] conditions. Error 2038.
     #[error("Job dependency problem")]
     Malformed,
-    /// `expand:12`, which Slurm no longer does. Error 2034.
+    /// `expand:12`, which Slurm no longer does. Error 2036.
     #[error("Requested operation not supported on this system")]
     Expand,
 }
@@ -93,20 +93,21 @@ pub fn parse(text: &str) -> Result<Dependency, Error> {
         return Ok(read);
     }
     let mut rest = text;
-    loop {
-        // Commas inside of `12_[1,3]` separate nothing.
-        let closed = rest.find(']').filter(|close| {
-            rest.find('[').is_some_and(|open| open < *close && !rest[..open].contains([',', '?']))
-        });
-        let from = closed.unwrap_or(0);
-        let end = rest[from..].find([',', '?']).map(|at| from + at);
-        let item = &rest[..end.unwrap_or(rest.len())];
-        let alternative = end.is_some_and(|end| rest[end..].starts_with('?'));
-        read.any |= alternative;
-        parse_item(item, alternative, &mut read.terms)?;
-        match end {
-            Some(end) => rest = &rest[end + 1..],
-            None => break,
+    // From a job id alone on, only such may follow.
+    while !rest.starts_with(|first: char| first.is_ascii_digit()) {
+        let end = first_separator(rest);
+        parse_item(&rest[..end.unwrap_or(rest.len())], &mut read.terms)?;
+        let Some(end) = end else { break };
+        read.any |= rest[end..].starts_with('?');
+        rest = &rest[end + 1..];
+    }
+    if rest.starts_with(|first: char| first.is_ascii_digit()) {
+        for job in rest.split(',') {
+            let plain = job.bytes().all(|byte| byte.is_ascii_digit() || b"_*".contains(&byte));
+            if !plain {
+                return Err(Error::Malformed);
+            }
+            let _ = parse_job(job, Kind::AfterAny, &mut 0, &mut read.terms)?;
         }
     }
     let mut seen = BTreeSet::new();
@@ -114,19 +115,22 @@ pub fn parse(text: &str) -> Result<Dependency, Error> {
     Ok(read)
 }
 
-/// Reads `singleton`, `afterok:12:13`, or a job id alone, which is `afterany`.
-fn parse_item(item: &str, alternative: bool, terms: &mut Vec<Term>) -> Result<(), Error> {
+/// Commas inside of `12_[1,3]` separate nothing.
+fn first_separator(text: &str) -> Option<usize> {
+    let mut inside = false;
+    text.find(|letter| {
+        inside = letter == '[' || inside && letter != ']';
+        !inside && (letter == ',' || letter == '?')
+    })
+}
+
+/// Reads `singleton` or `afterok:12:13`.
+fn parse_item(item: &str, terms: &mut Vec<Term>) -> Result<(), Error> {
     let item = item.trim_end_matches("(unfulfilled)");
     if item.eq_ignore_ascii_case("singleton") {
         return push(terms, Term::Singleton);
     }
-    let Some((word, jobs)) = item.split_once(':') else {
-        let digits = item.starts_with(|first: char| first.is_ascii_digit());
-        if !digits || alternative || item.contains('+') {
-            return Err(Error::Malformed);
-        }
-        return parse_job(item, Kind::AfterAny, &mut 0, terms).map(drop);
-    };
+    let (word, jobs) = item.split_once(':').ok_or(Error::Malformed)?;
     if word.eq_ignore_ascii_case("expand") {
         return Err(Error::Expand);
     }

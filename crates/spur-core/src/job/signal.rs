@@ -52,7 +52,7 @@ pub struct Error(pub String);
 pub fn parse(text: &str) -> Result<u16, Error> {
     let error = || Error(text.to_owned());
     let name = text.trim_matches(|blank: char| blank.is_ascii_whitespace());
-    if let Some(number) = number::whole(text) {
+    if let Some(number) = number::whole(name) {
         // Slurm keeps 16 bits of the number.
         return Some(number as u16).filter(|number| *number != 0).ok_or_else(error);
     }
@@ -67,11 +67,15 @@ pub fn parse(text: &str) -> Result<u16, Error> {
 /// Reads `--signal`: `USR1`, `B:USR1@120`, `RB:10@30`.
 pub fn parse_early(text: &str) -> Result<EarlySignal, Error> {
     let error = || Error(text.to_owned());
-    let (flags, rest) = text.split_once(':').unwrap_or(("", text));
-    let flags = flags.to_ascii_uppercase();
-    if text.contains(':') && !matches!(flags.as_str(), "B" | "R" | "BR" | "RB") {
-        return Err(error());
-    }
+    let mut rest = text;
+    let mut flag = |letter: [char; 2]| {
+        let after = rest.strip_prefix(letter);
+        rest = after.unwrap_or(rest);
+        after.is_some()
+    };
+    // In either order; Slurm does not miss the colon.
+    let (before, batch_only, after) = (flag(['R', 'r']), flag(['B', 'b']), flag(['R', 'r']));
+    flag([':', ':']);
     let (signal, secs) = match rest.split_once('@') {
         None => (rest, DEFAULT_SECS),
         Some((signal, "")) => (signal, 0),
@@ -83,8 +87,8 @@ pub fn parse_early(text: &str) -> Result<EarlySignal, Error> {
     Ok(EarlySignal {
         signal: parse(signal).map_err(|_| error())?.into(),
         secs_before_end: secs.into(),
-        batch_only: flags.contains('B'),
-        at_reservation: flags.contains('R'),
+        batch_only,
+        at_reservation: before || after,
     })
 }
 
@@ -104,11 +108,13 @@ mod tests {
         "RB:USR1", "BR:USR1", "RB:USR1@60", "b:USR1", "r:USR1@5", "USR1@", "USR1@0", "USR1@65535",
         "-1", "1", "31", "32", "63", "64", "65", "127", "128", "65535", "99999", "TERM", "KILL",
         "INT", "HUP", "STOP", "CONT", "QUIT", "ALRM", "USR2", "TSTP", "TTIN", "TTOU", "URG",
-        "XCPU", "ABRT", " USR1", "USR1 ", "USR1 @60", "USR1@ 60", "USR1@+60", "B:10@5", "010",
+        "BUSR1@60", "RB2@3", "RB:2 @3", "BUSR1", ":USR1@60", "R1", ":USR1", "RBR2@3", "RR:USR1",
+        "rbUSR1", "B: USR1", "10 ", "B10@5", "BR2", "XCPU", "ABRT", " USR1", "USR1 ", "USR1 @60", "USR1@ 60", "USR1@+60", "B:10@5", "010",
     ];
 
     #[rustfmt::skip]
     static REFUSED: &[&str] = &[
+        "R", "RBR", "BRB:USR1", "B :USR1", " B:USR1", "10 @5 ", "@", "RB", ":", "::USR1", "USR1@5 ",
         "R:B:USR1", "BB:USR1", "B:", "B", "@60", "USR1@a", "USR1@-1", "USR1@65536", "USR1@99999",
         "USR1@1:30", "0", "65536", "BOGUS", "", "PIPE", "SEGV", "CHLD", "WINCH", "XFSZ", "PROF",
         "VTALRM", "PWR", "SYS", "IO", "POLL", "BUS", "FPE", "ILL", "TRAP", "STKFLT", "RTMIN",

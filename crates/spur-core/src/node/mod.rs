@@ -1,5 +1,6 @@
 //! Nodes: what each has, and whether it can be used.
 
+pub mod features;
 pub mod state;
 
 pub use state::{NodeFlag, NodeState, NodeStatus};

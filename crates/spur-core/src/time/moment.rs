@@ -218,6 +218,9 @@ impl Reader<'_> {
     /// `16:00`, `4:00pm`, `16:00:30`.
     fn clock(&mut self) -> Result<(), Stop> {
         let mut hour = self.one_or_two(0, 23)?;
+        if self.peek(0) != Some(b':') {
+            return Err(self.here());
+        }
         self.at += 1;
         let minute = self.two(59)?;
         let mut second = 0;

@@ -6,6 +6,9 @@ use super::*;
 /// array, so Slurm shows `1201_*` for it.
 #[rustfmt::skip]
 static ACCEPTED: &[(&str, &str)] = &[
+    ("1201_*", "afterany:1201_*"), ("afterok:1?1201_*", "afterok:1?afterany:1201_*"),
+    ("afterok:12?012_1", "afterok:12?afterany:12_1"),
+    ("afterok:1?1200,1202", "afterok:1?afterany:1200?afterany:1202"),
     ("afterok:1200", "afterok:1200"), ("after:1200", "after:1200"),
     ("afterany:1200", "afterany:1200"), ("afternotok:1200", "afternotok:1200"),
     ("aftercorr:1201", "aftercorr:1201_*"), ("afterburstbuffer:1200", "afterburstbuffer:1200"),
@@ -47,6 +50,9 @@ static ACCEPTED: &[(&str, &str)] = &[
 /// `Job dependency problem`.
 #[rustfmt::skip]
 static REFUSED: &[&str] = &[
+    "1201_[1-2]", "1201_1?", "1200,afterok:1202", "afterok:1202,1200,afterany:1202",
+    "afterok:1?1200,afterok:1202",
+    "afterok:1?201_[1-2]",
     "after:1200+", "after:1200+a", "after:1200+0", "after:1200+-1", "afterok:1201_a", "afterok:0",
     "afterok:a", "afterok:", "afterok", "afterok:1200:", "afterok:1200,", ",afterok:1200",
     "afterok:1200,,afterany:1202", "afterok:1200??afterany:1202", "afterok:1200 ",
@@ -75,6 +81,13 @@ fn dependencies_are_read_as_slurm_reads_them() {
     for text in UNSUPPORTED {
         assert_eq!(parse(text), Err(Error::Expand), "{text:?}");
     }
+}
+
+#[test]
+fn commas_in_brackets_separate_tasks() {
+    let read = parse("afterok:1_[1,3]:2_[4,6],afterany:5").unwrap();
+    let shown = "afterok:1_1,afterok:1_3,afterok:2_4,afterok:2_6,afterany:5";
+    assert_eq!(read.to_string(), shown);
 }
 
 #[test]

@@ -85,6 +85,7 @@ static PASSED: &[&str] = &[
 /// Refused, with the position Slurm names.
 #[rustfmt::skip]
 static REFUSED: &[(&str, i64)] = &[
+    ("4T:00p2", 1), ("4.:00pm", 1), ("1s:00+", 1),
     ("now+1h", 4), ("now+1m", 4), ("now+1min", 4), ("now+1d", 4), ("now+1w", 4), ("now+1s", 4),
     ("now+1sec", 4), ("now+1month", 4), ("now+1year", 4), ("now+", 3), ("now+hour", 3),
     ("elevenses", 0), ("yesterday", 0), ("TOMORROW", 1), ("24:00", 0), ("23:60", 3),
