@@ -1,12 +1,12 @@
 //! What a user asks for, as one record: the wire and the log carry it as it stands.
 //!
-//! Tags are append-only, as in `proto/slurm.proto`, where the same message is published; a test in
+//! Tags are append-only, as in `proto/job.proto`, where the same messages are published; a test in
 //! `spur-proto` compares the two. A field that was not said is `None` or empty, so that defaults are
 //! filled in one place.
 
 use std::sync::LazyLock;
 
-use super::signal::EarlySignal;
+pub use super::signal::EarlySignal;
 use crate::limit::Limit;
 
 /// A job as asked for. Who asks is not part of it: that comes from the channel.
@@ -183,6 +183,9 @@ pub struct GpuSpec {
     /// `--tres-bind`
     #[prost(string, tag = "13")]
     pub tres_bind: String,
+    /// How many GPUs the tasks need when only `--ntasks-per-gpu` asks for any.
+    #[prost(uint32, optional, tag = "14")]
+    pub generated_gpus: Option<u32>,
 }
 
 /// Which nodes.
@@ -426,4 +429,24 @@ parts! {
     layout, layout_mut, LayoutSpec;
     lifecycle, lifecycle_mut, LifecycleSpec;
     rare, rare_mut, RareSpec;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A pending job may cost a kilobyte, its texts included.
+    #[test]
+    fn a_spec_stays_small() {
+        assert!(size_of::<JobSpec>() <= 600);
+    }
+
+    #[test]
+    fn a_part_is_there_once_it_is_written() {
+        let mut job = JobSpec::default();
+        assert_eq!(job.placement().nodelist, "");
+        assert!(job.placement.is_none());
+        job.placement_mut().nodelist = "n1".to_owned();
+        assert_eq!(job.placement().nodelist, "n1");
+    }
 }

@@ -40,14 +40,9 @@ pub(super) fn memory(value: &str) -> Result<String, Refusal> {
     }
 }
 
-/// Checks `--cpu-bind`.
-pub(super) fn cpu(value: &str) -> Result<String, Refusal> {
-    match first_problem("cpu-bind", value, CPU_WORDS, CPU_LISTS) {
-        None => Ok(value.to_owned()),
-        Some(problem) => {
-            Err(Refusal::FatalAfter(problem, "Failed to parse --cpu-bind= values.".to_owned()))
-        }
-    }
+/// What Slurm says about a `--cpu-bind` that it does not take.
+pub(super) fn cpu_problem(value: &str) -> Option<String> {
+    first_problem("cpu-bind", value, CPU_WORDS, CPU_LISTS)
 }
 
 fn first_problem(option: &str, value: &str, words: &[&str], lists: &[&str]) -> Option<String> {

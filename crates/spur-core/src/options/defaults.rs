@@ -2,6 +2,7 @@
 
 use super::conflicts;
 use super::error::{BAD_VALUE, OptionError};
+use super::gpus::{self, Tasks};
 use super::hint;
 use super::resolve::Request;
 use super::row::Tool;
@@ -40,7 +41,8 @@ impl Default for Surroundings<'_> {
     }
 }
 
-/// Fills in the defaults that span options, and refuses options that do not go together.
+/// Fills in the defaults that span options, and refuses options that do not go together. The notes of
+/// a request that is refused are printed before the refusal.
 pub fn fill_defaults(request: &mut Request, around: Surroundings<'_>) -> Result<(), OptionError> {
     conflicts::check(request, around.command)?;
     moments(request, around)?;
@@ -50,11 +52,14 @@ pub fn fill_defaults(request: &mut Request, around: Surroundings<'_>) -> Result<
         hint::follow(request.job.layout_mut());
     }
     // A node is restarted for nobody else.
-    if request.job.placement().reboot && request.job.sharing.is_none() {
+    if request.job.placement().reboot {
         request.job.sharing = Some(Sharing::Exclusive as i32);
     }
     nodes_and_tasks(request)?;
     if request.asked_by == Tool::Srun {
+        // Both ask for CPUs of the step's own, no more than it says.
+        request.step.exact |= request.said("cpus-per-task") || request.said("exclusive");
+        request.step.unbuffered |= request.step.pty;
         request.step.request = Some(Box::new(request.job.clone()));
     }
     Ok(())
@@ -145,32 +150,43 @@ fn specialized(request: &mut Request, allowed: bool) {
 
 fn nodes_and_tasks(request: &mut Request) -> Result<(), OptionError> {
     nodes_of_list(request)?;
-    let job = &mut request.job;
-    job.ntasks_said = job.ntasks.is_some();
-    let gpus = conflicts::Gpus::of(job);
-    if let (Some(all), Some(each)) = (gpus.job, gpus.per_node)
-        && job.nodes_min.is_none()
-        && each > 0
-    {
-        (job.nodes_min, job.nodes_max) = (Some(all / each), Some(all / each));
-    }
-    let nodes = job.nodes_min.unwrap_or(1);
-    if let Some(tasks) = gpus.tasks(job, nodes) {
-        job.ntasks = Some(tasks);
-    }
-    if let Some(tasks) = job.ntasks {
+    request.job.ntasks_said = request.job.ntasks.is_some();
+    if let Some(tasks) = request.job.ntasks {
         fewer_nodes_than_tasks(request, tasks);
-        return Ok(());
     }
-    let layout = job.layout();
-    let tasks = if !layout.extra_node_info.is_empty() {
-        let parts = [layout.sockets_per_node, layout.cores_per_socket, layout.threads_per_core];
-        parts.iter().flatten().fold(nodes, |product, part| product.saturating_mul(*part))
-    } else {
-        nodes.saturating_mul(job.ntasks_per_node.unwrap_or(1))
-    };
-    job.ntasks = Some(tasks);
+    let tasks = tasks_before_gpus(request);
+    let tasks = gpus::settle(request, tasks).map_err(|message| OptionError::error(message, 1))?;
+    let job = &mut request.job;
+    let by_nodes = job.nodes_min.unwrap_or(1).saturating_mul(job.ntasks_per_node.unwrap_or(1));
+    job.ntasks = Some(tasks.number().unwrap_or(by_nodes));
     Ok(())
+}
+
+/// A range of nodes leaves the number of tasks open; a number of nodes has so many for each.
+fn tasks_before_gpus(request: &Request) -> Tasks {
+    let job = &request.job;
+    let layout = job.layout();
+    let fixed = job.nodes_max.is_none() || job.nodes_max == job.nodes_min;
+    let nodes = job.nodes_min.unwrap_or(1);
+    let threads: Vec<u32> =
+        [layout.sockets_per_node, layout.cores_per_socket, layout.threads_per_core]
+            .into_iter()
+            .flatten()
+            .collect();
+    match (job.ntasks, job.ntasks_per_node) {
+        (Some(tasks), _) => Tasks::Known(tasks),
+        _ if !fixed => Tasks::Unknown,
+        (None, Some(each)) => Tasks::Known(nodes.saturating_mul(each)),
+        // One for each thread that was asked for.
+        (None, None)
+            if !threads.is_empty()
+                && (job.nodes_min.is_some() || request.said("extra-node-info")) =>
+        {
+            Tasks::Known(threads.into_iter().fold(nodes, u32::saturating_mul))
+        }
+        (None, None) if request.said("nodes") => Tasks::ByNodes(nodes),
+        (None, None) => Tasks::Unknown,
+    }
 }
 
 /// A list of nodes asks for that many at least.
@@ -206,7 +222,8 @@ fn fewer_nodes_than_tasks(request: &mut Request, tasks: u32) {
                 "Warning: can't run {tasks} processes on {min} nodes, setting nnodes to {tasks}"
             ));
             (job.nodes_min, job.nodes_max) = (Some(tasks), Some(tasks));
-            if let Ok(names) = hostlist::expand(&job.placement().nodelist)
+            if let Ok(list) = hostlist::sorted(&job.placement().nodelist)
+                && let Ok(names) = hostlist::expand(&list)
                 && names.len() > tasks as usize
             {
                 job.placement_mut().nodelist =

@@ -6,10 +6,26 @@ use super::argv::Reader;
 use super::error::{BAD_VALUE, OptionError};
 use super::row::Tool;
 use super::{Setting, Source};
-use crate::script::words;
+use crate::script::{pbs, words};
 
 /// Accepted in a script and passed over: only the command line may ask for these.
 const COMMAND_LINE_ONLY: &[&str] = &["help", "quiet", "usage", "verbose", "version", "wrap"];
+
+/// The settings of a whole script: its `#SBATCH` lines, then its `#PBS` lines, which win.
+pub fn read_script(
+    script: &str,
+    name: &str,
+    ignore_pbs: bool,
+) -> Result<Vec<Vec<Setting>>, OptionError> {
+    let mut components = read(script, name)?;
+    if let Some(first) = components.first_mut()
+        && !ignore_pbs
+        && !first.iter().any(|setting| setting.option.long == "ignore-pbs")
+    {
+        first.extend(pbs::read(script, name)?);
+    }
+    Ok(components)
+}
 
 /// The settings of each component of a script: one, or several for a heterogeneous job.
 ///

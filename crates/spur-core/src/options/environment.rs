@@ -12,6 +12,10 @@ pub fn read(tool: Tool, lookup: impl Fn(&str) -> Option<String>) -> Vec<Setting>
     for option in rows {
         for (_, name) in option.env.iter().filter(|(owner, _)| *owner == tool) {
             let Some(value) = lookup(name) else { continue };
+            // Inside a job it is the job's name, which is not each step's.
+            if *name == "SLURM_JOB_NAME" && lookup("SLURM_JOB_ID").is_some() {
+                continue;
+            }
             let value = match option.arg {
                 Arg::None if !raises(&value) => continue,
                 // `--verbose` may be said several times; its variable holds the number.

@@ -38,10 +38,6 @@ pub enum Refusal {
     After(String),
     /// In other words, with this exit status.
     Said(String, i32),
-    /// In other words, and fatal.
-    Fatal(String),
-    /// An error line, then a fatal one.
-    FatalAfter(String, String),
 }
 
 /// The status for most bad values and everything getopt refuses.
@@ -88,10 +84,6 @@ impl OptionError {
                 OptionError { before: Some(line), ..OptionError::error(specification(), BAD_VALUE) }
             }
             Refusal::Said(message, exit) => OptionError::error(message, exit),
-            Refusal::Fatal(message) => OptionError::fatal(message),
-            Refusal::FatalAfter(error, message) => {
-                OptionError { error: Some(error), ..OptionError::fatal(message) }
-            }
         }
     }
 

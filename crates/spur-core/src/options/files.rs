@@ -99,12 +99,15 @@ const LIMITS: &[&str] =
     &["AS", "CORE", "CPU", "DATA", "FSIZE", "MEMLOCK", "NOFILE", "NPROC", "RSS", "STACK"];
 
 fn propagate(job: &mut JobSpec, limits: &str) -> Result<(), Refusal> {
-    let name = |limit: &str| limit.strip_prefix("RLIMIT_").map(str::to_owned);
-    let known = |limit: &str| LIMITS.contains(&name(limit).as_deref().unwrap_or(limit));
-    let alone = matches!(limits, "" | "ALL" | "NONE");
-    if let Some(bad) = limits.split(',').find(|limit| !alone && !known(limit)) {
-        let message = format!("Bad rlimit name: {bad}\n--propagate={limits} is not valid.");
-        return Err(Refusal::Said(message, 1));
-    }
     text(&mut job.rare_mut().propagate, if limits.is_empty() { "ALL" } else { limits })
+}
+
+/// What Slurm says about a list of limits that it does not take.
+pub(super) fn propagate_problem(limits: &str) -> Option<String> {
+    let known = |limit: &str| LIMITS.contains(&limit.strip_prefix("RLIMIT_").unwrap_or(limit));
+    if matches!(limits, "" | "ALL" | "NONE") {
+        return None;
+    }
+    let bad = limits.split(',').find(|limit| !known(limit))?;
+    Some(format!("Bad rlimit name: {bad}\n--propagate={limits} is not valid."))
 }

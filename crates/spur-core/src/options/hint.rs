@@ -1,22 +1,15 @@
 //! Reads `--hint` and says what follows from it.
 
-use super::error::Refusal;
 use crate::job::spec::LayoutSpec;
 
-/// Checks a list of hints.
-pub(super) fn check(kinds: &str) -> Result<String, Refusal> {
-    for kind in kinds.split(',') {
-        match kind.to_ascii_lowercase().as_str() {
-            "compute_bound" | "memory_bound" | "multithread" | "nomultithread" => {}
-            // The list of hints goes to standard output and the tool ends.
-            "help" => return Err(Refusal::Said(String::new(), 1)),
-            _ => {
-                let message = format!("unrecognized --hint argument \"{kind}\", see --hint=help");
-                return Err(Refusal::Said(message, 1));
-            }
-        }
-    }
-    Ok(kinds.to_owned())
+/// What Slurm says about a list of hints that it does not take.
+pub(super) fn problem(kinds: &str) -> Option<String> {
+    kinds.split(',').find_map(|kind| match kind.to_ascii_lowercase().as_str() {
+        "compute_bound" | "memory_bound" | "multithread" | "nomultithread" => None,
+        // The list of hints goes to standard output and the tool ends.
+        "help" => Some(String::new()),
+        _ => Some(format!("unrecognized --hint argument \"{kind}\", see --hint=help")),
+    })
 }
 
 /// Writes what the hints mean for sockets, cores and threads.
@@ -29,6 +22,7 @@ pub(super) fn follow(layout: &mut LayoutSpec) {
                 layout.threads_per_core = Some(1);
             }
             "memory_bound" => {
+                layout.sockets_per_node = None;
                 layout.cores_per_socket = Some(1);
                 layout.threads_per_core = Some(1);
             }

@@ -1,6 +1,5 @@
 //! How tasks are started and what becomes of their input and output.
 
-use super::binding;
 use super::error::Refusal;
 use super::number::{leading_or_zero, not_negative};
 use super::row::Tool::Srun;
@@ -36,7 +35,7 @@ pub(super) static ROWS: &[JobOption] = &[
         .older(&["cpu_bind"])
         .of(SRUN)
         .env(&[(Srun, "SLURM_CPU_BIND")])
-        .step(|step, kind| text(&mut step.cpu_bind, &binding::cpu(kind)?)),
+        .step(|step, kind| text(&mut step.cpu_bind, kind)),
     option("exact", "Take no more of the job than the step asks for.")
         .of(SRUN)
         .env(&[(Srun, "SLURM_EXACT")])

@@ -13,13 +13,16 @@ pub mod directive;
 pub mod environment;
 mod error;
 mod files;
+mod gpus;
 pub mod help;
 mod hint;
 mod identity;
+pub mod json;
 mod launch;
 mod lifecycle;
 mod number;
 mod placement;
+pub mod report;
 pub mod resolve;
 mod resources;
 mod row;
@@ -32,7 +35,7 @@ pub use resolve::{Request, resolve, resolve_components};
 pub use row::{Arg, JobOption, Setter, Tool};
 pub use tool::ToolSettings;
 
-/// Every list of rows. Within one list the rows are in alphabetical order of their long names.
+/// Every list of rows.
 pub static LISTS: &[&[JobOption]] = &[
     identity::ROWS,
     resources::ROWS,

@@ -1,11 +1,11 @@
 //! Where a job may run, and how its tasks lie on the nodes.
 
+use super::binding;
 use super::cpu_frequency;
 use super::error::{BAD_VALUE, Refusal};
 use super::number::{called, not_negative, positive};
 use super::row::Tool::{Salloc, Sbatch, Srun};
 use super::row::{JobOption, SBATCH, flag, option, put, text, variable};
-use super::{binding, hint};
 use crate::job::{JobSpec, distribution};
 use crate::limit::Limit;
 use crate::time::duration::parse_seconds;
@@ -92,7 +92,7 @@ pub(super) static ROWS: &[JobOption] = &[
             (Salloc, "SLURM_HINT"),
             (Salloc, "SALLOC_HINT"),
         ])
-        .job(|job, kinds| text(&mut job.layout_mut().hint, &hint::check(kinds)?)),
+        .job(|job, kinds| text(&mut job.layout_mut().hint, kinds)),
     option("mem-bind", "Bind tasks to memory this way.")
         .takes("type")
         .env(&[(Sbatch, "SBATCH_MEM_BIND"), (Srun, "SLURM_MEM_BIND"), (Salloc, "SALLOC_MEM_BIND")])

@@ -18,6 +18,8 @@ pub struct Request {
     pub tool: ToolSettings,
     /// Who had the last word on each option, by long name.
     pub set_by: BTreeMap<&'static str, Source>,
+    /// The last word itself, as it was said.
+    pub values: BTreeMap<&'static str, String>,
     /// What the tool says on standard error after its name, and goes on.
     pub notes: Vec<String>,
 }
@@ -31,6 +33,7 @@ impl Request {
             step: StepSpec::default(),
             tool: ToolSettings::default(),
             set_by: BTreeMap::new(),
+            values: BTreeMap::new(),
             notes: Vec::new(),
         }
     }
@@ -50,6 +53,7 @@ pub fn resolve(tool: Tool, mut settings: Vec<Setting>) -> Result<Request, Option
         setting.option.apply(&mut request, &setting.value)?;
         if !setting.option.long.is_empty() {
             request.set_by.insert(setting.option.long, setting.source);
+            request.values.insert(setting.option.long, setting.value.clone());
         }
     }
     Ok(request)

@@ -148,10 +148,9 @@ pub(super) static ROWS: &[JobOption] = &[
         .takes("min[-max]")
         .env(&[(Srun, "SLURM_NNODES"), (Srun, "SLURM_JOB_NUM_NODES")])
         .job(|job, count| {
-            let count = node_count(count)?;
-            (job.nodes_min, job.nodes_max) = (Some(count.min), count.max);
-            job.node_sizes = count.sizes;
-            Ok(())
+            let read = node_count(count)?;
+            (job.nodes_min, job.nodes_max) = (Some(read.min), read.max);
+            text(&mut job.node_sizes, if read.sizes.is_some() { count } else { "" })
         }),
     option("ntasks", "Run this many tasks.")
         .short('n')

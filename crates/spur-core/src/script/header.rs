@@ -38,3 +38,31 @@ pub fn check(script: &[u8]) -> Result<(), OptionError> {
 pub fn wrap(command: &str) -> String {
     format!("#!/bin/sh\n# This script was created by sbatch --wrap.\n\n{command}\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_script_is_refused_in_slurms_words() {
+        for (script, line) in [
+            (&b"#!/bin/sh\ntrue\n"[..], ""),
+            (b"#!", ""),
+            (b"", "Batch script is empty!"),
+            (b" \n\t\n", "Batch script contains only whitespace!"),
+            (b"\0#!/bin/sh\n", "Batch script contains only whitespace!"),
+            (b"true\n", "This does not look like a batch script.  The first"),
+            (b"\n#!/bin/sh\n", "This does not look like a batch script.  The first"),
+            (b"#!/bin/sh\r\ntrue\r\n", "Batch script contains DOS line breaks (\\r\\n)"),
+            (b"#!/bin/sh\ntrue\r\n", "Batch script contains DOS line breaks (\\r\\n)"),
+            (b"#!/bin/sh\n\0", "The Slurm controller does not allow scripts that"),
+        ] {
+            let refusal = check(script).err().map(|error| (error.exit, error.message));
+            let first = refusal.map(|(exit, message)| {
+                assert_eq!(exit, 1);
+                message.lines().next().unwrap_or("").to_owned()
+            });
+            assert_eq!(first.unwrap_or_default(), line, "{script:?}");
+        }
+    }
+}

@@ -16,7 +16,7 @@ use crate::time::Timestamp;
 const AROUND: Surroundings<'static> = Surroundings {
     command: "",
     arguments: &[],
-    work_dir: "/work",
+    work_dir: "/home/alice",
     now: Timestamp(1_794_000_000),
     zone: &crate::time::FixedOffset::UTC,
     core_spec_allowed: false,
@@ -52,6 +52,7 @@ fn every_row_has_help() {
 /// the request if there is one.
 fn submit(tool: Tool, env: &[(&str, &str)], words: &[&str]) -> (i32, String, Option<Request>) {
     let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+    let mut notes = Vec::new();
     let outcome = argv::read(tool, &words).and_then(|argv| {
         let mut settings = environment::read(tool, |name| {
             env.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
@@ -62,22 +63,17 @@ fn submit(tool: Tool, env: &[(&str, &str)], words: &[&str]) -> (i32, String, Opt
             Some((command, arguments)) => (command.as_str(), arguments),
             None => ("", &[][..]),
         };
-        let around = Surroundings {
-            command,
-            arguments,
-            work_dir: "/work",
-            now: Timestamp(1_794_000_000),
-            ..Surroundings::default()
-        };
-        fill_defaults(&mut request, around)?;
+        let filled = fill_defaults(&mut request, Surroundings { command, arguments, ..AROUND });
+        notes = request.notes.iter().map(|note| format!("{}: {note}", tool.name())).collect();
+        filled?;
         Ok(request)
     });
     match outcome {
-        Ok(request) => {
-            let note = request.notes.first().map(|note| format!("{}: {note}", tool.name()));
-            (0, note.unwrap_or_default(), Some(request))
+        Ok(request) => (0, notes.first().cloned().unwrap_or_default(), Some(request)),
+        Err(error) => {
+            notes.extend(error.lines(tool));
+            (error.exit, notes.first().cloned().unwrap_or_default(), None)
         }
-        Err(error) => (error.exit, error.lines(tool).first().cloned().unwrap_or_default(), None),
     }
 }
 
@@ -108,11 +104,9 @@ fn recorded_scripts_come_out_as_they_did() {
     let mut wrong = Vec::new();
     for (lines, exit, line, attributes) in scripts::SCRIPTS {
         let script = format!("#!/bin/sh\n{lines}\n");
-        let outcome = directive::read(&script, "d.sh").and_then(|mut components| {
-            let mut settings = components.remove(0);
-            settings.extend(crate::script::pbs::read(&script, "d.sh")?);
-            let mut request = resolve(Tool::Sbatch, settings)?;
-            let around = Surroundings { command: "d.sh", work_dir: "/work", ..AROUND };
+        let outcome = directive::read_script(&script, "d.sh", false).and_then(|mut components| {
+            let mut request = resolve(Tool::Sbatch, components.remove(0))?;
+            let around = Surroundings { command: "d.sh", work_dir: "/home/alice", ..AROUND };
             fill_defaults(&mut request, around)?;
             Ok(request)
         });
@@ -164,6 +158,47 @@ fn later_components_take_over_what_concerns_the_whole_job() {
 fn what_has_no_effect_is_a_short_list() {
     let rows = LISTS.iter().flat_map(|rows| rows.iter());
     assert!(rows.filter(|option| !option.no_effect.is_empty()).count() < 20);
+}
+
+#[test]
+fn verbose_lists_what_was_said() {
+    let words = ["-v", "-N2-3", "-t", "90", "--mem=2G", "-J", "foo", "--gres=gpu:1", "--exclusive"];
+    let words =
+        [&words[..], &["-b", "2030-01-20T12:34", "-o", "o", "--nice", "-H", "j.sh"]].concat();
+    let (_, _, request) = submit(Tool::Sbatch, &[], &words);
+    let lines = report::defined_options(&request.unwrap(), &crate::time::FixedOffset::UTC);
+    assert_eq!(
+        lines,
+        [
+            "defined options",
+            "-------------------- --------------------",
+            "begin               : 2030-01-20T12:34:00",
+            "exclusive           : exclusive",
+            "gres                : gres:gpu:1",
+            "hold                : set",
+            "job-name            : foo",
+            "mem                 : 2G",
+            "nice                : 100",
+            "nodes               : 2-3",
+            "output              : /home/alice/o",
+            "time                : 01:30:00",
+            "verbose             : 1",
+            "-------------------- --------------------",
+            "end of defined options",
+        ]
+    );
+}
+
+#[test]
+fn a_jobs_name_is_not_taken_for_its_steps() {
+    let inside = |name: &str| match name {
+        "SLURM_JOB_NAME" => Some("batch".to_owned()),
+        "SLURM_JOB_ID" => Some("7".to_owned()),
+        _ => None,
+    };
+    let names: Vec<_> =
+        environment::read(Tool::Srun, inside).iter().map(|said| said.option.long).collect();
+    assert_eq!(names, ["jobid"]);
 }
 
 proptest! {

@@ -178,10 +178,10 @@ pub(super) fn attributes(request: &Request) -> BTreeMap<String, String> {
     }
     show("BurstBuffer", rare.burst_buffer.clone());
     show("MCS_label", rare.mcs_label.clone());
-    show("WorkDir", unless(job.work_dir.clone(), "/work"));
+    show("WorkDir", unless(job.work_dir.clone(), "/home/alice"));
     let input = match job.input.as_str() {
         "" | "/dev/null" => String::new(),
-        path => format!("/work/{path}"),
+        path => format!("/home/alice/{path}"),
     };
     show("StdIn", input);
     // A relative deadline depends on the day.
