@@ -54,6 +54,15 @@ impl Witness {
         }
     }
 
+    /// A restart found this state: what was on its way to the disk at the crash may be in it.
+    pub fn recovered(&mut self, state: &State) {
+        for job in state.jobs.values() {
+            if let Some(node) = job.phase.holds().and_then(|held| held.first_node()) {
+                self.committed_starts.insert((job.id, job.epoch), node.to_string());
+            }
+        }
+    }
+
     fn look_at(&mut self, job: &Job) {
         let first = *self.requests.entry(job.id).or_insert(job.request);
         if first != job.request {

@@ -306,6 +306,9 @@ impl World {
             return self.after(1000, Event::StartController);
         };
         self.life += 1;
+        if let Some(life) = &self.host.life {
+            self.witness.recovered(life.controller.state());
+        }
         self.after(250, Event::Tick(self.life));
         self.feed(controller::Input::Leads(term));
     }

@@ -41,6 +41,8 @@ pub(super) struct Agents {
 struct Session {
     connection: Connection,
     id: u64,
+    /// The node's registration is applied. Nothing is launched before: its boot decides what is lost.
+    registered: bool,
     /// A table is asked for: the marker, and the runs that were expected when it was.
     asked: Option<(u64, BTreeSet<RunKey>)>,
 }
@@ -65,6 +67,13 @@ impl Agents {
     pub(super) fn end_term(&mut self) -> impl Iterator<Item = Connection> + use<> {
         self.sessions.clear();
         std::mem::take(&mut self.nodes).into_keys()
+    }
+
+    /// Ends the session of a node and tells which stream to close.
+    pub(super) fn drop_session(&mut self, node: &NodeName) -> Option<Connection> {
+        let session = self.sessions.remove(node)?;
+        self.nodes.remove(&session.connection);
+        Some(session.connection)
     }
 
     pub(super) fn gone(&mut self, connection: Connection) {
@@ -93,6 +102,10 @@ impl Agents {
         };
         let up = state.nodes.values().filter(|node| node.link.is_up());
         up.map(|node| &node.name).filter(|name| is_silent(name)).cloned().collect()
+    }
+
+    fn is_registered(&self, node: &NodeName) -> bool {
+        self.sessions.get(node).is_some_and(|session| session.registered)
     }
 
     fn number(&mut self) -> u64 {
@@ -141,7 +154,7 @@ impl<D: Disk> Controller<D> {
     ) {
         let name = NodeName::from(hello.node);
         let id = self.agents.number();
-        let session = Session { connection, id, asked: None };
+        let session = Session { connection, id, registered: false, asked: None };
         if let Some(former) = self.agents.sessions.insert(name.clone(), session)
             && former.connection != connection
         {
@@ -155,15 +168,25 @@ impl<D: Disk> Controller<D> {
             inventory: Inventory { cpus: hello.cpus, memory_mb: hello.memory_mb },
             boot_id: hello.boot_id,
         };
-        self.proposals.add(Command::RegisterNode(node), Waiter::Nobody);
+        self.proposals
+            .add(Command::RegisterNode(node), Waiter::Registration { node: name, session: id });
         let welcome = Welcome { session: id, term, echo_ms: hello.sent_at_ms, lease_ms: LEASE_MS };
         out.push(Output::Tell(connection, AgentHears::Welcome(welcome)));
-        self.ask_table(&name, out);
+    }
+
+    /// The node is known with its present boot: now the tables can be compared.
+    pub(super) fn registered(&mut self, node: &NodeName, id: u64, out: &mut Vec<Output>) {
+        let Some(session) = self.agents.sessions.get_mut(node) else { return };
+        if session.id == id {
+            session.registered = true;
+            self.ask_table(node, out);
+        }
     }
 
     fn beat(&mut self, node: &NodeName, beat: Heartbeat, term: u64, out: &mut Vec<Output>) {
         let Some(session) = self.agents.sessions.get(node) else { return };
-        let (connection, asked) = (session.connection, session.asked.is_some());
+        let (connection, busy) =
+            (session.connection, !session.registered || session.asked.is_some());
         let answer = Beat { term, echo_ms: beat.sent_at_ms, lease_ms: LEASE_MS };
         out.push(Output::Tell(connection, AgentHears::Beat(answer)));
         // The link is down in the state, but here it is: it was cut for a while and the stream held.
@@ -178,7 +201,7 @@ impl<D: Disk> Controller<D> {
             self.proposals.add(Command::RegisterNode(node), Waiter::Nobody);
         }
         let expected = expected(&self.state, node).map(|(job, epoch)| (job.0, epoch.0));
-        if !asked && spur_proto::digest(expected) != beat.digest {
+        if !busy && spur_proto::digest(expected) != beat.digest {
             self.ask_table(node, out);
         }
     }
@@ -267,7 +290,7 @@ impl<D: Disk> Controller<D> {
         let mut kills: BTreeMap<NodeName, Vec<RunKey>> = BTreeMap::new();
         for errand in errands {
             match errand {
-                Effect::Launch { job, epoch, node } if self.agents.sessions.contains_key(&node) => {
+                Effect::Launch { job, epoch, node } if self.agents.is_registered(&node) => {
                     let Some(job) = self.state.jobs.get(&job).cloned() else { continue };
                     if job.epoch == epoch {
                         launches.entry(node).or_default().extend(self.launch_message(&job)?);

@@ -251,6 +251,9 @@ impl<D: Disk> Controller<D> {
                 }
                 Waiter::Agent { connection, .. } => out.push(Output::HangUp(connection)),
                 Waiter::Duty => self.duties -= 1,
+                Waiter::Registration { node, .. } => {
+                    out.extend(self.agents.drop_session(&node).map(Output::HangUp));
+                }
                 Waiter::Leadership(_) | Waiter::Planner | Waiter::Nobody => {}
             }
         }
@@ -298,6 +301,7 @@ impl<D: Disk> Controller<D> {
                 out.extend(self.agents.acknowledge(connection, sequences));
             }
             Waiter::Duty => self.duties -= 1,
+            Waiter::Registration { node, session } => self.registered(&node, session, out),
             Waiter::Leadership(_) | Waiter::Nobody => {}
         }
     }

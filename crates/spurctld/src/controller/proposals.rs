@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use spur_core::ids::NodeName;
 use spur_core::state::{Command, Entry, Origin, Submit};
 use spur_core::time::Timestamp;
 
@@ -16,6 +17,8 @@ pub(super) enum Waiter {
     Caller { ticket: Ticket, spare: Option<Box<Submit>> },
     /// The agent that made these reports.
     Agent { connection: Connection, sequences: Vec<u64> },
+    /// The session of a node that has introduced itself.
+    Registration { node: NodeName, session: u64 },
     /// The first proposal of a term.
     Leadership(u64),
     /// The scheduling pass.

@@ -100,7 +100,7 @@ impl<D: Disk> Agent<D> {
         mut look: impl FnMut(JobId, Epoch) -> Found,
     ) -> Result<(Agent<D>, Vec<Output>), Error> {
         let term = spool::read_term(&disk)?;
-        let same_boot = spool::enter_boot(&mut disk, &identity.boot_id)?;
+        let same_boot = spool::is_same_boot(&disk, &identity.boot_id)?;
         let outbox = Outbox::open(&mut disk)?;
         let mut agent = Agent {
             identity,
@@ -113,7 +113,14 @@ impl<D: Disk> Agent<D> {
             outbox,
         };
         let mut outputs = Vec::new();
+        // What is reported is over, whatever else the spool still says.
+        for (job, epoch) in agent.outbox.waiting_runs() {
+            agent.runs.insert(job, KnownRun { epoch, over: true });
+        }
         for (job, epoch) in spool::launches(&agent.disk)? {
+            if agent.runs.get(&job).is_some_and(|run| run.epoch >= epoch) {
+                continue;
+            }
             agent.runs.insert(job, KnownRun { epoch, over: false });
             match look(job, epoch) {
                 Found::Alive => {}
@@ -123,8 +130,10 @@ impl<D: Disk> Agent<D> {
                 Found::Unclaimed | Found::Gone => agent.over(job, epoch, Outcome::Lost),
             }
         }
-        for (job, epoch) in agent.outbox.waiting_runs() {
-            agent.runs.entry(job).or_insert(KnownRun { epoch, over: true });
+        if !same_boot {
+            // First what the reboot ended, then that it is known: a crash in between sees it again.
+            agent.outbox.flush(&mut agent.disk)?;
+            spool::write_boot(&mut agent.disk, &agent.identity.boot_id)?;
         }
         Ok((agent, outputs))
     }
@@ -132,12 +141,10 @@ impl<D: Disk> Agent<D> {
     /// Takes in one event. Reports gather until [`Agent::flush`].
     pub fn on(&mut self, now: Millis, input: Input) -> Result<Vec<Output>, Error> {
         match input {
-            Input::Connected => {
-                self.greeted = Some(now);
-                Ok(vec![Output::Say(self.hello(now))])
-            }
+            Input::Connected => Ok(self.greet(now)),
             Input::Disconnected => {
                 self.session = None;
+                self.greeted = None;
                 Ok(Vec::new())
             }
             Input::Heard(message) => self.hear(now, message),
@@ -150,6 +157,8 @@ impl<D: Disk> Agent<D> {
                     sent_at_ms: now.0,
                     digest: digest(self.table()),
                 }))],
+                // Greeted, but the answer is missing or could not be taken in for want of room.
+                None if self.greeted.is_some() => self.greet(now),
                 None => Vec::new(),
             }),
         }
@@ -174,6 +183,11 @@ impl<D: Disk> Agent<D> {
     /// The spool.
     pub fn disk(&mut self) -> &mut D {
         &mut self.disk
+    }
+
+    fn greet(&mut self, now: Millis) -> Vec<Output> {
+        self.greeted = Some(now);
+        vec![Output::Say(self.hello(now))]
     }
 
     fn hello(&self, now: Millis) -> Says {

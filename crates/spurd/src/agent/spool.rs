@@ -66,13 +66,14 @@ pub(super) fn write_term(disk: &mut impl Disk, term: u64) -> Result<(), Error> {
     disk.put("term", term.to_string().as_bytes())
 }
 
-/// Notes the machine's present boot; tells whether the spool was left in the same one.
-pub(super) fn enter_boot(disk: &mut impl Disk, boot_id: &str) -> Result<bool, Error> {
-    let same = disk.read("boot")?.is_some_and(|before| before == boot_id.as_bytes());
-    if !same {
-        disk.put("boot", boot_id.as_bytes())?;
-    }
-    Ok(same)
+/// Whether the spool was left in the machine's present boot.
+pub(super) fn is_same_boot(disk: &impl Disk, boot_id: &str) -> Result<bool, Error> {
+    Ok(disk.read("boot")?.is_some_and(|before| before == boot_id.as_bytes()))
+}
+
+/// Notes the machine's present boot.
+pub(super) fn write_boot(disk: &mut impl Disk, boot_id: &str) -> Result<(), Error> {
+    disk.put("boot", boot_id.as_bytes())
 }
 
 /// A number over all runs of a table, in whatever order; both ends compute it.
