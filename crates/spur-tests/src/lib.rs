@@ -1,3 +1,4 @@
-//! Proof: a simulator of the shipped loops, and what end-to-end tests share.
+//! Proof: a simulator of the shipped loops, and a harness around the real binaries.
 
+pub mod harness;
 pub mod sim;

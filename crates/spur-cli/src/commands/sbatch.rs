@@ -67,11 +67,19 @@ fn submit(args: &[String]) -> Result<u8, OptionError> {
         });
         return Ok(0);
     }
+    if line.rest.iter().any(|word| word == ":") {
+        return Err(OptionError::error("heterogeneous jobs are not available in this release", 1));
+    }
     let wrap = line.settings.iter().rev().find(|setting| setting.option.long == "wrap");
     let (script, name) = script(wrap, &line.rest)?;
     header::check(&script)?;
     let text = String::from_utf8_lossy(&script);
-    let mut settings = directive::read(&text, &name)?.into_iter().next().unwrap_or_default();
+    let ignore_pbs = line.settings.iter().any(|setting| setting.option.long == "ignore-pbs");
+    let mut components = directive::read_script(&text, &name, ignore_pbs)?;
+    if components.len() > 1 {
+        return Err(OptionError::error("heterogeneous jobs are not available in this release", 1));
+    }
+    let mut settings = components.pop().unwrap_or_default();
     settings.extend(environment::read(TOOL, |name| std::env::var(name).ok()));
     let arguments: Vec<String> = line.rest.iter().skip(1).cloned().collect();
     settings.extend(line.settings);
@@ -86,11 +94,12 @@ fn submit(args: &[String]) -> Result<u8, OptionError> {
         arguments: &arguments,
         ..Surroundings::default()
     };
-    fill_defaults(&mut request, around)?;
+    let filled = fill_defaults(&mut request, around);
     request.job.submit_line = submit_line(args);
     for note in &request.notes {
         eprintln!("{}: {note}", TOOL.name());
     }
+    filled?;
     let environment = job_environment(&request);
     Ok(cluster::block_on(send(request, script, environment)))
 }
@@ -98,9 +107,6 @@ fn submit(args: &[String]) -> Result<u8, OptionError> {
 /// The script's bytes and its name as given: from `--wrap`, a file, or standard input.
 fn script(wrap: Option<&Setting>, rest: &[String]) -> Result<(Vec<u8>, String), OptionError> {
     if let Some(wrap) = wrap {
-        if !rest.is_empty() {
-            return Err(OptionError::fatal("Script arguments not permitted with --wrap option"));
-        }
         return Ok((header::wrap(&wrap.value).into_bytes(), String::new()));
     }
     match rest.first() {
@@ -160,10 +166,20 @@ fn job_environment(request: &Request) -> Vec<u8> {
         wanted => wanted,
     };
     let mut bytes = Vec::new();
+    for (name, value) in submission() {
+        bytes.extend_from_slice(format!("{name}={value}\0").as_bytes());
+    }
     for (name, value) in export::parse(wanted).apply(&own) {
         bytes.extend_from_slice(format!("{name}={value}\0").as_bytes());
     }
     bytes
+}
+
+/// What only the submitting side knows; it goes along whatever `--export` says.
+fn submission() -> [(&'static str, String); 2] {
+    let dir = std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default();
+    let host = nix::unistd::gethostname().map(|name| name.to_string_lossy().into_owned());
+    [("SLURM_SUBMIT_DIR", dir), ("SLURM_SUBMIT_HOST", host.unwrap_or_default())]
 }
 
 async fn send(request: Request, script: Vec<u8>, environment: Vec<u8>) -> u8 {

@@ -92,7 +92,7 @@ pub async fn keep(layout: Layout, daemon: Daemon) {
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
     }
-    let mut pause = Duration::from_millis(100);
+    let mut pause = FIRST_PAUSE;
     loop {
         let began = std::time::Instant::now();
         match start(&layout, &daemon) {
@@ -106,13 +106,17 @@ pub async fn keep(layout: Layout, daemon: Daemon) {
             }
             Err(error) => eprintln!("spur: could not start {}: {error}", daemon.program.display()),
         }
-        if began.elapsed() > Duration::from_secs(10) {
-            pause = Duration::from_millis(100);
+        // One that was at work is back at once; one that cannot start is not hurried.
+        if began.elapsed() > Duration::from_secs(1) {
+            pause = FIRST_PAUSE;
         }
         tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(Duration::from_secs(5));
+        pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
+
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 fn reap(mut child: Child) -> String {
     child.wait().map_or_else(|error| error.to_string(), |status| status.to_string())

@@ -40,6 +40,9 @@ struct Arguments {
     /// Return as soon as the cluster is up.
     #[arg(long)]
     detach: bool,
+    /// What `--detach` leaves behind: it speaks only of trouble.
+    #[arg(long, hide = true)]
+    background: bool,
 }
 
 /// Runs the command.
@@ -66,7 +69,7 @@ fn detach(arguments: &Arguments, args: &[String]) -> anyhow::Result<()> {
     if lock(&layout)?.is_some() {
         let log = File::options().create(true).append(true).open(layout.log("up"))?;
         Command::new(std::env::current_exe()?)
-            .arg("up")
+            .args(["up", "--background"])
             .args(args.iter().filter(|word| *word != "--detach"))
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
@@ -93,7 +96,8 @@ fn foreground(arguments: &Arguments) -> anyhow::Result<()> {
     };
     let me = Process::of(std::process::id() as i32).context("/proc is needed")?;
     me.write(&layout, SUPERVISOR)?;
-    let keep_jobs = cluster::block_on(supervise(&layout, daemons, began))?;
+    let quiet = arguments.background;
+    let keep_jobs = cluster::block_on(supervise(&layout, daemons, began, quiet))?;
     let left: Vec<Process> = layout
         .pid_files()
         .iter()
@@ -105,14 +109,22 @@ fn foreground(arguments: &Arguments) -> anyhow::Result<()> {
     }
     daemons::stop(&left);
     let _ = std::fs::remove_file(layout.pid_file(SUPERVISOR));
-    println!("spur: down");
+    if !quiet {
+        println!("spur: down");
+    }
     Ok(())
 }
 
 /// The supervisor's name among the pid files.
 pub const SUPERVISOR: &str = "up";
 
-async fn supervise(layout: &Layout, daemons: Vec<Daemon>, began: Instant) -> anyhow::Result<bool> {
+/// Watches over the daemons until told to stop; whether running jobs are to be left alone.
+async fn supervise(
+    layout: &Layout,
+    daemons: Vec<Daemon>,
+    began: Instant,
+    quiet: bool,
+) -> anyhow::Result<bool> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let nodes = daemons.len() - 1;
@@ -121,6 +133,9 @@ async fn supervise(layout: &Layout, daemons: Vec<Daemon>, began: Instant) -> any
     }
     let started = async {
         ready(layout, &daemons).await?;
+        if quiet {
+            return anyhow::Ok(());
+        }
         let layout = layout.clone();
         tokio::task::spawn_blocking(move || welcome(&layout, nodes, began)).await?;
         anyhow::Ok(())

@@ -1,5 +1,8 @@
 //! Consensus by openraft, kept behind this module: in go batches of entries, out come committed ones.
 
+// openraft gives its errors by value.
+#![allow(clippy::result_large_err)]
+
 mod encode;
 mod log;
 mod machine;

@@ -57,7 +57,7 @@ enum StoredCommand {
     #[prost(string, tag = "12")]
     NodeLost(String),
     #[prost(message, tag = "13")]
-    Submit(StoredSubmit),
+    Submit(Box<StoredSubmit>),
     #[prost(message, tag = "14")]
     Start(StoredStarts),
     #[prost(message, tag = "15")]
@@ -220,7 +220,7 @@ impl From<&Entry> for StoredEntry {
                 boot_id: node.boot_id.clone(),
             }),
             Command::NodeLost { node } => StoredCommand::NodeLost(node.to_string()),
-            Command::Submit(submit) => StoredCommand::Submit(StoredSubmit {
+            Command::Submit(submit) => StoredCommand::Submit(Box::new(StoredSubmit {
                 request: submit.request.0.to_le_bytes().to_vec(),
                 uid: submit.owner.uid.0,
                 gid: submit.owner.gid.0,
@@ -229,7 +229,7 @@ impl From<&Entry> for StoredEntry {
                 script: submit.script.0.to_vec(),
                 environment: submit.environment.0.to_vec(),
                 blobs: submit.blobs.iter().map(|blob| blob.bytes.clone()).collect(),
-            }),
+            })),
             Command::Start(starts) => StoredCommand::Start(StoredStarts {
                 starts: starts
                     .iter()
@@ -273,7 +273,7 @@ impl TryFrom<StoredEntry> for Entry {
                 boot_id: node.boot_id,
             }),
             StoredCommand::NodeLost(node) => Command::NodeLost { node: NodeName::from(node) },
-            StoredCommand::Submit(submit) => Command::Submit(Box::new(submit.try_into()?)),
+            StoredCommand::Submit(submit) => Command::Submit(Box::new((*submit).try_into()?)),
             StoredCommand::Start(starts) => Command::Start(
                 starts
                     .starts

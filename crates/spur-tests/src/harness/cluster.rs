@@ -1,0 +1,134 @@
+//! A cluster that `spur up` started, and ended with the test.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Once;
+use std::time::Duration;
+
+use spur_core::views::JobView;
+use spur_proto::caller::Caller;
+use spur_proto::client::Address;
+use spur_proto::slurm::ListJobsRequest;
+use spur_proto::slurm::controller_client::ControllerClient;
+use tempfile::TempDir;
+
+use super::processes::Processes;
+
+/// A running cluster.
+pub struct Cluster {
+    dir: TempDir,
+}
+
+/// What a command said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// Its exit status.
+    pub status: i32,
+    /// Its standard output.
+    pub stdout: String,
+    /// Its standard error.
+    pub stderr: String,
+}
+
+impl Cluster {
+    /// Starts one with these nodes of so many processors.
+    pub fn up(nodes: &str, cpus: u32) -> Cluster {
+        let dir = tempfile::Builder::new().prefix("spur-test-").tempdir().expect("a directory");
+        // Other users' jobs pass through it.
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(dir.path(), open).expect("permissions");
+        let cluster = Cluster { dir };
+        std::fs::create_dir(cluster.work_dir()).expect("a work directory");
+        cluster.start(nodes, cpus);
+        cluster
+    }
+
+    /// Starts what is missing.
+    pub fn start(&self, nodes: &str, cpus: u32) {
+        let cpus = cpus.to_string();
+        let args = ["up", "--detach", "--nodes", nodes, "--cpus", &cpus, "--dir"];
+        let up = Command::new(binary("spur")).args(args).arg(self.dir()).output().expect("runs");
+        assert!(up.status.success(), "{}", String::from_utf8_lossy(&up.stderr));
+    }
+
+    /// The cluster's directory.
+    pub fn dir(&self) -> PathBuf {
+        self.dir.path().join("cluster")
+    }
+
+    /// Where commands are run and jobs write.
+    pub fn work_dir(&self) -> PathBuf {
+        self.dir.path().join("work")
+    }
+
+    /// The cluster's processes.
+    pub fn processes(&self) -> Processes {
+        Processes::of(self.dir.path())
+    }
+
+    /// A command found through the cluster's `bin` directory, with nothing else said about where it is.
+    pub fn command(&self, name: &str) -> Command {
+        let mut command = Command::new(self.dir().join("bin").join(name));
+        command.env_remove("SPUR_CONTROLLER_ADDR").current_dir(self.work_dir());
+        command
+    }
+
+    /// Runs a command line such as `sbatch -J a --wrap true`; words are split at blanks.
+    pub fn run(&self, line: &str) -> Output {
+        let mut words = line.split_whitespace();
+        let name = words.next().expect("a command");
+        self.run_words(name, &words.collect::<Vec<_>>())
+    }
+
+    /// Runs a command with these words.
+    pub fn run_words(&self, name: &str, words: &[&str]) -> Output {
+        let done = self.command(name).args(words).output().expect("the command runs");
+        Output {
+            status: done.status.code().unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&done.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&done.stderr).into_owned(),
+        }
+    }
+
+    /// Every job the controller knows.
+    pub fn jobs(&self) -> Vec<JobView> {
+        let socket = self.dir().join("run/spurctld.sock");
+        let mut caller = Caller::new(Address::Unix(socket), Duration::from_secs(30));
+        let ask = |mut client: ControllerClient<_>| async move {
+            client.list_jobs(ListJobsRequest { ended: true, ..ListJobsRequest::default() }).await
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let reply = runtime.expect("a runtime").block_on(caller.call(ask));
+        reply.expect("the controller answers").jobs
+    }
+
+    /// Stops it and whatever still runs.
+    pub fn down(&self) {
+        let args = ["down", "--force", "--dir"];
+        let down = Command::new(binary("spur")).args(args).arg(self.dir()).output().expect("runs");
+        assert!(down.status.success(), "{}", String::from_utf8_lossy(&down.stderr));
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        let args = ["down", "--force", "--dir"];
+        let _ = Command::new(binary("spur")).args(args).arg(self.dir()).output();
+        for (pid, _) in self.processes().list() {
+            Processes::kill(pid);
+        }
+    }
+}
+
+/// A binary of this workspace, built from what is in the tree.
+pub fn binary(name: &str) -> PathBuf {
+    static BUILT: Once = Once::new();
+    BUILT.call_once(|| {
+        let crates = ["-p", "spur-cli", "-p", "spurctld", "-p", "spurd"];
+        let build = Command::new(env!("CARGO")).args(["build", "--quiet"]).args(crates).status();
+        assert!(build.is_ok_and(|status| status.success()), "the binaries build");
+    });
+    let test = std::env::current_exe().expect("a test has a path");
+    let profile = test.ancestors().nth(2).unwrap_or(Path::new("."));
+    profile.join(name)
+}

@@ -1,0 +1,9 @@
+//! Real clusters of real binaries, each in a directory of its own.
+
+mod cluster;
+mod processes;
+mod wait;
+
+pub use cluster::{Cluster, Output};
+pub use processes::Processes;
+pub use wait::until;

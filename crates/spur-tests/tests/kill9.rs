@@ -1,0 +1,114 @@
+//! Controller and agents are killed with -9 in the middle of a stream of jobs. Every acknowledged job
+//! must end exactly once with its own exit code, its output to the byte, no id twice, nothing left over.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use spur_core::job::{ExitStatus, JobStatus};
+use spur_tests::harness::{Cluster, Processes, until};
+
+const JOBS: usize = 60;
+const KILLS: usize = 16;
+const LINES: usize = 40;
+
+/// Writes who runs it where nobody else writes, then numbered lines, then ends with the code it was given.
+const SCRIPT: &str = r#"#!/bin/bash
+#SBATCH -J stream
+echo "$SLURM_JOB_ID $SLURMD_NODENAME $$" >> "$WITNESS/$SLURM_JOB_ID"
+for ((line = 1; line <= 40; line++)); do
+    echo "$SLURM_JOB_ID line $line"
+    sleep 0.01
+done
+exit "$1"
+"#;
+
+#[test]
+fn nothing_is_lost_and_nothing_runs_twice() {
+    let cluster = Arc::new(Cluster::up("n[1-2]", 4));
+    let witness = cluster.work_dir().join("witness");
+    std::fs::create_dir(&witness).expect("a directory");
+    let script = cluster.work_dir().join("job.sh");
+    std::fs::write(&script, SCRIPT).expect("a script");
+    std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).expect("permissions");
+
+    let submitting = Arc::new(AtomicBool::new(true));
+    let killer = spawn_killer(cluster.clone(), submitting.clone());
+    let codes = submit_all(&cluster, &witness);
+    submitting.store(false, Ordering::Relaxed);
+    let kills = killer.join().expect("the killer ends");
+    assert!(kills >= KILLS / 2, "only {kills} kills happened during the stream");
+
+    let jobs = until("all acknowledged jobs end", || {
+        let jobs = cluster.jobs();
+        jobs.iter().all(|job| JobStatus(job.state).base().is_ended()).then_some(jobs)
+    });
+    // The first job of the cluster is its own welcome.
+    let recorded: BTreeMap<u32, ExitStatus> =
+        jobs.iter().map(|job| (job.job_id, ExitStatus::from_wait(job.exit_status))).collect();
+    for (id, code) in &codes {
+        let exit =
+            recorded.get(id).unwrap_or_else(|| panic!("job {id} was acknowledged and is lost"));
+        assert_eq!(*exit, ExitStatus { code: *code, signal: 0 }, "job {id}");
+        let ran = std::fs::read_to_string(witness.join(id.to_string())).unwrap_or_default();
+        assert_eq!(ran.lines().count(), 1, "job {id} ran: {ran}");
+        let output = std::fs::read_to_string(cluster.work_dir().join(format!("slurm-{id}.out")));
+        let expected: String = (1..=LINES).map(|line| format!("{id} line {line}\n")).collect();
+        assert_eq!(output.unwrap_or_default(), expected, "output of job {id}");
+    }
+    cluster.down();
+    let left = until("all processes end", || {
+        let left = cluster.processes().list();
+        left.is_empty().then_some(left)
+    });
+    assert_eq!(left, []);
+}
+
+/// Submits from two sides at once; the exit code each acknowledged job must end with.
+fn submit_all(cluster: &Cluster, witness: &std::path::Path) -> BTreeMap<u32, u8> {
+    let codes = Mutex::new(BTreeMap::new());
+    std::thread::scope(|scope| {
+        for side in 0..2 {
+            let codes = &codes;
+            scope.spawn(move || {
+                for number in 0..JOBS / 2 {
+                    let code = ((side * JOBS + number) % 256) as u8;
+                    let done = cluster
+                        .command("sbatch")
+                        .env("WITNESS", witness)
+                        .args(["--parsable", "job.sh", &code.to_string()])
+                        .output()
+                        .expect("sbatch runs");
+                    let stderr = String::from_utf8_lossy(&done.stderr).into_owned();
+                    assert!(done.status.success(), "{stderr}");
+                    let id = String::from_utf8_lossy(&done.stdout).trim().parse().expect("an id");
+                    let before = codes.lock().expect("no panic").insert(id, code);
+                    assert_eq!(before, None, "id {id} was handed out twice");
+                }
+            });
+        }
+    });
+    codes.into_inner().expect("no panic")
+}
+
+/// Kills, one after the other, as soon as the last victim is back.
+fn spawn_killer(
+    cluster: Arc<Cluster>,
+    submitting: Arc<AtomicBool>,
+) -> std::thread::JoinHandle<usize> {
+    std::thread::spawn(move || {
+        let victims = [["spurctld", "-D"], ["-N", "n1"], ["spurctld", "-D"], ["-N", "n2"]];
+        let mut kills = 0;
+        while kills < KILLS && submitting.load(Ordering::Relaxed) {
+            let words = victims[kills % victims.len()];
+            let pid =
+                until("the victim is back", || cluster.processes().with(&words).into_iter().next());
+            // Let it get into the stream, so that it dies at work and not at birth.
+            until("the cluster answers", || (cluster.run("squeue -h").status == 0).then_some(()));
+            Processes::kill(pid);
+            kills += 1;
+        }
+        kills
+    })
+}
