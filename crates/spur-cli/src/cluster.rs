@@ -63,5 +63,8 @@ pub fn block_on<T>(work: impl Future<Output = T>) -> T {
         .enable_all()
         .build()
         .expect("a thread can have a runtime");
-    runtime.block_on(work)
+    let done = runtime.block_on(work);
+    // Threads that wait for something else are no reason to stay.
+    runtime.shutdown_background();
+    done
 }

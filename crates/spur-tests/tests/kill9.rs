@@ -3,14 +3,17 @@
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 
 use spur_core::job::{ExitStatus, JobStatus};
 use spur_tests::harness::{Cluster, Processes, until};
 
-const JOBS: usize = 60;
-const KILLS: usize = 16;
+/// Submissions go on until the killing is over, but not for ever.
+const MOST_JOBS: usize = 400;
+const KILLS: usize = 24;
 const LINES: usize = 40;
 
 /// Writes who runs it where nobody else writes, then numbered lines, then ends with the code it was given.
@@ -33,12 +36,11 @@ fn nothing_is_lost_and_nothing_runs_twice() {
     std::fs::write(&script, SCRIPT).expect("a script");
     std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).expect("permissions");
 
-    let submitting = Arc::new(AtomicBool::new(true));
-    let killer = spawn_killer(cluster.clone(), submitting.clone());
-    let codes = submit_all(&cluster, &witness);
-    submitting.store(false, Ordering::Relaxed);
-    let kills = killer.join().expect("the killer ends");
-    assert!(kills >= KILLS / 2, "only {kills} kills happened during the stream");
+    let killing = Arc::new(AtomicBool::new(true));
+    let killer = spawn_killer(cluster.clone(), killing.clone());
+    let codes = submit_all(&cluster, &witness, &killing);
+    killer.join().expect("the killer ends");
+    assert!(codes.len() >= KILLS, "only {} jobs between {KILLS} kills", codes.len());
 
     let jobs = until("all acknowledged jobs end", || {
         let jobs = cluster.jobs();
@@ -66,23 +68,16 @@ fn nothing_is_lost_and_nothing_runs_twice() {
 }
 
 /// Submits from two sides at once; the exit code each acknowledged job must end with.
-fn submit_all(cluster: &Cluster, witness: &std::path::Path) -> BTreeMap<u32, u8> {
+fn submit_all(cluster: &Cluster, witness: &Path, killing: &AtomicBool) -> BTreeMap<u32, u8> {
     let codes = Mutex::new(BTreeMap::new());
     std::thread::scope(|scope| {
         for side in 0..2 {
             let codes = &codes;
             scope.spawn(move || {
-                for number in 0..JOBS / 2 {
-                    let code = ((side * JOBS + number) % 256) as u8;
-                    let done = cluster
-                        .command("sbatch")
-                        .env("WITNESS", witness)
-                        .args(["--parsable", "job.sh", &code.to_string()])
-                        .output()
-                        .expect("sbatch runs");
-                    let stderr = String::from_utf8_lossy(&done.stderr).into_owned();
-                    assert!(done.status.success(), "{stderr}");
-                    let id = String::from_utf8_lossy(&done.stdout).trim().parse().expect("an id");
+                let numbers = (0..MOST_JOBS / 2).take_while(|_| killing.load(Ordering::Relaxed));
+                for number in numbers {
+                    let code = ((side * MOST_JOBS + number) % 256) as u8;
+                    let id = submit(cluster, witness, code);
                     let before = codes.lock().expect("no panic").insert(id, code);
                     assert_eq!(before, None, "id {id} was handed out twice");
                 }
@@ -92,23 +87,32 @@ fn submit_all(cluster: &Cluster, witness: &std::path::Path) -> BTreeMap<u32, u8>
     codes.into_inner().expect("no panic")
 }
 
-/// Kills, one after the other, as soon as the last victim is back.
-fn spawn_killer(
-    cluster: Arc<Cluster>,
-    submitting: Arc<AtomicBool>,
-) -> std::thread::JoinHandle<usize> {
+fn submit(cluster: &Cluster, witness: &Path, code: u8) -> u32 {
+    let done = cluster
+        .command("sbatch")
+        .env("WITNESS", witness)
+        .args(["--parsable", "job.sh", &code.to_string()])
+        .output()
+        .expect("sbatch runs");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8_lossy(&done.stdout).trim().parse().expect("an id")
+}
+
+/// Kills one after the other, each as soon as the last victim is back at work.
+fn spawn_killer(cluster: Arc<Cluster>, killing: Arc<AtomicBool>) -> JoinHandle<()> {
     std::thread::spawn(move || {
         let victims = [["spurctld", "-D"], ["-N", "n1"], ["spurctld", "-D"], ["-N", "n2"]];
-        let mut kills = 0;
-        while kills < KILLS && submitting.load(Ordering::Relaxed) {
-            let words = victims[kills % victims.len()];
+        for kill in 0..KILLS {
+            let words = victims[kill % victims.len()];
             let pid =
                 until("the victim is back", || cluster.processes().with(&words).into_iter().next());
-            // Let it get into the stream, so that it dies at work and not at birth.
-            until("the cluster answers", || (cluster.run("squeue -h").status == 0).then_some(()));
+            // Both ends are in touch again: the next blow hits a cluster at work.
+            until("the nodes are back", || {
+                let idle = cluster.run("sinfo -h -N -o %T");
+                (idle.status == 0 && !idle.stdout.contains("down")).then_some(())
+            });
             Processes::kill(pid);
-            kills += 1;
         }
-        kills
+        killing.store(false, Ordering::Relaxed);
     })
 }

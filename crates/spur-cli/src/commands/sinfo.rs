@@ -63,8 +63,8 @@ pub fn run(args: &[String]) -> u8 {
 
 fn read(args: &[String]) -> Result<Query, u8> {
     let words = super::read("sinfo", FLAGS, args)?;
-    let mut query = Query::default();
-    query.format = std::env::var("SINFO_FORMAT").ok().map(|format| (format, false));
+    let format = std::env::var("SINFO_FORMAT").ok().map(|format| (format, false));
+    let mut query = Query { format, ..Query::default() };
     for (flag, value) in &words.options {
         match flag.long {
             "noheader" => query.no_header = true,
@@ -91,7 +91,9 @@ fn read(args: &[String]) -> Result<Query, u8> {
     Ok(query)
 }
 
-fn load() -> Result<(Vec<Arc<PartitionView>>, Vec<Arc<NodeView>>), CallError> {
+type Shown = (Vec<Arc<PartitionView>>, Vec<Arc<NodeView>>);
+
+fn load() -> Result<Shown, CallError> {
     let mut caller = cluster::caller();
     cluster::block_on(async {
         let partitions = caller
