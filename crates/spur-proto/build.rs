@@ -5,7 +5,7 @@ use std::path::Path;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let proto = Path::new("../../proto");
     println!("cargo:rerun-if-changed={}", proto.display());
-    let files = protox::compile(["slurm.proto", "agent.proto"], [proto])?;
+    let files = protox::compile(["slurm.proto", "agent.proto", "step.proto"], [proto])?;
     let mut builder = tonic_prost_build::configure();
     for (message, record) in records(&files) {
         builder = builder.extern_path(message, record);
@@ -22,6 +22,7 @@ fn records(files: &prost_types::FileDescriptorSet) -> Vec<(String, String)> {
     for file in &files.file {
         let module = match file.name() {
             "job.proto" => "::spur_core::job::spec",
+            "step.proto" => "::spur_core::step",
             "view.proto" => "::spur_core::views",
             _ => continue,
         };

@@ -10,6 +10,7 @@ type Command = fn(&[String]) -> u8;
 pub const SLURM: &[(&str, Command)] = &[
     ("sbatch", commands::sbatch::run),
     ("scancel", commands::scancel::run),
+    ("scontrol", commands::scontrol::run),
     ("sinfo", commands::sinfo::run),
     ("squeue", commands::squeue::run),
 ];

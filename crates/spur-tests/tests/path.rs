@@ -63,7 +63,7 @@ fn jobs_wait_for_room_and_say_why() {
     assert!(lines.next().is_some_and(|line| line.ends_with("      2 n[1-2]")), "{line}");
     let nodes = cluster.run("sinfo").stdout;
     let expected = "PARTITION AVAIL  TIMELIMIT  NODES  STATE NODELIST\n\
-                    main*        up   infinite      2  alloc n[1-2]\n";
+                    default*     up   infinite      2  alloc n[1-2]\n";
     assert_eq!(nodes, expected);
 }
 
@@ -129,4 +129,25 @@ fn jobs_outlive_a_cluster_that_is_stopped_around_them() {
     until("it ends by itself", || (read(&cluster, "slurm-2.out") == "done\n").then_some(()));
     cluster.start("n1", 2);
     until("its end is recorded", || (squeue(&cluster, "2", "%T") == "COMPLETED").then_some(()));
+}
+
+#[test]
+fn a_configuration_makes_the_partitions() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("spur.conf");
+    let text = "cluster_name = \"trial\"\n\
+                [[partitions]]\nname = \"short\"\ndefault = true\nnodes = \"n1\"\nmax_time = \"1:00:00\"\n\
+                [[partitions]]\nname = \"long\"\nnodes = \"n[1-2]\"\n";
+    fs::write(&file, text).expect("writes");
+    let cluster = Cluster::up_with("n[1-2]", 2, &["--config", &file.display().to_string()]);
+    let expected = "PARTITION AVAIL  TIMELIMIT  NODES  STATE NODELIST\n\
+                    short*       up    1:00:00      1   idle n1\n\
+                    long         up   infinite      2   idle n[1-2]\n";
+    assert_eq!(cluster.run("sinfo").stdout, expected);
+    let done = cluster.run_words(
+        "sbatch",
+        &["-p", "long", "-N2", "--wait", "--wrap", "echo $SLURM_CLUSTER_NAME $SLURM_JOB_NODELIST"],
+    );
+    assert_eq!(done.status, 0, "{}", done.stderr);
+    assert_eq!(read(&cluster, "slurm-2.out"), "trial n[1-2]\n");
 }

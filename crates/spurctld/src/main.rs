@@ -1,9 +1,11 @@
 //! `spurctld`: arguments, logging, signals.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anyhow::{Context, bail};
 use clap::Parser;
+use spur_core::config;
 use spur_core::state::Settings;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -20,9 +22,9 @@ struct Arguments {
     /// The socket for this machine's users and agents.
     #[arg(long, default_value = "/run/spur/spurctld.sock")]
     socket: PathBuf,
-    /// The cluster's name.
-    #[arg(long, default_value = "cluster")]
-    cluster_name: String,
+    /// The configuration; without one, a cluster of whatever nodes join.
+    #[arg(long)]
+    config: Option<PathBuf>,
     /// Say more; twice for even more.
     #[arg(short, action = clap::ArgAction::Count)]
     verbose: u8,
@@ -51,11 +53,24 @@ fn main() -> ExitCode {
     }
 }
 
+fn settings(file: Option<&Path>) -> anyhow::Result<Settings> {
+    let Some(file) = file else { return Ok(Settings::default()) };
+    let name = file.display().to_string();
+    let text = std::fs::read_to_string(file).with_context(|| format!("could not read {name}"))?;
+    match config::read(&text) {
+        Ok(config) => Ok(Settings::of(&config)),
+        Err(problems) => {
+            let lines: Vec<String> = problems.lines(&name).collect();
+            bail!("the configuration cannot be used\n{}", lines.join("\n"))
+        }
+    }
+}
+
 fn serve(arguments: Arguments) -> anyhow::Result<()> {
     let options = spurctld::boot::Options {
         state_dir: arguments.state_dir,
         socket: arguments.socket,
-        settings: Settings { cluster_name: arguments.cluster_name, ..Settings::default() },
+        settings: settings(arguments.config.as_deref())?,
     };
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;

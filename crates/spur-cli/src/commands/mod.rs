@@ -2,6 +2,7 @@
 
 pub mod sbatch;
 pub mod scancel;
+pub mod scontrol;
 pub mod sinfo;
 pub mod squeue;
 

@@ -37,6 +37,9 @@ struct Arguments {
     /// Memory of each node, as in 4G. Default: what the machine has.
     #[arg(long)]
     memory: Option<String>,
+    /// The cluster's configuration; none is needed.
+    #[arg(long)]
+    config: Option<PathBuf>,
     /// Return as soon as the cluster is up.
     #[arg(long)]
     detach: bool,
@@ -176,7 +179,7 @@ fn lock(layout: &Layout) -> anyhow::Result<Option<Flock<File>>> {
 
 fn daemons(layout: &Layout, arguments: &Arguments) -> anyhow::Result<Vec<Daemon>> {
     let text = |path: &Path| path.display().to_string();
-    let controller = Daemon {
+    let mut controller = Daemon {
         name: "spurctld".to_string(),
         program: beside("spurctld")?,
         args: vec![
@@ -187,6 +190,11 @@ fn daemons(layout: &Layout, arguments: &Arguments) -> anyhow::Result<Vec<Daemon>
             text(&layout.socket()),
         ],
     };
+    if let Some(config) = &arguments.config {
+        let config = std::fs::canonicalize(config)
+            .with_context(|| format!("could not find {}", config.display()))?;
+        controller.args.extend(["--config".to_string(), text(&config)]);
+    }
     let agent = beside("spurd")?;
     let mut daemons = vec![controller];
     for node in nodes(arguments)? {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::config::{Config, Members, Seconds, sections};
 use crate::errors::SlurmError;
-use crate::limit::Limit;
 use crate::partition::{NodeSet, Partition};
 use crate::state::{Reply, State};
 
@@ -23,21 +23,38 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// What an empty configuration file means: one partition with every node that joins.
+    /// What an empty configuration file means.
     fn default() -> Settings {
+        Settings::of(&Config::default())
+    }
+}
+
+impl Settings {
+    /// The part of a configuration that is replicated.
+    pub fn of(config: &Config) -> Settings {
+        let secs = |seconds: Seconds| u32::try_from(seconds.0).unwrap_or(u32::MAX);
         Settings {
-            cluster_name: "cluster".to_string(),
-            partitions: vec![Partition {
-                name: "main".to_string(),
-                is_default: true,
-                nodes: NodeSet::All,
-                max_time: Limit::Unlimited,
-                default_time: None,
-            }],
-            min_job_age_secs: 300,
-            kill_wait_secs: 30,
-            first_job_id: 1,
+            cluster_name: config.cluster.cluster_name.clone(),
+            partitions: config.partitions.iter().map(|entry| partition(config, entry)).collect(),
+            min_job_age_secs: secs(config.timeouts.min_job_age),
+            kill_wait_secs: secs(config.timeouts.kill_wait),
+            first_job_id: config.limits.first_job_id,
         }
+    }
+}
+
+fn partition(config: &Config, entry: &sections::Partition) -> Partition {
+    let nodes = match config.members(entry) {
+        Members::All => NodeSet::All,
+        Members::These(names) => NodeSet::Named(names.into_iter().collect()),
+    };
+    let is_default = config.default_partition().is_some_and(|default| default.name == entry.name);
+    Partition {
+        name: entry.name.clone(),
+        is_default,
+        nodes,
+        max_time: entry.max_time.0,
+        default_time: entry.default_time.map(|limit| limit.0),
     }
 }
 

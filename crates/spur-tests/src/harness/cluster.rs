@@ -33,21 +33,31 @@ pub struct Output {
 impl Cluster {
     /// Starts one with these nodes of so many processors.
     pub fn up(nodes: &str, cpus: u32) -> Cluster {
+        Cluster::up_with(nodes, cpus, &[])
+    }
+
+    /// The same, with more words for `spur up`.
+    pub fn up_with(nodes: &str, cpus: u32, more: &[&str]) -> Cluster {
         let dir = tempfile::Builder::new().prefix("spur-test-").tempdir().expect("a directory");
         // Other users' jobs pass through it.
         let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(dir.path(), open).expect("permissions");
         let cluster = Cluster { dir };
         std::fs::create_dir(cluster.work_dir()).expect("a work directory");
-        cluster.start(nodes, cpus);
+        cluster.start_with(nodes, cpus, more);
         cluster
     }
 
     /// Starts what is missing.
     pub fn start(&self, nodes: &str, cpus: u32) {
+        self.start_with(nodes, cpus, &[]);
+    }
+
+    fn start_with(&self, nodes: &str, cpus: u32, more: &[&str]) {
         let cpus = cpus.to_string();
         let args = ["up", "--detach", "--nodes", nodes, "--cpus", &cpus, "--dir"];
-        let up = Command::new(binary("spur")).args(args).arg(self.dir()).output().expect("runs");
+        let mut up = Command::new(binary("spur"));
+        let up = up.args(args).arg(self.dir()).args(more).output().expect("runs");
         assert!(up.status.success(), "{}", String::from_utf8_lossy(&up.stderr));
     }
 
