@@ -44,3 +44,17 @@ fn manual_pages_render_without_a_warning() {
         }
     }
 }
+
+/// A checklist that sends its reader to a file that has moved is worse than none.
+#[test]
+fn checklists_name_files_that_exist() {
+    for entry in std::fs::read_dir(root().join("docs/how-to")).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let quoted = text.split('`').skip(1).step_by(2);
+        let ours = ["crates/", "docs/", "proto/", "xtask/"];
+        for named in quoted.filter(|word| ours.iter().any(|ours| word.starts_with(ours))) {
+            assert!(root().join(named).exists(), "{}: {named}", path.display());
+        }
+    }
+}
