@@ -1,1 +1,27 @@
-fn main() {}
+//! `cargo xtask CHORE`.
+
+use anyhow::{Result, bail};
+use xtask::{docs, layers, root};
+
+const USAGE: &str = "\
+cargo xtask layers [--write]   print which crate knows which, or write it into ARCHITECTURE.md
+cargo xtask docs [--check]     write the documents that follow from the tables, or compare them
+";
+
+fn main() -> Result<()> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["layers"] => print!("{}", layers::table(&layers::Workspace::read(&root())?)),
+        ["layers", "--write"] => layers::write(&root())?,
+        ["docs"] => {
+            for path in docs::write(&root())? {
+                println!("{path}");
+            }
+        }
+        ["docs", "--check"] => docs::check(&root())?,
+        ["help" | "--help" | "-h"] => print!("{USAGE}"),
+        _ => bail!("there is no such chore\n\n{USAGE}"),
+    }
+    Ok(())
+}

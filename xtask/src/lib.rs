@@ -1,0 +1,16 @@
+//! Chores of the workspace: what is printed from its tables, and what is checked about its shape.
+
+pub mod commands;
+pub mod completions;
+pub mod docs;
+pub mod layers;
+pub mod man;
+pub mod purity;
+
+use std::path::PathBuf;
+
+/// The root of the workspace.
+pub fn root() -> PathBuf {
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    here.parent().map_or(here.clone(), PathBuf::from)
+}
