@@ -374,6 +374,7 @@ complete -c spur -n __fish_use_subcommand -f -a version -d 'print the version'
 complete -c spur -n __fish_use_subcommand -f -a help -d 'show the commands'
 complete -c spur -n __fish_use_subcommand -f -a sbatch -d 'hand in a script'
 complete -c spur -n __fish_use_subcommand -f -a scancel -d 'end jobs'
+complete -c spur -n __fish_use_subcommand -f -a scontrol -d 'expand and compress host lists'
 complete -c spur -n __fish_use_subcommand -f -a sinfo -d 'show nodes and partitions'
 complete -c spur -n __fish_use_subcommand -f -a squeue -d 'show jobs'
 

@@ -10,7 +10,7 @@ pub use zsh::script as zsh;
 
 use spur_core::options::{Arg, JobOption, Tool, options};
 
-use crate::commands;
+use spur_cli::dispatch::{NATIVE, SLURM};
 
 const TOOLS: [Tool; 3] = [Tool::Sbatch, Tool::Srun, Tool::Salloc];
 
@@ -27,7 +27,7 @@ fn rows(tool: Tool) -> Vec<&'static JobOption> {
 
 /// What `spur` takes as its first word, with what it does.
 fn first_words() -> impl Iterator<Item = (&'static str, &'static str)> {
-    commands::NATIVE.iter().chain(commands::SLURM).copied()
+    NATIVE.iter().chain(SLURM).map(|command| (command.name, command.help))
 }
 
 /// What an option's value is called.

@@ -1,6 +1,5 @@
 //! Chores of the workspace: what is printed from its tables, and what is checked about its shape.
 
-pub mod commands;
 pub mod completions;
 pub mod docs;
 pub mod layers;

@@ -1,48 +1,58 @@
 //! From the name the binary was called by, or its first word, to a command.
 
-use crate::output::complain;
+use crate::output::{complain, print};
 use crate::{commands, native};
 
-/// Runs a command with the words after its name; the result is the exit status.
-type Command = fn(&[String]) -> u8;
+/// A name the binary answers to.
+pub struct Command {
+    /// The name.
+    pub name: &'static str,
+    /// What it is for.
+    pub help: &'static str,
+    /// Runs it with the words after its name; the result is the exit status.
+    run: fn(&[String]) -> u8,
+}
+
+const fn command(name: &'static str, help: &'static str, run: fn(&[String]) -> u8) -> Command {
+    Command { name, help, run }
+}
 
 /// Slurm's names: as a link to the binary, or as its first word.
-pub const SLURM: &[(&str, Command)] = &[
-    ("sbatch", commands::sbatch::run),
-    ("scancel", commands::scancel::run),
-    ("scontrol", commands::scontrol::run),
-    ("sinfo", commands::sinfo::run),
-    ("squeue", commands::squeue::run),
+pub const SLURM: &[Command] = &[
+    command("sbatch", "hand in a script", commands::sbatch::run),
+    command("scancel", "end jobs", commands::scancel::run),
+    command("scontrol", "expand and compress host lists", commands::scontrol::run),
+    command("sinfo", "show nodes and partitions", commands::sinfo::run),
+    command("squeue", "show jobs", commands::squeue::run),
 ];
 
 /// Our own verbs.
-const NATIVE: &[(&str, &str, Command)] = &[
-    ("up", "start a cluster on this machine", native::up::run),
-    ("down", "stop the cluster of this machine", native::down::run),
-    ("env", "print the shell variables that lead to the cluster", native::env::run),
-    ("config", "check a configuration, or turn slurm.conf into one", native::config::run),
-    ("version", "print the version", native::version::run),
+pub const NATIVE: &[Command] = &[
+    command("up", "start a cluster on this machine", native::up::run),
+    command("down", "stop the cluster of this machine", native::down::run),
+    command("env", "print the shell variables that lead to the cluster", native::env::run),
+    command("config", "check a configuration, or turn slurm.conf into one", native::config::run),
+    command("version", "print the version", native::version::run),
+    command("help", "show the commands", show_help),
 ];
 
 /// Finds and runs the command.
 pub fn run(called_as: &str, args: &[String]) -> u8 {
     let name = called_as.rsplit('/').next().unwrap_or(called_as);
-    if let Some((_, command)) = SLURM.iter().find(|(slurm, _)| *slurm == name) {
-        return command(args);
+    if let Some(command) = SLURM.iter().find(|command| command.name == name) {
+        return (command.run)(args);
     }
     let Some((verb, rest)) = args.split_first() else {
         eprint!("{}", help());
         return 1;
     };
-    let slurm = SLURM.iter().find(|(name, _)| name == verb).map(|(_, command)| *command);
-    let native = NATIVE.iter().find(|(name, ..)| name == verb).map(|(.., command)| *command);
-    match slurm.or(native) {
-        Some(command) => command(rest),
-        None if matches!(verb.as_str(), "help" | "--help" | "-h") => {
-            print!("{}", help());
-            0
-        }
-        None if matches!(verb.as_str(), "--version" | "-V") => native::version::run(rest),
+    let verb = match verb.as_str() {
+        "--help" | "-h" => "help",
+        "--version" | "-V" => "version",
+        verb => verb,
+    };
+    match SLURM.iter().chain(NATIVE).find(|command| command.name == verb) {
+        Some(command) => (command.run)(rest),
         None => {
             complain("spur", format!("there is no command \"{verb}\"; see: spur help"));
             1
@@ -50,12 +60,21 @@ pub fn run(called_as: &str, args: &[String]) -> u8 {
     }
 }
 
+fn show_help(_: &[String]) -> u8 {
+    print(&help());
+    0
+}
+
 fn help() -> String {
-    let mut text = String::from("spur COMMAND …\n\nCommands:\n");
-    for (name, help, _) in NATIVE {
-        text.push_str(&format!("  {name:<10} {help}\n"));
-    }
-    let slurm: Vec<&str> = SLURM.iter().map(|(name, _)| *name).collect();
-    text.push_str(&format!("\nSlurm's commands: {}\n", slurm.join(" ")));
-    text
+    let list = |commands: &[Command]| -> String {
+        commands
+            .iter()
+            .map(|command| format!("  {:<10} {}\n", command.name, command.help))
+            .collect()
+    };
+    format!(
+        "spur COMMAND …\n\nCommands:\n{}\nSlurm's commands, also by these names alone:\n{}",
+        list(NATIVE),
+        list(SLURM)
+    )
 }

@@ -79,7 +79,7 @@ impl Layout {
             fs::set_permissions(&path, fs::Permissions::from_mode(mode))?;
         }
         let spur = std::env::current_exe()?;
-        let names = SLURM.iter().map(|(name, _)| *name).chain(["spur"]);
+        let names = SLURM.iter().map(|command| command.name).chain(["spur"]);
         for name in names {
             link(&spur, &self.bin().join(name))?;
         }

@@ -1,0 +1,8 @@
+//! One binary, many names: Slurm's commands and Spur's own verbs.
+
+mod cluster;
+mod commands;
+pub mod dispatch;
+mod native;
+mod output;
+mod zone;
