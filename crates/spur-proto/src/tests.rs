@@ -20,8 +20,11 @@ fn every_method_has_a_rule_and_every_rule_a_method() {
     assert_eq!(methods, rules);
 }
 
-/// The records of spur-core as they are written there: message, then number, name and type of each field.
-fn declared(source: &str) -> Vec<(String, Vec<(u32, String, String)>)> {
+/// Number, name and type.
+type Field = (u32, String, String);
+
+/// The records of spur-core as they are written there.
+fn declared(source: &str) -> Vec<(String, Vec<Field>)> {
     let mut records = Vec::new();
     let mut is_record = false;
     let mut attribute = String::new();
@@ -63,7 +66,7 @@ fn wire_type(attribute: &str, kind: &str) -> String {
 }
 
 /// The same as the published files say it.
-fn published(message: &prost_reflect::MessageDescriptor) -> Vec<(u32, String, String)> {
+fn published(message: &prost_reflect::MessageDescriptor) -> Vec<Field> {
     use prost_reflect::Kind;
     message
         .fields()
