@@ -7,6 +7,8 @@ mod encode;
 mod log;
 mod machine;
 mod network;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
