@@ -114,17 +114,15 @@ async fn select(caller: &mut Caller, query: &Query) -> Result<Vec<u32>, CallErro
     let request = ListJobsRequest {
         job_ids: query.jobs.clone(),
         uids: query.uid.into_iter().collect(),
-        ended: false,
+        names: query.name.iter().cloned().collect(),
+        partitions: query.partition.iter().cloned().collect(),
+        ..ListJobsRequest::default()
     };
     let ask = |mut client: spur_proto::slurm::controller_client::ControllerClient<_>| {
         let request = request.clone();
         async move { client.list_jobs(request).await }
     };
-    let jobs = caller.call(ask).await?.jobs.into_iter();
-    let fits = |wanted: &Option<String>, value: &String| wanted.as_ref().is_none_or(|w| w == value);
-    let chosen =
-        jobs.filter(|job| fits(&query.name, &job.name) && fits(&query.partition, &job.partition));
-    Ok(chosen.map(|job| job.job_id).collect())
+    Ok(caller.call(ask).await?.jobs.into_iter().map(|job| job.job_id).collect())
 }
 
 /// Slurm says nothing about a job that is unknown or over, unless asked to be verbose.

@@ -1,7 +1,5 @@
 //! `squeue`: jobs in the queue.
 
-use std::collections::BTreeSet;
-
 use spur_core::fields::job::{DEFAULT, JOB_FIELDS, LONG};
 use spur_core::fields::{RenderContext, format, render};
 use spur_core::getopt::{Flag, flag, option};
@@ -41,8 +39,8 @@ struct Query {
     states: StateFilter,
     jobs: Vec<u32>,
     uids: Vec<u32>,
-    partitions: Option<BTreeSet<String>>,
-    names: Option<BTreeSet<String>>,
+    partitions: Vec<String>,
+    names: Vec<String>,
 }
 
 /// Runs the command.
@@ -72,10 +70,10 @@ fn read(args: &[String]) -> Result<Query, u8> {
         states: StateFilter::default_for_squeue(),
         jobs: Vec::new(),
         uids: Vec::new(),
-        partitions: None,
-        names: None,
+        partitions: Vec::new(),
+        names: Vec::new(),
     };
-    let set = |list: &str| Some(list.split(',').map(str::to_string).collect());
+    let words_of = |list: &str| list.split(',').map(str::to_string).collect::<Vec<_>>();
     for (flag, value) in &words.options {
         match flag.long {
             "noheader" => query.header = false,
@@ -86,8 +84,8 @@ fn read(args: &[String]) -> Result<Query, u8> {
             "states" => query.states = states(value)?,
             "format" => (query.format, query.by_name) = (value.clone(), false),
             "Format" => (query.format, query.by_name) = (value.clone(), true),
-            "partition" => query.partitions = set(value),
-            "name" => query.names = set(value),
+            "partition" => query.partitions.extend(words_of(value)),
+            "name" => query.names.extend(words_of(value)),
             "version" => {
                 print(&format!("{}\n", super::VERSION));
                 return Err(0);
@@ -138,6 +136,9 @@ fn answer(query: &Query) -> Result<String, String> {
         job_ids: query.jobs.clone(),
         uids: query.uids.clone(),
         ended: query.states != StateFilter::default_for_squeue(),
+        partitions: query.partitions.clone(),
+        names: query.names.clone(),
+        ..ListJobsRequest::default()
     };
     let mut caller = cluster::caller();
     let ask = |mut client: spur_proto::slurm::controller_client::ControllerClient<_>| {
@@ -153,7 +154,7 @@ fn answer(query: &Query) -> Result<String, String> {
     {
         return Err("slurm_load_jobs error: Invalid job id specified".to_string());
     }
-    jobs.retain(|job| shown(query, job));
+    jobs.retain(|job| query.states.lets_through(JobStatus(job.state)));
     // Slurm's order: partition, then state with the running ones last, then priority.
     jobs.sort_by(|a, b| {
         (&a.partition, a.state, std::cmp::Reverse(a.priority), a.job_id).cmp(&(
@@ -168,22 +169,14 @@ fn answer(query: &Query) -> Result<String, String> {
 
 /// Whether a job that is not listed is known: an ended one is.
 fn exists(query: &Query) -> bool {
-    let request = ListJobsRequest { job_ids: query.jobs.clone(), uids: vec![], ended: true };
+    let request =
+        ListJobsRequest { job_ids: query.jobs.clone(), ended: true, ..ListJobsRequest::default() };
     let ask = |mut client: spur_proto::slurm::controller_client::ControllerClient<_>| {
         let request = request.clone();
         async move { client.list_jobs(request).await }
     };
     let mut caller = cluster::caller();
     cluster::block_on(caller.call(ask)).is_ok_and(|reply| !reply.jobs.is_empty())
-}
-
-fn shown(query: &Query, job: &JobView) -> bool {
-    let among = |set: &Option<BTreeSet<String>>, value: &String| {
-        set.as_ref().is_none_or(|set| set.contains(value))
-    };
-    query.states.lets_through(JobStatus(job.state))
-        && among(&query.partitions, &job.partition)
-        && among(&query.names, &job.name)
 }
 
 fn table(query: &Query, jobs: &[JobView]) -> String {

@@ -37,6 +37,7 @@ pub static METHODS: &[MethodRule] = &[
     MethodRule { method: "/slurm.Controller/WaitJob", who: Who::User },
     MethodRule { method: "/slurm.Controller/ListNodes", who: Who::User },
     MethodRule { method: "/slurm.Controller/ListPartitions", who: Who::User },
+    MethodRule { method: "/slurm.Controller/Watch", who: Who::User },
     MethodRule { method: "/spur.internal.Agents/Session", who: Who::Node },
 ];
 
@@ -124,6 +125,7 @@ mod tests {
                 ".xxx. /slurm.Controller/WaitJob",
                 ".xxx. /slurm.Controller/ListNodes",
                 ".xxx. /slurm.Controller/ListPartitions",
+                ".xxx. /slurm.Controller/Watch",
                 "....x /spur.internal.Agents/Session",
             ]
         );

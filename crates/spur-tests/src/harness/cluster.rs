@@ -100,6 +100,13 @@ impl Cluster {
         }
     }
 
+    /// A job's columns as squeue shows them, ended or not.
+    pub fn squeue(&self, job: &str, format: &str) -> String {
+        let shown = self.run_words("squeue", &["-h", "-t", "all", "-j", job, "-o", format]);
+        assert_eq!(shown.status, 0, "{}", shown.stderr);
+        shown.stdout.trim_end().to_string()
+    }
+
     /// Every job the controller knows.
     pub fn jobs(&self) -> Vec<JobView> {
         let socket = self.dir().join("run/spurctld.sock");

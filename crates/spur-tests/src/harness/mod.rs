@@ -4,6 +4,6 @@ mod cluster;
 mod processes;
 mod wait;
 
-pub use cluster::{Cluster, Output};
+pub use cluster::{Cluster, Output, binary};
 pub use processes::Processes;
 pub use wait::until;

@@ -1,5 +1,7 @@
 //! Jobs: submit, cancel, list, wait.
 
+use std::ops::Bound;
+
 use spur_core::auth::Actor;
 use spur_core::blob::BlobHash;
 use spur_core::errors::SlurmError;
@@ -21,6 +23,9 @@ use crate::shell::Published;
 
 /// The longest script taken.
 const MAX_SCRIPT: usize = 4 << 20;
+
+/// The most jobs on one page.
+const LARGEST_PAGE: u32 = 10_000;
 
 /// The largest environment taken.
 const MAX_ENVIRONMENT: usize = 1 << 20;
@@ -64,19 +69,36 @@ impl Service {
 
     pub(super) async fn jobs(&self, request: ListJobsRequest) -> Result<ListJobsReply, Status> {
         let published = self.latest().await?;
+        let state = &published.state;
+        let partition = |job: &Job| state.partition_of(job).map(|partition| &partition.name);
         let wanted = |job: &&Job| {
             (request.uids.is_empty() || request.uids.iter().any(|uid| Uid(*uid) == job.owner.uid))
                 && (request.ended || !job.phase.is_over())
+                && (request.names.is_empty() || request.names.contains(&job.spec.name))
+                && (request.partitions.is_empty()
+                    || partition(job).is_some_and(|name| request.partitions.contains(name)))
         };
         let view = |job: &Job| job_view(&published, job);
-        let jobs: Vec<JobView> = if request.job_ids.is_empty() {
-            published.state.jobs.values().map(|job| &**job).filter(wanted).map(view).collect()
+        // One more than asked for tells whether there is another page.
+        let page = match request.page_size {
+            0 => usize::MAX,
+            size => size.min(LARGEST_PAGE) as usize,
+        };
+        let mut jobs: Vec<JobView> = if request.job_ids.is_empty() {
+            let behind = (Bound::Excluded(JobId(request.after)), Bound::Unbounded);
+            let jobs = state.jobs.range(behind).map(|(_, job)| &**job);
+            jobs.filter(wanted).take(page.saturating_add(1)).map(view).collect()
         } else {
             let named =
                 request.job_ids.iter().filter_map(|id| published.state.jobs.get(&JobId(*id)));
             named.map(|job| &**job).filter(wanted).map(view).collect()
         };
-        Ok(ListJobsReply { jobs })
+        let mut next_after = 0;
+        if jobs.len() > page && request.job_ids.is_empty() {
+            jobs.truncate(page);
+            next_after = jobs.last().map_or(0, |job| job.job_id);
+        }
+        Ok(ListJobsReply { jobs, next_after })
     }
 
     /// Answers when the job is over: every commit wakes this, nothing polls.

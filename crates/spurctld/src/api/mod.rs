@@ -7,6 +7,7 @@ mod jobs;
 mod nodes;
 mod read;
 mod service;
+mod watch;
 
 use spur_proto::internal::agents_server::AgentsServer;
 use spur_proto::slurm::controller_server::ControllerServer;

@@ -46,7 +46,7 @@ impl Service {
 }
 
 /// What a node is doing follows from its jobs and its link; it is kept nowhere.
-fn node_view(published: &Published, node: &spur_core::node::Node) -> NodeView {
+pub(super) fn node_view(published: &Published, node: &spur_core::node::Node) -> NodeView {
     let state = &published.state;
     let used = state.cpus_used(&node.name);
     let base = match used {

@@ -11,10 +11,11 @@ use spur_proto::slurm::controller_server::Controller;
 use spur_proto::slurm::{
     CancelJobReply, CancelJobRequest, ListJobsReply, ListJobsRequest, ListNodesReply,
     ListNodesRequest, ListPartitionsReply, ListPartitionsRequest, PingReply, PingRequest,
-    SubmitJobReply, SubmitJobRequest, WaitJobReply, WaitJobRequest,
+    SubmitJobReply, SubmitJobRequest, WaitJobReply, WaitJobRequest, WatchReply, WatchRequest,
 };
 use spur_proto::status::to_status;
 use tokio_stream::Stream;
+use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::controller::Refusal;
@@ -51,6 +52,12 @@ type Answer<T> = Result<Response<T>, Status>;
 
 #[tonic::async_trait]
 impl Controller for Service {
+    type WatchStream = ReceiverStream<Result<WatchReply, Status>>;
+
+    async fn watch(&self, request: Request<WatchRequest>) -> Answer<Self::WatchStream> {
+        self.start_watch(request.into_inner()).await.map(Response::new)
+    }
+
     async fn ping(&self, _: Request<PingRequest>) -> Answer<PingReply> {
         self.pinged().map(Response::new)
     }

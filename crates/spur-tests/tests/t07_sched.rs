@@ -1,0 +1,82 @@
+//! The scheduler: what starts where, what waits, and why.
+
+use std::fs;
+
+use spur_core::job::JobStatus;
+use spur_tests::harness::{Cluster, until};
+
+fn read(cluster: &Cluster, file: &str) -> String {
+    fs::read_to_string(cluster.work_dir().join(file)).unwrap_or_default()
+}
+
+#[test]
+fn jobs_wait_for_room_and_say_why() {
+    let cluster = Cluster::up("n[1-2]", 2);
+    for line in ["-N2 -n4", "-n1", "-n1"] {
+        let words: Vec<&str> = line.split(' ').chain(["--wrap", "sleep 300"]).collect();
+        assert_eq!(cluster.run_words("sbatch", &words).status, 0);
+    }
+    until("the first job runs", || (cluster.squeue("2", "%t") == "R").then_some(()));
+    until("the others know why they wait", || {
+        let reasons = cluster.run_words("squeue", &["-h", "-t", "PD", "-o", "%i %r"]).stdout;
+        (reasons == "3 Resources\n4 Priority\n").then_some(())
+    });
+    let line = cluster.run("squeue -j 2").stdout;
+    let mut lines = line.lines();
+    assert_eq!(
+        lines.next(),
+        Some(
+            "             JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)"
+        )
+    );
+    assert!(lines.next().is_some_and(|line| line.ends_with("      2 n[1-2]")), "{line}");
+    let nodes = cluster.run("sinfo").stdout;
+    let expected = "PARTITION AVAIL  TIMELIMIT  NODES  STATE NODELIST\n\
+                    default*     up   infinite      2  alloc n[1-2]\n";
+    assert_eq!(nodes, expected);
+}
+
+#[test]
+fn a_configuration_makes_the_partitions() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("spur.conf");
+    let text = "cluster_name = \"trial\"\n\
+                [[partitions]]\nname = \"short\"\ndefault = true\nnodes = \"n1\"\nmax_time = \"1:00:00\"\n\
+                [[partitions]]\nname = \"long\"\nnodes = \"n[1-2]\"\n";
+    fs::write(&file, text).expect("writes");
+    let cluster = Cluster::up_with("n[1-2]", 2, &["--config", &file.display().to_string()]);
+    let expected = "PARTITION AVAIL  TIMELIMIT  NODES  STATE NODELIST\n\
+                    short*       up    1:00:00      1   idle n1\n\
+                    long         up   infinite      2   idle n[1-2]\n";
+    assert_eq!(cluster.run("sinfo").stdout, expected);
+    let done = cluster.run_words(
+        "sbatch",
+        &["-p", "long", "-N2", "--wait", "--wrap", "echo $SLURM_CLUSTER_NAME $SLURM_JOB_NODELIST"],
+    );
+    assert_eq!(done.status, 0, "{}", done.stderr);
+    assert_eq!(read(&cluster, "slurm-2.out"), "trial n[1-2]\n");
+}
+
+#[test]
+fn cancelled_jobs_leave_nothing_behind() {
+    let cluster = Cluster::up("n1", 4);
+    let stubborn = "trap '' TERM; setsid sleep 500 & sleep 500; sleep 500";
+    cluster.run_words("sbatch", &["--wrap", stubborn]);
+    cluster.run_words("sbatch", &["-n4", "--wrap", "true"]);
+    until("the job runs", || {
+        let sleeping = cluster.processes().with(&["sleep 500"]);
+        (sleeping.len() >= 2).then_some(())
+    });
+    assert_eq!(cluster.run("scancel 3").status, 0);
+    assert_eq!(cluster.squeue("3", "%T"), "CANCELLED");
+    let cancelled = cluster.run("scancel -v 2");
+    assert_eq!((cancelled.status, cancelled.stderr.as_str()), (0, "scancel: Terminating job 2\n"));
+    until("it is gone", || {
+        let ended = cluster.jobs().iter().all(|job| JobStatus(job.state).base().is_ended());
+        (ended && cluster.processes().with(&["sleep 500"]).is_empty()).then_some(())
+    });
+    let unknown = cluster.run("squeue -j 99");
+    assert_eq!(unknown.status, 1);
+    assert_eq!(unknown.stderr, "slurm_load_jobs error: Invalid job id specified\n");
+    assert_eq!(cluster.run("scancel 99").status, 0);
+}

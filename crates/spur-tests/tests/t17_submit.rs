@@ -1,0 +1,73 @@
+//! Submission: what `sbatch` takes, refuses, and makes of it.
+
+use std::fs;
+
+use spur_tests::harness::{Cluster, until};
+
+fn read(cluster: &Cluster, file: &str) -> String {
+    fs::read_to_string(cluster.work_dir().join(file)).unwrap_or_default()
+}
+
+#[test]
+fn a_job_runs_and_its_exit_status_comes_back() {
+    let cluster = Cluster::up("n[1-2]", 4);
+    let script = "echo out; echo err >&2; exit 7";
+    let words = ["-J", "both", "-o", "%x-%j.out", "-e", "err.txt", "--wait", "--wrap", script];
+    let done = cluster.run_words("sbatch", &words);
+    assert_eq!((done.status, done.stdout.as_str()), (7, "Submitted batch job 2\n"));
+    assert_eq!(read(&cluster, "both-2.out"), "out\n");
+    assert_eq!(read(&cluster, "err.txt"), "err\n");
+    assert_eq!(cluster.squeue("2", "%j %T %N"), "both FAILED n1");
+}
+
+#[test]
+fn scripts_bring_their_options_and_get_their_arguments() {
+    let cluster = Cluster::up("n1", 4);
+    let script = "#!/bin/bash\n#SBATCH -J named\n#SBATCH --cpus-per-task=3\n\
+                  echo \"$SLURM_JOB_NAME $SLURM_CPUS_PER_TASK $SLURM_SUBMIT_DIR $1 $2\"\n";
+    fs::write(cluster.work_dir().join("job.sh"), script).expect("writes");
+    let done = cluster.run("sbatch --parsable --wait -J louder job.sh one two");
+    assert_eq!((done.status, done.stdout.as_str()), (0, "2\n"));
+    let here = cluster.work_dir().display().to_string();
+    assert_eq!(read(&cluster, "slurm-2.out"), format!("louder 3 {here} one two\n"));
+}
+
+#[test]
+fn refusals_are_slurms() {
+    let cluster = Cluster::up("n1", 4);
+    let table = [
+        ("sbatch -t bad --wrap=true", 255, "sbatch: error: Invalid --time specification"),
+        ("sbatch --bogus", 255, "sbatch: unrecognized option '--bogus'"),
+        (
+            "sbatch -p nosuch --wrap=true",
+            1,
+            "sbatch: error: Batch job submission failed: Invalid partition name specified",
+        ),
+        ("sbatch nosuch.sh", 1, "sbatch: error: Unable to open file nosuch.sh"),
+        ("squeue --bogus", 1, "squeue: unrecognized option '--bogus'"),
+    ];
+    for (line, status, message) in table {
+        let refused = cluster.run(line);
+        let first = refused.stderr.lines().next().unwrap_or_default();
+        assert_eq!((refused.status, first), (status, message), "{line}");
+    }
+}
+
+#[test]
+fn jobs_outlive_a_cluster_that_is_stopped_around_them() {
+    let cluster = Cluster::up("n1", 2);
+    let script = "touch begun; until [ -e go ]; do sleep 0.01; done; echo done";
+    cluster.run_words("sbatch", &["--wrap", script]);
+    until("it runs", || cluster.work_dir().join("begun").exists().then_some(()));
+    let refused =
+        cluster.run_words("spur", &["down", "--dir", &cluster.dir().display().to_string()]);
+    assert_eq!(refused.status, 1, "a running job is not ended by accident: {}", refused.stderr);
+    let dir = cluster.dir().display().to_string();
+    let down = cluster.run_words("spur", &["down", "--keep-jobs", "--dir", &dir]);
+    assert_eq!(down.status, 0, "{}", down.stderr);
+    assert_eq!(cluster.processes().with(&["spurctld"]).len(), 0);
+    fs::write(cluster.work_dir().join("go"), "").expect("writes");
+    until("it ends by itself", || (read(&cluster, "slurm-2.out") == "done\n").then_some(()));
+    cluster.start("n1", 2);
+    until("its end is recorded", || (cluster.squeue("2", "%T") == "COMPLETED").then_some(()));
+}
