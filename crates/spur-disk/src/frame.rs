@@ -1,8 +1,10 @@
 //! Records in an append-only file: a checksum around each, and a way to tell a torn tail from damage.
 //!
 //! ```text
-//! magic u32 | payload length u32 | durable u64 | crc32 of all but itself u32 | payload
+//! magic u32 | payload length u32 | durable u64 | crc32 of all but itself, and of its offset u32 | payload
 //! ```
+//!
+//! The offset is in the checksum, so that bytes inside a payload that look like a frame are none.
 //!
 //! `durable` is the length of the file that was already synced when the frame was written. A frame that
 //! cannot be read is a torn tail when nothing written later knew it to be durable: it was never
@@ -14,18 +16,25 @@ const HEADER: usize = 20;
 /// The longest payload; a larger length in a file is damage, not a reason to allocate.
 pub const MAX_PAYLOAD: usize = 64 << 20;
 
-/// Appends one frame to `out`. `durable` is the synced length of the file at this moment.
-pub fn write(out: &mut Vec<u8>, durable: u64, payload: &[u8]) {
+/// Appends one frame to `out`, which will be written at `base` in its file. `durable` is the synced length
+/// of the file at this moment.
+pub fn write(out: &mut Vec<u8>, base: u64, durable: u64, payload: &[u8]) {
     assert!(payload.len() <= MAX_PAYLOAD, "a frame holds at most {MAX_PAYLOAD} bytes");
     let start = out.len();
     out.extend_from_slice(&MAGIC.to_le_bytes());
     out.extend_from_slice(&(payload.len() as u32).to_le_bytes());
     out.extend_from_slice(&durable.to_le_bytes());
-    let mut crc = crc32fast::Hasher::new();
-    crc.update(&out[start..]);
-    crc.update(payload);
-    out.extend_from_slice(&crc.finalize().to_le_bytes());
+    let crc = checksum(base + start as u64, &out[start..], payload);
+    out.extend_from_slice(&crc.to_le_bytes());
     out.extend_from_slice(payload);
+}
+
+fn checksum(offset: u64, header: &[u8], payload: &[u8]) -> u32 {
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(&offset.to_le_bytes());
+    crc.update(header);
+    crc.update(payload);
+    crc.finalize()
 }
 
 /// The bytes a payload of this length takes in a file.
@@ -98,10 +107,8 @@ pub fn read(bytes: &[u8], offset: usize) -> Option<Frame<'_>> {
     }
     let durable = u64::from_le_bytes(header[8..16].try_into().expect("8 bytes"));
     let payload = bytes.get(offset + HEADER..offset + HEADER + len)?;
-    let mut crc = crc32fast::Hasher::new();
-    crc.update(&header[..16]);
-    crc.update(payload);
-    (crc.finalize() == word(16)).then_some(Frame { offset: offset as u64, payload, durable })
+    let whole = checksum(offset as u64, &header[..16], payload) == word(16);
+    whole.then_some(Frame { offset: offset as u64, payload, durable })
 }
 
 /// Whole frames anywhere from `from` on, found by their magic.
@@ -120,10 +127,10 @@ mod tests {
     /// Three frames, the first two synced before the third was written.
     fn sample() -> Vec<u8> {
         let mut file = Vec::new();
-        write(&mut file, 0, b"one");
-        write(&mut file, 0, b"two");
+        write(&mut file, 0, 0, b"one");
+        write(&mut file, 0, 0, b"two");
         let synced = file.len() as u64;
-        write(&mut file, synced, b"three");
+        write(&mut file, 0, synced, b"three");
         file
     }
 
@@ -157,13 +164,23 @@ mod tests {
     #[test]
     fn lost_page_of_an_unsynced_batch_is_torn_even_with_whole_frames_behind_it() {
         let mut file = Vec::new();
-        write(&mut file, 0, b"synced");
+        write(&mut file, 0, 0, b"synced");
         let durable = file.len() as u64;
-        write(&mut file, durable, b"lost");
-        write(&mut file, durable, b"kept");
+        write(&mut file, 0, durable, b"lost");
+        write(&mut file, 0, durable, b"kept");
         file[durable as usize + HEADER] ^= 1;
         let scan = scan(&file);
         assert_eq!((scan.good, scan.tail), (durable, Tail::Torn));
+    }
+
+    #[test]
+    fn a_payload_that_looks_like_a_frame_is_none() {
+        let mut forged = Vec::new();
+        write(&mut forged, 0, u64::MAX, b"damage!");
+        let mut file = Vec::new();
+        write(&mut file, 0, 0, &forged);
+        file[HEADER - 1] ^= 1;
+        assert_eq!(scan(&file).tail, Tail::Torn);
     }
 
     proptest! {

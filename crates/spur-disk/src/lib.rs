@@ -21,9 +21,6 @@ pub trait Disk: Send {
     /// The whole file, or `None` when there is none.
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, Error>;
 
-    /// Part of a file: exactly `len` bytes from `offset`.
-    fn read_at(&self, name: &str, offset: u64, len: usize) -> Result<Vec<u8>, Error>;
-
     /// Writes at the end of the file, making it if needed: all of it, or nothing when it fails.
     fn append(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error>;
 
@@ -41,34 +38,4 @@ pub trait Disk: Send {
 
     /// Removes the file; one that is not there is fine.
     fn remove(&mut self, name: &str) -> Result<(), Error>;
-}
-
-impl<D: Disk + ?Sized> Disk for Box<D> {
-    fn list(&self, prefix: &str) -> Result<Vec<String>, Error> {
-        (**self).list(prefix)
-    }
-    fn read(&self, name: &str) -> Result<Option<Vec<u8>>, Error> {
-        (**self).read(name)
-    }
-    fn read_at(&self, name: &str, offset: u64, len: usize) -> Result<Vec<u8>, Error> {
-        (**self).read_at(name, offset, len)
-    }
-    fn append(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
-        (**self).append(name, bytes)
-    }
-    fn sync(&mut self, name: &str) -> Result<(), Error> {
-        (**self).sync(name)
-    }
-    fn truncate(&mut self, name: &str, len: u64) -> Result<(), Error> {
-        (**self).truncate(name, len)
-    }
-    fn replace(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
-        (**self).replace(name, bytes)
-    }
-    fn put(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
-        (**self).put(name, bytes)
-    }
-    fn remove(&mut self, name: &str) -> Result<(), Error> {
-        (**self).remove(name)
-    }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::{Disk, Error};
@@ -68,14 +68,6 @@ impl Disk for RealDisk {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(Error::new("read", name, error)),
         }
-    }
-
-    fn read_at(&self, name: &str, offset: u64, len: usize) -> Result<Vec<u8>, Error> {
-        let mut bytes = vec![0; len];
-        File::open(self.path(name))
-            .and_then(|file| file.read_exact_at(&mut bytes, offset))
-            .map_err(|error| Error::new("read", name, error))?;
-        Ok(bytes)
     }
 
     fn append(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
@@ -178,7 +170,6 @@ mod tests {
         disk.append("log-1", b"e").expect("appends");
         let disk = RealDisk::open(dir.path()).expect("opens");
         assert_eq!(disk.read("log-1").expect("reads"), Some(b"abce".to_vec()));
-        assert_eq!(disk.read_at("log-1", 1, 2).expect("reads"), b"bc");
         assert_eq!(disk.list("log-").expect("lists"), ["log-1"]);
         assert_eq!(disk.read("nothing").expect("reads"), None);
     }

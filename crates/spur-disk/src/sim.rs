@@ -111,17 +111,6 @@ impl Disk for SimDisk {
         Ok(self.lock().files.get(name).map(|file| file.bytes.clone()))
     }
 
-    fn read_at(&self, name: &str, offset: u64, len: usize) -> Result<Vec<u8>, Error> {
-        let inner = self.lock();
-        let from = offset as usize;
-        inner
-            .files
-            .get(name)
-            .and_then(|file| file.bytes.get(from..from + len))
-            .map(<[u8]>::to_vec)
-            .ok_or_else(|| Error::new("read", name, io::ErrorKind::UnexpectedEof.into()))
-    }
-
     fn append(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         let mut inner = self.lock();
         inner.may_write("append to", name)?;

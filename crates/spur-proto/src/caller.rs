@@ -38,7 +38,7 @@ impl Caller {
         Caller { address, client: None, patience }
     }
 
-    /// Calls until there is an answer.
+    /// Calls until there is an answer, or patience ends.
     pub async fn call<T, F>(
         &mut self,
         ask: impl Fn(ControllerClient<Channel>) -> F,
@@ -47,6 +47,29 @@ impl Caller {
         F: Future<Output = Result<Response<T>, Status>>,
     {
         let deadline = Instant::now() + self.patience;
+        let answer = tokio::time::timeout_at(deadline, self.call_until(deadline, ask));
+        answer.await.unwrap_or(Err(CallError::Unreachable))
+    }
+
+    /// The same for a call whose answer may take for ever: patience is only with a controller that is away.
+    pub async fn call_and_wait<T, F>(
+        &mut self,
+        ask: impl Fn(ControllerClient<Channel>) -> F,
+    ) -> Result<T, CallError>
+    where
+        F: Future<Output = Result<Response<T>, Status>>,
+    {
+        self.call_until(Instant::now() + self.patience, ask).await
+    }
+
+    async fn call_until<T, F>(
+        &mut self,
+        deadline: Instant,
+        ask: impl Fn(ControllerClient<Channel>) -> F,
+    ) -> Result<T, CallError>
+    where
+        F: Future<Output = Result<Response<T>, Status>>,
+    {
         let mut pause = Duration::from_millis(10);
         loop {
             match self.try_call(&ask).await {

@@ -48,6 +48,10 @@ fn decide(
     blocked: &mut BTreeSet<String>,
 ) -> Result<JobStart, Reason> {
     let partition = state.partition_of(job).ok_or(Reason::PartitionDown)?;
+    // It never will, and stands in nobody's way.
+    if job.spec.time_limit.is_some_and(|limit| limit > partition.max_time) {
+        return Err(Reason::PartitionTimeLimit);
+    }
     if blocked.contains(&partition.name) {
         return Err(Reason::Priority);
     }

@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use nix::fcntl::{Flock, FlockArg};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use openraft::error::{Fatal, RaftError};
 use spur_core::state::{Entry, Settings};
 use spur_disk::RealDisk;
 use tokio::net::UnixListener;
@@ -31,6 +33,10 @@ pub struct Options {
 
 /// Runs a controller until `stop` resolves.
 pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
+    // Connections are files: as many as the system allows.
+    if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_NOFILE) {
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
+    }
     let _lock = lock(&options.state_dir)?;
     let recovered = raft::recover(&options.state_dir)?;
     let blobs = Blobs::new(RealDisk::open(&options.state_dir)?);
@@ -38,12 +44,12 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     let controller = Controller::new(recovered.state.clone(), blobs, options.settings, life);
     let (proposer, proposals) = mpsc::unbounded_channel();
     let inbox = shell::start(controller, proposer)?;
-    let raft = raft::start(recovered, &options.state_dir, inbox.clone()).await?;
+    let (raft, log_size) = raft::start(recovered, &options.state_dir, inbox.clone()).await?;
     tokio::spawn(propose(raft.clone(), inbox.clone(), proposals));
     tokio::spawn(follow_leadership(raft.clone(), inbox.clone()));
     let listener = listen(&options.socket)?;
     tracing::info!(socket = %options.socket.display(), "ready");
-    let server = api::serve(inbox, raft.clone(), listener, stop);
+    let server = api::serve(api::Service::new(inbox, raft.clone(), log_size), listener, stop);
     let result = server.await.context("could not serve the socket");
     // What is left waiting was not acknowledged; what was acknowledged is on disk.
     raft.shutdown().await.ok();
@@ -86,20 +92,30 @@ async fn propose(
     mut proposals: mpsc::UnboundedReceiver<Arc<Vec<Entry>>>,
 ) {
     while let Some(entries) = proposals.recv().await {
-        if let Err(error) = raft.client_write(Batch(entries)).await {
-            tracing::warn!(%error, "a proposal was not accepted");
-            inbox.proposal_failed();
+        match raft.client_write(Batch(entries)).await {
+            Ok(_) => {}
+            Err(RaftError::Fatal(Fatal::Stopped)) => return,
+            Err(RaftError::Fatal(error)) => give_up(&error),
+            Err(error) => {
+                tracing::warn!(%error, "a proposal was not accepted");
+                inbox.proposal_failed();
+            }
         }
     }
 }
 
 /// Tells the controller when it begins and stops to lead.
 async fn follow_leadership(raft: Raft, inbox: Inbox) {
-    let mut metrics = raft.server_metrics();
+    let mut metrics = raft.metrics();
     let mut leads = None;
     loop {
         let now = {
             let metrics = metrics.borrow_and_update();
+            match &metrics.running_state {
+                Ok(()) => {}
+                Err(Fatal::Stopped) => return,
+                Err(error) => give_up(error),
+            }
             (metrics.current_leader == Some(metrics.id)).then_some(metrics.vote.leader_id.term)
         };
         if now != leads {
@@ -110,6 +126,12 @@ async fn follow_leadership(raft: Raft, inbox: Inbox) {
             return;
         }
     }
+}
+
+/// Consensus has stopped for good: whoever watches over this process starts it again.
+fn give_up(error: &Fatal<u64>) -> ! {
+    tracing::error!("{error}: stopping");
+    std::process::exit(1)
 }
 
 fn random() -> anyhow::Result<u64> {

@@ -44,6 +44,7 @@ fn main() -> ExitCode {
         .with_writer(std::io::stderr)
         .with_ansi(colours)
         .init();
+    end_on_panic();
     match serve(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -51,6 +52,15 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// A thread that is gone leaves a process that answers nobody: better none, which is started again.
+fn end_on_panic() {
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        report(panic);
+        std::process::abort();
+    }));
 }
 
 fn settings(file: Option<&Path>) -> anyhow::Result<Settings> {

@@ -69,11 +69,11 @@ impl Inbox {
         let _ = installed.await;
     }
 
-    /// The state after everything handed over so far.
-    pub async fn state(&self) -> State {
+    /// The state after everything handed over so far; nothing when the controller's thread is gone.
+    pub async fn state(&self) -> Option<State> {
         let (answer, state) = oneshot::channel();
         self.send(Event::State(answer));
-        state.await.unwrap_or_default()
+        state.await.ok()
     }
 
     /// A stream to an agent is open.

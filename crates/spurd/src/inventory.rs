@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::num::NonZero;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 
@@ -23,8 +24,24 @@ pub fn identity(options: &Options) -> Result<Identity> {
         }
     };
     let cpus = options.cpus.unwrap_or_else(processors);
-    let boot_id = boot_id().context("could not read the boot id")?;
+    let boot_id = format!(
+        "{} {}",
+        boot_id().context("could not read the boot id")?,
+        spool_id(&options.state_dir)?
+    );
     Ok(Identity { node, boot_id, cpus, memory_mb })
+}
+
+/// A number that is made with the spool: another spool knows nothing of this one's runs.
+fn spool_id(spool: &Path) -> Result<String> {
+    let file = spool.join("spool-id");
+    if let Ok(id) = fs::read_to_string(&file) {
+        return Ok(id.trim().to_string());
+    }
+    let made =
+        fs::read_to_string("/proc/sys/kernel/random/uuid").context("could not make a number")?;
+    fs::create_dir_all(spool).and_then(|()| fs::write(&file, &made)).context("could not write")?;
+    Ok(made.trim().to_string())
 }
 
 /// The processors we may use, also in a container.

@@ -110,7 +110,7 @@ fn script(wrap: Option<&Setting>, rest: &[String]) -> Result<(Vec<u8>, String), 
         return Ok((header::wrap(&wrap.value).into_bytes(), String::new()));
     }
     match rest.first() {
-        Some(name) => match std::fs::read(name) {
+        Some(name) => match read_script(name) {
             Ok(script) => Ok((script, name.clone())),
             Err(error) => {
                 let reason = error.to_string();
@@ -124,7 +124,7 @@ fn script(wrap: Option<&Setting>, rest: &[String]) -> Result<(Vec<u8>, String), 
         },
         None => {
             let mut script = Vec::new();
-            let read = std::io::stdin().lock().take(MAX_SCRIPT as u64 + 1).read_to_end(&mut script);
+            let read = std::io::stdin().lock().take(MAX_READ).read_to_end(&mut script);
             match read {
                 Ok(_) => Ok((script, String::new())),
                 Err(error) => {
@@ -135,8 +135,14 @@ fn script(wrap: Option<&Setting>, rest: &[String]) -> Result<(Vec<u8>, String), 
     }
 }
 
-/// The controller refuses more; reading stops just behind it.
-const MAX_SCRIPT: usize = 4 << 20;
+fn read_script(name: &str) -> std::io::Result<Vec<u8>> {
+    let mut script = Vec::new();
+    std::fs::File::open(name)?.take(MAX_READ).read_to_end(&mut script)?;
+    Ok(script)
+}
+
+/// Scripts are refused by the controller above its own limit; more than this is not even read.
+const MAX_READ: u64 = 8 << 20;
 
 fn refuse_unsupported(settings: &[Setting]) -> Result<(), OptionError> {
     let unknown = |setting: &&Setting| {
@@ -220,7 +226,7 @@ async fn wait(caller: &mut Caller, job: u32) -> u8 {
         let ask = |mut client: ControllerClient<_>| async move {
             client.wait_job(WaitJobRequest { job_id: job }).await
         };
-        match caller.call(ask).await {
+        match caller.call_and_wait(ask).await {
             Ok(reply) => {
                 let view = reply.job.unwrap_or_default();
                 let exit = spur_core::job::ExitStatus::from_wait(view.exit_status);

@@ -112,15 +112,26 @@ pub fn end_jobs(layout: &Layout) {
             caller.call(ask).await
         });
     }
+    // A job on a node that is gone never ends; that is no reason to stay up.
+    let deadline = std::time::Instant::now() + LONGEST_END;
     for job_id in jobs {
+        if std::time::Instant::now() > deadline {
+            eprintln!("spur: job {job_id} does not end; it is left behind");
+            continue;
+        }
         let _ = cluster_call(layout, async move |caller: &mut Caller| {
             let ask = |mut client: ControllerClient<_>| async move {
                 client.wait_job(WaitJobRequest { job_id }).await
             };
-            caller.call(ask).await
+            let left = deadline.saturating_duration_since(std::time::Instant::now());
+            let waited = tokio::time::timeout(left, caller.call_and_wait(ask)).await;
+            waited.unwrap_or(Err(CallError::Unreachable))
         });
     }
 }
+
+/// More than a job may take to end when it is asked to.
+const LONGEST_END: Duration = Duration::from_secs(45);
 
 async fn running(caller: &mut Caller) -> Result<Vec<u32>, CallError> {
     let ask = |mut client: ControllerClient<_>| async move {

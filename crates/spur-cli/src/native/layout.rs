@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use crate::cluster;
@@ -64,7 +64,8 @@ impl Layout {
         names
     }
 
-    /// Makes the folders and the links. Others may pass through, to the socket and to their scripts.
+    /// Makes the folders and the links. Others may pass through, to the socket and to their scripts. A folder
+    /// that is there already keeps its mode, and must be ours.
     pub fn make(&self) -> io::Result<()> {
         for (folder, mode) in [
             ("", 0o755),
@@ -75,8 +76,17 @@ impl Layout {
             ("spool", 0o711),
         ] {
             let path = self.dir.join(folder);
-            fs::create_dir_all(&path)?;
-            fs::set_permissions(&path, fs::Permissions::from_mode(mode))?;
+            match fs::metadata(&path) {
+                Ok(found) if found.uid() == nix::unistd::geteuid().as_raw() => {}
+                Ok(_) => {
+                    let complaint = format!("{} belongs to somebody else", path.display());
+                    return Err(io::Error::new(io::ErrorKind::PermissionDenied, complaint));
+                }
+                Err(_) => {
+                    fs::create_dir_all(&path)?;
+                    fs::set_permissions(&path, fs::Permissions::from_mode(mode))?;
+                }
+            }
         }
         let spur = std::env::current_exe()?;
         let names = SLURM.iter().map(|command| command.name).chain(["spur"]);

@@ -11,6 +11,7 @@ use clap::Parser;
 use nix::fcntl::{Flock, FlockArg};
 use spur_core::hostlist;
 use spur_core::node::{NodeState, NodeStatus};
+use spur_core::size;
 use spur_proto::caller::Caller;
 use spur_proto::client::Address;
 use spur_proto::slurm::ListNodesRequest;
@@ -100,22 +101,22 @@ fn foreground(arguments: &Arguments) -> anyhow::Result<()> {
     let me = Process::of(std::process::id() as i32).context("/proc is needed")?;
     me.write(&layout, SUPERVISOR)?;
     let quiet = arguments.background;
-    let keep_jobs = cluster::block_on(supervise(&layout, daemons, began, quiet))?;
+    let outcome = cluster::block_on(supervise(&layout, daemons, began, quiet));
     let left: Vec<Process> = layout
         .pid_files()
         .iter()
         .filter(|name| *name != SUPERVISOR)
         .filter_map(|name| Process::read(&layout, name))
         .collect();
-    if !keep_jobs {
+    if outcome.as_ref().is_ok_and(|keep_jobs| !keep_jobs) {
         down::end_jobs(&layout);
     }
     daemons::stop(&left);
     let _ = std::fs::remove_file(layout.pid_file(SUPERVISOR));
-    if !quiet {
+    if !quiet && outcome.is_ok() {
         println!("spur: down");
     }
-    Ok(())
+    outcome.map(|_| ())
 }
 
 /// The supervisor's name among the pid files.
@@ -211,7 +212,12 @@ fn daemons(layout: &Layout, arguments: &Arguments) -> anyhow::Result<Vec<Daemon>
             args.extend(["--cpus".to_string(), cpus.to_string()]);
         }
         if let Some(memory) = &arguments.memory {
-            args.extend(["--memory".to_string(), memory.clone()]);
+            let megabytes = size::parse_megabytes(memory).map_err(|_| {
+                anyhow::anyhow!(
+                    "--memory={memory} is no size; say a number with K, M, G or T, as in 4G"
+                )
+            })?;
+            args.extend(["--memory".to_string(), megabytes.to_string()]);
         }
         daemons.push(Daemon { name: format!("spurd-{node}"), program: agent.clone(), args });
     }

@@ -20,12 +20,8 @@ pub enum Who {
     Anyone,
     /// Every known user.
     User,
-    /// Administrators.
-    Administrator,
     /// Agents of nodes.
     Node,
-    /// Other controllers.
-    Controller,
 }
 
 /// Every method there is.
@@ -52,7 +48,6 @@ impl Who {
         match (self, actor) {
             (Who::Anyone, _) | (_, Actor::Controller) => true,
             (Who::User, Actor::User { .. }) => true,
-            (Who::Administrator, Actor::User { level, .. }) => *level == Level::Administrator,
             (Who::Node, Actor::Node(_)) => true,
             _ => false,
         }
@@ -64,8 +59,6 @@ impl Who {
 pub enum Action {
     /// Ending a job.
     CancelJob,
-    /// Reading a job's script, environment or output.
-    ReadJobFiles,
 }
 
 /// The object of an action.
@@ -80,7 +73,7 @@ pub fn may(actor: &Actor, action: Action, target: Target) -> Result<(), SlurmErr
     let Target::JobOf(owner) = target;
     let allowed = match (action, actor) {
         (_, Actor::Controller) => true,
-        (Action::CancelJob | Action::ReadJobFiles, Actor::User { uid, level, .. }) => {
+        (Action::CancelJob, Actor::User { uid, level, .. }) => {
             *uid == owner || *level >= Level::Operator
         }
         _ => false,

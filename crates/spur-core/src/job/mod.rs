@@ -13,6 +13,7 @@ pub mod sharing;
 pub mod signal;
 pub mod spec;
 pub mod state;
+pub mod supported;
 
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 
 use imbl::{OrdMap, OrdSet};
 
-use crate::ids::{JobId, NodeName};
+use crate::ids::{JobId, NodeName, Uid};
 use crate::job::{Job, Phase, RequestId};
 use crate::time::Timestamp;
 
@@ -18,8 +18,8 @@ pub struct Index {
     pub active: OrdSet<JobId>,
     /// Jobs that are over, by when.
     pub ended: OrdSet<(Timestamp, JobId)>,
-    /// The job each request made.
-    pub requests: OrdMap<RequestId, JobId>,
+    /// The job each user's request made.
+    pub requests: OrdMap<(Uid, RequestId), JobId>,
 }
 
 impl Index {
@@ -43,7 +43,7 @@ impl Index {
     }
 
     fn insert(&mut self, job: &Job) {
-        self.requests.insert(job.request, job.id);
+        self.requests.insert((job.owner.uid, job.request), job.id);
         match &job.phase {
             Phase::Pending => {
                 self.pending.insert(job.id);
@@ -61,7 +61,7 @@ impl Index {
     }
 
     fn remove(&mut self, job: &Job) {
-        self.requests.remove(&job.request);
+        self.requests.remove(&(job.owner.uid, job.request));
         match &job.phase {
             Phase::Pending => {
                 self.pending.remove(&job.id);

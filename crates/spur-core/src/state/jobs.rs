@@ -15,7 +15,7 @@ pub(super) fn submit(
     submit: &Submit,
     effects: &mut Vec<Effect>,
 ) -> Result<Reply, SlurmError> {
-    if let Some(id) = state.index.requests.get(&submit.request) {
+    if let Some(id) = state.index.requests.get(&(submit.owner.uid, submit.request)) {
         return Ok(Reply::Job(*id));
     }
     if !submit.spec.partition.is_empty() && state.partition(&submit.spec.partition).is_none() {

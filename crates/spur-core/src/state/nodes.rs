@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::errors::SlurmError;
 use crate::ids::NodeName;
-use crate::node::{Link, Node};
+use crate::node::{Inventory, Link, Node};
 use crate::state::{RegisterNode, Reply, State};
 
 pub(super) fn register(state: &mut State, seen: &RegisterNode) -> Result<Reply, SlurmError> {
@@ -14,9 +14,11 @@ pub(super) fn register(state: &mut State, seen: &RegisterNode) -> Result<Reply, 
         Some(node) => (Link::Up(state.now), node.boots),
         None => (Link::Up(state.now), 1),
     };
+    // What runs there keeps what it was given, also on a node that came back smaller.
+    let cpus = seen.inventory.cpus.max(state.cpus_used(&seen.name));
     let node = Node {
         name: seen.name.clone(),
-        inventory: seen.inventory,
+        inventory: Inventory { cpus, ..seen.inventory },
         boot_id: seen.boot_id.clone(),
         boots,
         link,

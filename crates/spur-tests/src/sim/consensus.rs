@@ -18,6 +18,9 @@ pub struct Host {
     term: u64,
 }
 
+/// Entries that were committed together.
+pub type Committed = Arc<Vec<Entry>>;
+
 /// A running controller.
 pub struct Life {
     /// The shipped core.
@@ -36,43 +39,47 @@ impl Host {
 
     /// Starts a controller on what the disk has, and returns the term it leads in; on a full disk it
     /// does not start.
-    pub fn start(&mut self, number: u64) -> Option<u64> {
-        let (state, log, position) = self.recover()?;
+    pub fn start(&mut self, number: u64, min_job_age_secs: u32) -> Option<(u64, Vec<Committed>)> {
+        let (state, log, records, position) = self.open()?;
         self.term += 1;
-        let settings = Settings { min_job_age_secs: 1_000_000, ..Settings::default() };
+        let settings = Settings { min_job_age_secs, ..Settings::default() };
         let blobs = Blobs::new(self.disk.clone());
         let controller = Controller::new(state, blobs, settings, number);
         self.life = Some(Life { controller, log, position, writing: None });
-        Some(self.term)
+        Some((self.term, records))
     }
 
-    /// What a restart would find: the state by snapshot and log.
-    pub fn recover(&self) -> Option<(State, Log<SimDisk>, Position)> {
+    /// What the disk has: the snapshot's state, and the entries behind it.
+    fn open(&self) -> Option<(State, Log<SimDisk>, Vec<Committed>, Position)> {
         let mut blobs = Blobs::new(self.disk.clone());
         let snapshot = Snapshot::load(&self.disk).expect("a snapshot is whole or absent");
-        let (mut state, mut position) = match snapshot {
-            Some(snapshot) => {
-                (snapshot.open(&mut blobs).ok()?, snapshot.meta.last.unwrap_or_default())
-            }
-            None => (State::new(), Position::default()),
+        let covered = snapshot.as_ref().and_then(|snapshot| snapshot.meta.last);
+        let state = match snapshot {
+            Some(snapshot) => snapshot.open(&mut blobs).ok()?,
+            None => State::new(),
         };
-        let has_snapshot = position != Position::default();
         let (log, records) = Log::open(self.disk.clone()).expect("the log recovers by itself");
+        let mut position = covered.unwrap_or_default();
+        let mut committed = Vec::new();
         for record in records {
-            if has_snapshot && record.position.index <= position.index {
+            if covered.is_some_and(|covered| record.position.index <= covered.index) {
                 continue;
             }
             position = record.position;
-            let Payload::Entries(entries) = record.payload else { continue };
-            for entry in &entries {
-                for effect in apply(&mut state, entry).effects {
-                    if let spur_core::state::Effect::KeepBlob { hash, bytes } = effect {
-                        blobs.keep(hash, &bytes).ok()?;
-                    }
-                }
+            if let Payload::Entries(entries) = record.payload {
+                committed.push(Arc::new(entries));
             }
         }
-        Some((state, log, position))
+        Some((state, log, committed, position))
+    }
+
+    /// What a restart would find in the end.
+    pub fn replayed(&self) -> Option<State> {
+        let (mut state, _, committed, _) = self.open()?;
+        for entry in committed.iter().flat_map(|entries| entries.iter()) {
+            apply(&mut state, entry);
+        }
+        Some(state)
     }
 
     /// The proposal reaches the disk. Committed, unless the disk is full.
@@ -98,7 +105,8 @@ impl Host {
         let meta = SnapshotMeta { last: Some(life.position), membership: Vec::new() };
         let state = life.controller.state().clone();
         let mut blobs = Blobs::new(self.disk.clone());
-        let snapshot = Snapshot::build(&state, meta, &mut blobs).expect("blobs can be read");
+        // A blob that still waits for room is not lost: the snapshot is taken another time.
+        let Ok(snapshot) = Snapshot::build(&state, meta, &mut blobs) else { return };
         if snapshot.save(&mut self.disk.clone()).is_ok() && !chance.one_in(4) {
             let _ = life.log.purge(life.position);
         }

@@ -14,6 +14,8 @@ use super::node::{Node, Run};
 pub struct Witness {
     committed_starts: BTreeMap<Run, String>,
     spawned: BTreeSet<Run>,
+    may_be_lost: BTreeSet<Run>,
+    boots: BTreeMap<String, String>,
     exits: BTreeMap<Run, ExitStatus>,
     ended: BTreeMap<Run, Phase>,
     requests: BTreeMap<JobId, RequestId>,
@@ -29,6 +31,13 @@ impl Witness {
     /// Entries are committed, and the state is what they made of it.
     pub fn committed(&mut self, entries: &[Entry], state: &State, clients: &Clients) {
         for entry in entries {
+            // What was given to the node before its reboot was known is gone too.
+            if let Command::RegisterNode(node) = &entry.command {
+                let boot = self.boots.insert(node.name.to_string(), node.boot_id.clone());
+                if boot.is_some_and(|boot| boot != node.boot_id) {
+                    self.reboots(node.name.as_str());
+                }
+            }
             if let Command::Start(starts) = &entry.command {
                 for start in starts {
                     let Some(job) = state.jobs.get(&start.job) else { continue };
@@ -45,7 +54,8 @@ impl Witness {
         }
         for (request, id) in &clients.told {
             let known = state.jobs.get(id).map(|job| job.request);
-            if known != Some(RequestId(u128::from(*request) + 1)) {
+            let forgotten = known.is_none() && self.ended.keys().any(|(ended, _)| ended == id);
+            if known != Some(RequestId(u128::from(*request) + 1)) && !forgotten {
                 self.complain("I1 acked-submit-durable", format!("job {id} of request {request}"));
             }
         }
@@ -89,14 +99,23 @@ impl Witness {
         }
         let run = (job.id, job.epoch);
         let known = self.exits.get(&run);
-        let lost = matches!(cause, Cause::NodeFailed | Cause::Cancelled { .. } | Cause::TimeLimit);
+        let fenced = *exit == ExitStatus::default();
         match known {
             Some(known) if known == exit => {}
-            _ if lost => {}
+            // A reboot may have taken the run, or its exit file, along.
+            _ if self.may_be_lost.contains(&run) && fenced => {}
+            // It was ended before it began.
+            None if matches!(cause, Cause::Cancelled { .. } | Cause::TimeLimit) && fenced => {}
             _ => {
                 self.complain("I9 exit-truth", format!("{run:?} recorded {exit:?}, was {known:?}"))
             }
         }
+    }
+
+    /// A node loses its power: what was started there may end without a word.
+    pub fn reboots(&mut self, node: &str) {
+        let there = self.committed_starts.iter().filter(|(_, on)| *on == node);
+        self.may_be_lost.extend(there.map(|(run, _)| *run));
     }
 
     /// A client was told an id.

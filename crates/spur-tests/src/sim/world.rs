@@ -162,6 +162,7 @@ struct World {
     healed: bool,
     faults: usize,
     quiet: u32,
+    min_job_age_secs: u32,
     traced: bool,
     steps: usize,
     tickets: u64,
@@ -174,6 +175,8 @@ impl World {
         let mut chance = Chance::new(seed);
         let nodes: Vec<Node> =
             (1..=chance.between(1, 3)).map(|n| Node::new(&format!("n{n}"))).collect();
+        // In some schedules ended jobs are forgotten while others still come.
+        let min_job_age_secs = if chance.one_in(3) { 20 } else { 1_000_000 };
         World {
             chance,
             now: 0,
@@ -191,6 +194,7 @@ impl World {
             healed: false,
             faults: 0,
             quiet: 0,
+            min_job_age_secs,
             traced: std::env::var_os("SPUR_SIM_TRACE").is_some(),
             steps: 0,
             tickets: 0,
@@ -302,15 +306,20 @@ impl World {
             return;
         }
         let number = self.chance.number();
-        let Some(term) = self.host.start(number) else {
+        let age = self.min_job_age_secs;
+        let Some((term, committed)) = self.host.start(number, age) else {
             return self.after(1000, Event::StartController);
         };
         self.life += 1;
+        self.after(250, Event::Tick(self.life));
+        // As in production: elected first, then everything that was committed is applied.
+        self.feed(controller::Input::Leads(term));
+        for entries in committed {
+            self.feed(controller::Input::Committed(entries));
+        }
         if let Some(life) = &self.host.life {
             self.witness.recovered(life.controller.state());
         }
-        self.after(250, Event::Tick(self.life));
-        self.feed(controller::Input::Leads(term));
     }
 
     fn feed(&mut self, input: controller::Input) {
@@ -584,6 +593,8 @@ impl World {
                 self.after(delay, Event::StartAgent(node));
             }
             5 => {
+                let name = self.nodes[node].name.clone();
+                self.witness.reboots(&name);
                 self.nodes[node].reboot(&mut self.chance);
                 self.boots[node] += 1;
                 self.drop_streams_of(node);
@@ -649,8 +660,8 @@ impl World {
     fn finish(mut self) -> Report {
         let mut jobs = 0;
         if self.witness.complaints.is_empty() {
-            match (&self.host.life, self.host.recover()) {
-                (Some(life), Some((replayed, ..))) => {
+            match (&self.host.life, self.host.replayed()) {
+                (Some(life), Some(replayed)) => {
                     let state = life.controller.state();
                     jobs = state.jobs.len();
                     self.witness.at_rest(state, &replayed, &self.nodes, &self.clients);

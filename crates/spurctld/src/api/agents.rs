@@ -22,21 +22,14 @@ impl Service {
     ) -> Pin<Box<dyn Stream<Item = Result<ControllerMessage, Status>> + Send>> {
         let connection = Connection(NEXT_CONNECTION.fetch_add(1, Ordering::Relaxed));
         let (sender, receiver) = mpsc::channel(STREAM_DEPTH);
-        let closed = sender.clone();
         let inbox = self.inbox.clone();
         inbox.agent_opened(connection, sender);
         tokio::spawn(async move {
-            loop {
-                let message = tokio::select! {
-                    message = messages.next() => message,
-                    () = closed.closed() => None,
-                };
-                match message {
-                    Some(Ok(AgentMessage { message: Some(message) })) => {
-                        inbox.agent_says(connection, message);
-                    }
-                    Some(Ok(AgentMessage { message: None })) => {}
-                    Some(Err(_)) | None => break,
+            // The shell holds the only sender: when it lets go, the agent sees its stream end, and ends
+            // this one.
+            while let Some(Ok(AgentMessage { message })) = messages.next().await {
+                if let Some(message) = message {
+                    inbox.agent_says(connection, message);
                 }
             }
             inbox.agent_gone(connection);

@@ -2,10 +2,12 @@
 
 use std::ops::Bound;
 
+use prost::Message;
 use spur_core::auth::Actor;
 use spur_core::blob::BlobHash;
 use spur_core::errors::SlurmError;
 use spur_core::ids::{JobId, Uid};
+use spur_core::job::supported::unsupported;
 use spur_core::job::{Job, Owner, RequestId};
 use spur_core::state::{Blob, Command, Reply, Submit};
 use spur_core::views::JobView;
@@ -16,13 +18,15 @@ use spur_proto::slurm::{
 use spur_proto::status::to_status;
 use tonic::{Code, Status};
 
-use super::identify::user_name;
 use super::read::job_view;
 use super::service::Service;
 use crate::shell::Published;
 
 /// The longest script taken.
 const MAX_SCRIPT: usize = 4 << 20;
+
+/// The largest description taken: everything that is said about a job but its script and environment.
+const MAX_SPEC: usize = 256 << 10;
 
 /// The most jobs on one page.
 const LARGEST_PAGE: u32 = 10_000;
@@ -40,14 +44,24 @@ impl Service {
             return Err(to_status(SlurmError::AccessDenied));
         };
         check_size("script", request.script.len(), MAX_SCRIPT)?;
+        if self.log.is_full() {
+            let message = "the controller's disk is full: nothing is accepted until there is room";
+            return Err(Status::new(Code::ResourceExhausted, message));
+        }
+        let spec = request.spec.unwrap_or_default();
+        check_size("job description", spec.encoded_len(), MAX_SPEC)?;
+        if let Some(option) = unsupported(&spec) {
+            let message = format!("{option} is not available in this release");
+            return Err(Status::new(Code::Unimplemented, message));
+        }
         check_size("environment", request.environment.len(), MAX_ENVIRONMENT)?;
         let Ok(id) = request.request_id.as_slice().try_into() else {
             return Err(Status::new(Code::InvalidArgument, "a request id has 16 bytes"));
         };
         let submit = Submit {
             request: RequestId(u128::from_le_bytes(id)),
-            owner: Owner { uid, gid, name: user_name(uid) },
-            spec: request.spec.unwrap_or_default(),
+            owner: Owner { uid, gid, name: self.names.of(uid).await },
+            spec,
             script: BlobHash::of(&request.script),
             environment: BlobHash::of(&request.environment),
             blobs: vec![Blob { bytes: request.script }, Blob { bytes: request.environment }],

@@ -15,17 +15,14 @@ use tokio::net::UnixListener;
 use tokio_stream::wrappers::UnixListenerStream;
 use tonic::transport::Server;
 
-use crate::raft::Raft;
-use crate::shell::Inbox;
+pub use service::Service;
 
 /// Serves until `stop` resolves. Callers who wait for an answer then are cut off and ask again.
 pub async fn serve(
-    inbox: Inbox,
-    raft: Raft,
+    service: Service,
     listener: UnixListener,
     stop: impl Future<Output = ()>,
 ) -> Result<(), tonic::transport::Error> {
-    let service = service::Service::new(inbox, raft);
     let max = spur_proto::client::MAX_MESSAGE;
     let serving = Server::builder()
         .layer(door::DoorLayer)

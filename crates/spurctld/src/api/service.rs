@@ -1,6 +1,7 @@
 //! The services, one line a method; the work is in the file of its noun.
 
 use std::pin::Pin;
+use std::sync::Arc;
 
 use spur_core::auth::Actor;
 use spur_core::errors::SlurmError;
@@ -18,8 +19,9 @@ use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
+use super::identify::UserNames;
 use crate::controller::Refusal;
-use crate::raft::Raft;
+use crate::raft::{Raft, Size};
 use crate::shell::Inbox;
 
 /// Everything a method needs.
@@ -27,11 +29,14 @@ use crate::shell::Inbox;
 pub struct Service {
     pub(super) inbox: Inbox,
     pub(super) raft: Raft,
+    pub(super) log: Arc<Size>,
+    pub(super) names: Arc<UserNames>,
 }
 
 impl Service {
-    pub(super) fn new(inbox: Inbox, raft: Raft) -> Service {
-        Service { inbox, raft }
+    /// Serves this controller.
+    pub fn new(inbox: Inbox, raft: Raft, log: Arc<Size>) -> Service {
+        Service { inbox, raft, log, names: Arc::default() }
     }
 
     /// Proposes a command and waits until it is applied.

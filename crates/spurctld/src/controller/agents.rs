@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use prost::Message;
 use spur_core::ids::{Epoch, JobId, NodeName};
 use spur_core::job::{ExitStatus, Job, Phase};
 use spur_core::node::Inventory;
@@ -253,8 +254,7 @@ impl<D: Disk> Controller<D> {
                 _ => {}
             }
         }
-        if !launches.is_empty() {
-            let message = AgentHears::Launches(Launches { session: id, term, launches });
+        for message in launch_messages(id, term, launches) {
             out.push(Output::Tell(connection, message));
         }
         if !kills.is_empty() {
@@ -304,8 +304,9 @@ impl<D: Disk> Controller<D> {
         }
         for (node, launches) in launches {
             let Some(session) = self.agents.sessions.get(&node) else { continue };
-            let message = Launches { session: session.id, term, launches };
-            out.push(Output::Tell(session.connection, AgentHears::Launches(message)));
+            for message in launch_messages(session.id, term, launches) {
+                out.push(Output::Tell(session.connection, message));
+            }
         }
         for (node, runs) in kills {
             let Some(session) = self.agents.sessions.get(&node) else { continue };
@@ -318,7 +319,18 @@ impl<D: Disk> Controller<D> {
         let Phase::Running { allocation, .. } = &job.phase else { return Ok(None) };
         let script = self.blobs.get(job.script)?;
         let environment = self.blobs.get(job.environment)?;
-        let (Some(script), Some(environment)) = (script, environment) else { return Ok(None) };
+        let (Some(script), Some(environment)) = (script, environment) else {
+            tracing::error!(
+                job = job.id.0,
+                "its script or environment is gone: it cannot be launched"
+            );
+            if let Some(node) = allocation.first_node().cloned() {
+                let finish = Finish { job: job.id, epoch: job.epoch, outcome: Outcome::Lost };
+                let command = Command::Finished { node, finishes: vec![finish] };
+                self.proposals.add(command, Waiter::Nobody);
+            }
+            return Ok(None);
+        };
         let partition = self.state.partition_of(job).map(|partition| partition.name.clone());
         let share = |share: &spur_core::job::Share| NodeShare {
             node: share.node.to_string(),
@@ -349,6 +361,27 @@ fn expected<'a>(state: &'a State, node: &'a NodeName) -> impl Iterator<Item = Ru
         .filter(move |job| job.phase.holds().and_then(|held| held.first_node()) == Some(node))
         .map(|job| (job.id, job.epoch))
 }
+
+/// As many launches to a message as an agent takes in; each carries a script and an environment.
+fn launch_messages(session: u64, term: u64, launches: Vec<Launch>) -> Vec<AgentHears> {
+    let mut messages: Vec<Launches> = Vec::new();
+    let mut size = usize::MAX;
+    for launch in launches {
+        let more = launch.encoded_len();
+        if size.saturating_add(more) > LAUNCH_BYTES {
+            messages.push(Launches { session, term, launches: Vec::new() });
+            size = 0;
+        }
+        size += more;
+        if let Some(message) = messages.last_mut() {
+            message.launches.push(launch);
+        }
+    }
+    messages.into_iter().map(AgentHears::Launches).collect()
+}
+
+/// Together at most this much; a single one is bounded by the limits of a submission.
+const LAUNCH_BYTES: usize = 4 << 20;
 
 fn kills_message(session: u64, term: u64, runs: &[RunKey]) -> AgentHears {
     let runs = runs.iter().map(|(job, epoch)| Run { job: job.0, epoch: epoch.0 }).collect();

@@ -104,6 +104,8 @@ pub struct Controller<D = RealDisk> {
     proposals: Proposals,
     agents: Agents,
     planning: Planning,
+    /// The last time given to an entry, and the boot clock's milliseconds at that moment.
+    last_stamp: (Timestamp, u64),
     /// Duties that are proposed and not applied yet.
     duties: usize,
     waits: Arc<BTreeMap<JobId, Reason>>,
@@ -137,6 +139,7 @@ impl<D: Disk> Controller<D> {
             proposals: Proposals::new(life),
             agents: Agents::new(life),
             planning: Planning::default(),
+            last_stamp: (Timestamp(0), 0),
             duties: 0,
             waits: Arc::default(),
         }
@@ -167,13 +170,13 @@ impl<D: Disk> Controller<D> {
         let mut out = Vec::new();
         match input {
             Input::Call(ticket, command) => self.call(ticket, command, &mut out),
-            Input::Committed(entries) => self.committed(&entries, &mut out)?,
+            Input::Committed(entries) => self.committed(now, &entries, &mut out)?,
             Input::ProposalFailed => {
                 let failed = self.proposals.fail();
                 self.planning.busy = false;
                 self.refuse(failed, &mut out);
             }
-            Input::Leads(term) => self.elected(now, term),
+            Input::Leads(term) => self.elected(term),
             Input::Follows => self.step_down(&mut out),
             Input::Installed(state) => self.state = *state,
             Input::Agent(connection, message) => {
@@ -181,7 +184,10 @@ impl<D: Disk> Controller<D> {
             }
             Input::AgentGone(connection) => self.agents.gone(connection),
             Input::Planned(plan) => self.planned(plan),
-            Input::Tick => self.tick(now),
+            Input::Tick => {
+                self.blobs.save_unsaved()?;
+                self.tick(now);
+            }
         }
         Ok(out)
     }
@@ -190,7 +196,8 @@ impl<D: Disk> Controller<D> {
     pub fn flush(&mut self, now: Now) -> Vec<Output> {
         let mut out = Vec::new();
         let may_propose = self.role != Role::Follower;
-        if may_propose && let Some(batch) = self.proposals.next_batch(self.stamp(now)) {
+        let stamp = self.stamp(now);
+        if may_propose && let Some(batch) = self.proposals.next_batch(stamp) {
             out.push(Output::Propose(batch));
         }
         if self.leads() && self.planning.wanted && !self.planning.busy {
@@ -200,9 +207,16 @@ impl<D: Disk> Controller<D> {
         out
     }
 
-    /// The time an entry gets: the wall's, but never before an earlier entry's.
-    fn stamp(&self, now: Now) -> Timestamp {
-        now.wall.max(self.state.now)
+    /// The time an entry gets: the wall's, but never before an earlier entry's, and never standing still
+    /// while a wall clock that had jumped ahead is back.
+    fn stamp(&mut self, now: Now) -> Timestamp {
+        let (last, at_ms) = self.last_stamp;
+        let gone = now.boot_ms.saturating_sub(at_ms) / 1000;
+        let stamp = now.wall.max(self.state.now).max(last.plus_secs(gone as i64));
+        if stamp > last {
+            self.last_stamp = (stamp, now.boot_ms);
+        }
+        stamp
     }
 
     fn call(&mut self, ticket: Ticket, mut command: Command, out: &mut Vec<Output>) {
@@ -223,10 +237,9 @@ impl<D: Disk> Controller<D> {
         self.proposals.add(command, Waiter::Caller { ticket, spare });
     }
 
-    fn elected(&mut self, now: Now, term: u64) {
+    fn elected(&mut self, term: u64) {
         self.role = Role::Elected(term);
         self.planning = Planning::default();
-        self.agents.begin_term(now, self.state.nodes.keys());
         self.proposals.add(Command::Configure(self.settings.clone()), Waiter::Leadership(term));
     }
 
@@ -259,7 +272,12 @@ impl<D: Disk> Controller<D> {
         }
     }
 
-    fn committed(&mut self, entries: &[Entry], out: &mut Vec<Output>) -> Result<(), store::Error> {
+    fn committed(
+        &mut self,
+        now: Now,
+        entries: &[Entry],
+        out: &mut Vec<Output>,
+    ) -> Result<(), store::Error> {
         let mut errands = Vec::new();
         for entry in entries {
             let applied = state::apply(&mut self.state, entry);
@@ -272,7 +290,7 @@ impl<D: Disk> Controller<D> {
             }
             self.planning.wanted |= changes_the_plan(&entry.command);
             if let Some(waiter) = self.proposals.applied(entry.origin) {
-                self.answer(waiter, applied.reply, out);
+                self.answer(now, waiter, applied.reply, out);
             }
         }
         if self.leads() {
@@ -281,7 +299,13 @@ impl<D: Disk> Controller<D> {
         Ok(())
     }
 
-    fn answer(&mut self, waiter: Waiter, reply: Result<Reply, SlurmError>, out: &mut Vec<Output>) {
+    fn answer(
+        &mut self,
+        now: Now,
+        waiter: Waiter,
+        reply: Result<Reply, SlurmError>,
+        out: &mut Vec<Output>,
+    ) {
         match waiter {
             Waiter::Caller { ticket, spare: Some(submit) }
                 if reply == Err(SlurmError::TransitionStateNoUpdate) =>
@@ -293,6 +317,8 @@ impl<D: Disk> Controller<D> {
                 out.push(Output::Answer(ticket, reply.map_err(Refusal::Slurm)));
             }
             Waiter::Leadership(term) if self.role == Role::Elected(term) => {
+                // Only now every node that was ever registered is known.
+                self.agents.begin_term(now, self.state.nodes.keys());
                 self.role = Role::Leader(term);
                 self.planning.wanted = true;
             }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use prost::Message;
 use spur_core::ids::NodeName;
 use spur_core::state::{Command, Entry, Origin, Submit};
 use spur_core::time::Timestamp;
@@ -95,7 +96,8 @@ const BATCH_BYTES: usize = 8 << 20;
 fn weight(command: &Command) -> usize {
     match command {
         Command::Submit(submit) => {
-            512 + submit.blobs.iter().map(|blob| blob.bytes.len()).sum::<usize>()
+            let blobs: usize = submit.blobs.iter().map(|blob| blob.bytes.len()).sum();
+            512 + submit.spec.encoded_len() + blobs
         }
         Command::Start(starts) => 64 * starts.len(),
         _ => 64,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::ops::RangeBounds;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, mpsc};
 use std::time::Duration;
 
@@ -44,6 +44,8 @@ struct Memory {
 pub struct Size {
     bytes: AtomicU64,
     grown: Notify,
+    /// The disk has no room, and the writer waits.
+    full: AtomicBool,
 }
 
 impl Size {
@@ -57,6 +59,11 @@ impl Size {
             }
             grown.await;
         }
+    }
+
+    /// Whether the writer waits for room on the disk.
+    pub fn is_full(&self) -> bool {
+        self.full.load(Ordering::Relaxed)
     }
 
     fn add(&self, bytes: u64) {
@@ -132,7 +139,7 @@ fn write(mut log: Log, jobs: mpsc::Receiver<Job>, size: &Size) {
         match job {
             Job::Append(records, flushed) => {
                 let before = log.size();
-                append(&mut log, &records);
+                append(&mut log, &records, size);
                 size.add(log.size() - before);
                 flushed.log_io_completed(Ok(()));
             }
@@ -151,15 +158,13 @@ fn write(mut log: Log, jobs: mpsc::Receiver<Job>, size: &Size) {
 
 /// Writes, or waits for room on a full disk: nothing is acknowledged meanwhile, and nothing is lost.
 /// Any other failure, a failed sync above all, leaves unknown what the disk holds: the process stops.
-fn append(log: &mut Log, records: &[Record]) {
-    let mut told = false;
+fn append(log: &mut Log, records: &[Record], size: &Size) {
     loop {
         match log.append(records) {
-            Ok(()) => return,
-            Err(store::Error::Disk(error)) if error.is_full() => {
-                if !told {
+            Ok(()) => return size.full.store(false, Ordering::Relaxed),
+            Err(store::Error::Disk(error)) if error.is_full() && error.attempt != "sync" => {
+                if !size.full.swap(true, Ordering::Relaxed) {
                     tracing::error!(%error, "the disk is full: nothing is accepted until there is room");
-                    told = true;
                 }
                 std::thread::sleep(Duration::from_millis(200));
             }

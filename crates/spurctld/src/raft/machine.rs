@@ -3,6 +3,7 @@
 
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use openraft::storage::RaftStateMachine;
 use openraft::{
@@ -64,7 +65,10 @@ impl RaftStateMachine<TypeConfig> for Machine {
             self.applied = Some(entry.log_id);
             match entry.payload {
                 EntryPayload::Blank => {}
-                EntryPayload::Normal(Batch(entries)) => last = self.controller.commit(entries),
+                EntryPayload::Normal(Batch(entries)) => {
+                    let applied = self.controller.commit(entries);
+                    last = Some(applied.ok_or_else(|| failed(AnyError::error(GONE)))?);
+                }
                 EntryPayload::Membership(members) => {
                     self.membership = StoredMembership::new(Some(entry.log_id), members);
                 }
@@ -72,8 +76,8 @@ impl RaftStateMachine<TypeConfig> for Machine {
             replies.push(());
         }
         // The controller takes commits in order: when the last is in, all are.
-        if let Some(done) = last {
-            let _ = done.await;
+        if let Some(applied) = last {
+            applied.await.map_err(|_| failed(AnyError::error(GONE)))?;
         }
         Ok(replies)
     }
@@ -124,23 +128,34 @@ impl RaftStateMachine<TypeConfig> for Machine {
 /// Turns a state into a snapshot while the controller goes on.
 pub struct Builder {
     state_dir: PathBuf,
-    state: State,
+    /// None when the controller's thread is gone.
+    state: Option<State>,
     meta: store::SnapshotMeta,
 }
 
 impl RaftSnapshotBuilder<TypeConfig> for Builder {
     async fn build_snapshot(&mut self) -> StorageResult<openraft::Snapshot<TypeConfig>> {
-        let (state_dir, state, meta) =
-            (self.state_dir.clone(), self.state.clone(), self.meta.clone());
+        let state = self.state.clone().ok_or_else(|| failed(AnyError::error(GONE)))?;
+        let (state_dir, meta) = (self.state_dir.clone(), self.meta.clone());
         let build = move || -> Result<Snapshot, store::Error> {
             let mut blobs = Blobs::new(RealDisk::open(&state_dir)?);
             let mut disk = RealDisk::open(&state_dir)?;
-            Snapshot::build(&state, meta, &mut blobs)?.save(&mut disk)?;
+            Snapshot::build(&state, meta.clone(), &mut blobs)?.save(&mut disk)?;
             // Read back and checked before openraft cuts the log behind it.
             let saved = Snapshot::load(&disk)?;
             saved.ok_or(store::Error::Damaged { file: "snapshot".to_string(), at: 0 })
         };
-        for_openraft(off_the_loop(build).await?)
+        // No snapshot now is no reason to stop: the log is whole, and there may be room later.
+        let patiently = move || loop {
+            match build() {
+                Err(error) if error.is_for_now() => {
+                    tracing::warn!("{:#}: the snapshot waits", anyhow::Error::from(error));
+                    std::thread::sleep(Duration::from_secs(1));
+                }
+                done => return done,
+            }
+        };
+        for_openraft(off_the_loop(patiently).await?)
     }
 }
 
@@ -168,6 +183,8 @@ fn for_openraft(snapshot: Snapshot) -> StorageResult<openraft::Snapshot<TypeConf
         snapshot: Box::new(Cursor::new(snapshot.bytes)),
     })
 }
+
+const GONE: &str = "the controller's thread has ended";
 
 fn failed(error: AnyError) -> StorageError<u64> {
     StorageIOError::write_snapshot(None, error).into()

@@ -20,8 +20,10 @@ use openraft::{BasicNode, Config, SnapshotPolicy, TokioRuntime};
 use spur_core::state::{Entry, State};
 use spur_disk::RealDisk;
 
+pub use log::Size;
+
 use crate::shell::Inbox;
-use crate::store::{Blobs, Log, Snapshot};
+use crate::store::{self, Blobs, Log, Snapshot};
 
 /// What one proposal carries.
 #[derive(Clone, Debug)]
@@ -60,6 +62,14 @@ pub fn recover(state_dir: &Path) -> anyhow::Result<Recovered> {
         None => State::new(),
     };
     let (log, records) = Log::open(open()?).context("could not read the log")?;
+    // What was cut off the log stands in a snapshot, or nowhere.
+    let covered = snapshot.as_ref().and_then(|snapshot| snapshot.meta.last);
+    if let Some(purged) = log.purged().filter(|purged| covered.is_none_or(|it| it < *purged)) {
+        let index = covered.map_or(0, |covered| covered.index + 1);
+        return Err(store::Error::Hole { index }).with_context(|| {
+            format!("the snapshot that covers the log up to entry {} is missing", purged.index)
+        });
+    }
     Ok(Recovered { state, log: log::LogStore::new(log, records)?, snapshot })
 }
 
@@ -68,7 +78,7 @@ pub async fn start(
     recovered: Recovered,
     state_dir: &Path,
     controller: Inbox,
-) -> anyhow::Result<Raft> {
+) -> anyhow::Result<(Raft, Arc<Size>)> {
     let config = Config {
         cluster_name: "spur".to_string(),
         heartbeat_interval: 250,
@@ -88,8 +98,8 @@ pub async fn start(
     }
     // Alone, there is nobody to wait for.
     raft.trigger().elect().await?;
-    tokio::spawn(compact(raft.clone(), size));
-    Ok(raft)
+    tokio::spawn(compact(raft.clone(), size.clone()));
+    Ok((raft, size))
 }
 
 /// The only member there is.
@@ -98,7 +108,7 @@ const ME: u64 = 1;
 /// Takes a snapshot whenever the log has grown by this much.
 const SNAPSHOT_BYTES: u64 = 16 << 20;
 
-async fn compact(raft: Raft, size: Arc<log::Size>) {
+async fn compact(raft: Raft, size: Arc<Size>) {
     loop {
         size.grown_beyond(SNAPSHOT_BYTES).await;
         if raft.trigger().snapshot().await.is_err() {

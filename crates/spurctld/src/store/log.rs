@@ -146,7 +146,7 @@ impl<D: Disk> Log<D> {
         let mut offsets = Vec::new();
         for record in records {
             offsets.push(segment.len + bytes.len() as u64);
-            frame::write(&mut bytes, segment.durable, &encode(record));
+            frame::write(&mut bytes, segment.len, segment.durable, &encode(record));
         }
         let written = self.disk.append(&name, &bytes).and_then(|()| self.disk.sync(&name));
         if let Err(error) = written {

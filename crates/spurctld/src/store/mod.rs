@@ -10,6 +10,17 @@ pub use blobs::Blobs;
 pub use log::{Log, Payload, Position, Record};
 pub use snapshot::{Snapshot, SnapshotMeta};
 
+impl Error {
+    /// Whether it may work later: the disk is full, or a blob waits for room.
+    pub fn is_for_now(&self) -> bool {
+        match self {
+            Error::Disk(error) => error.is_full(),
+            Error::MissingBlob { .. } => true,
+            _ => false,
+        }
+    }
+}
+
 /// Something that cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -34,6 +45,12 @@ pub enum Error {
         file: String,
         /// Why.
         source: spur_core::state::stored::Error,
+    },
+    /// A script or environment that jobs refer to is not there.
+    #[error("blob {hash} is missing")]
+    MissingBlob {
+        /// Its name.
+        hash: spur_core::blob::BlobHash,
     },
     /// The log has a hole.
     #[error("the log lacks entry {index}: a segment is missing")]

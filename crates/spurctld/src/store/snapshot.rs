@@ -37,15 +37,16 @@ impl Snapshot {
         blobs: &mut Blobs<D>,
     ) -> Result<Snapshot, Error> {
         let mut bytes = Vec::new();
-        let mut put = |record: StoredRecord| frame::write(&mut bytes, 0, &record.encode_to_vec());
+        let mut put =
+            |record: StoredRecord| frame::write(&mut bytes, 0, 0, &record.encode_to_vec());
         put(StoredRecord {
             last: meta.last.map(StoredPosition::from),
             membership: Some(meta.membership.clone()),
             ..StoredRecord::default()
         });
         for hash in state.blobs.keys() {
-            let blob = blobs.get(*hash)?;
-            put(StoredRecord { blob, ..StoredRecord::default() });
+            let blob = blobs.get(*hash)?.ok_or(Error::MissingBlob { hash: *hash })?;
+            put(StoredRecord { blob: Some(blob), ..StoredRecord::default() });
         }
         stored::encode(state, |record| {
             put(StoredRecord { state: Some(record), ..StoredRecord::default() });

@@ -26,7 +26,7 @@ pub use spool::{Found, RunFile, digest};
 pub struct Identity {
     /// The node's name.
     pub node: String,
-    /// Changes when the machine reboots.
+    /// Changes when the machine reboots, and with the spool: a table that was lost proves nothing.
     pub boot_id: String,
     /// Processors.
     pub cpus: u32,
@@ -152,7 +152,13 @@ impl<D: Disk> Agent<D> {
                 self.over(job, epoch, outcome);
                 Ok(Vec::new())
             }
-            Input::HeartbeatDue => Ok(match self.session {
+            Input::HeartbeatDue => Ok(match &self.session {
+                // Nobody has answered for too long: this stream leads nowhere.
+                Some(session) if now.0 > session.lease.0 + PATIENCE_MS => {
+                    self.session = None;
+                    self.greeted = None;
+                    vec![Output::HangUp]
+                }
                 Some(_) => vec![Output::Say(Says::Heartbeat(Heartbeat {
                     sent_at_ms: now.0,
                     digest: digest(self.table()),
@@ -233,11 +239,12 @@ impl<D: Disk> Agent<D> {
                 Ok(kills.runs.iter().flat_map(|run| self.kill(run)).collect())
             }
             Hears::Acknowledge(acknowledge) => {
-                for (job, epoch) in
-                    self.outbox.acknowledge(&mut self.disk, &acknowledge.sequences)?
-                {
-                    self.forget(job, epoch)?;
-                }
+                // All are forgotten, whatever the disk says about one of them.
+                let runs = self.outbox.acknowledge(&acknowledge.sequences);
+                let forgotten: Vec<Result<(), Error>> =
+                    runs.into_iter().map(|(job, epoch)| self.forget(job, epoch)).collect();
+                forgotten.into_iter().collect::<Result<(), Error>>()?;
+                self.outbox.compact(&mut self.disk)?;
                 Ok(Vec::new())
             }
             Hears::AskTable(ask) => {
@@ -341,6 +348,9 @@ impl<D: Disk> Agent<D> {
         Ok(term == self.term)
     }
 }
+
+/// How long after the end of its lease a stream is still believed in.
+const PATIENCE_MS: u64 = 5_000;
 
 /// Late repetitions come within a session; this many runs are remembered for them.
 const DONE_KEPT: usize = 100_000;

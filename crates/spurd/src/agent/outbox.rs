@@ -56,7 +56,7 @@ impl Outbox {
         }
         let mut bytes = Vec::new();
         for report in &reports {
-            frame::write(&mut bytes, self.durable, &report.encode_to_vec());
+            frame::write(&mut bytes, self.durable, self.durable, &report.encode_to_vec());
         }
         disk.append(FILE, &bytes)?;
         disk.sync(FILE)?;
@@ -76,22 +76,28 @@ impl Outbox {
     }
 
     /// Drops confirmed reports and tells which runs they were about.
-    pub fn acknowledge(
-        &mut self,
-        disk: &mut impl Disk,
-        sequences: &[u64],
-    ) -> Result<Vec<(JobId, Epoch)>, Error> {
+    pub fn acknowledge(&mut self, sequences: &[u64]) -> Vec<(JobId, Epoch)> {
         let known = sequences.iter().filter_map(|sequence| self.waiting.remove(sequence));
         let runs: Vec<(JobId, Epoch)> = known.map(|report| run(&report)).collect();
         runs.iter().for_each(|run| {
             self.runs.remove(run);
         });
-        // Confirmed reports in the file are harmless: said again after a restart, they change nothing.
-        if self.waiting.is_empty() && self.durable > COMPACT_AT {
-            disk.truncate(FILE, 0)?;
-            self.durable = 0;
+        runs
+    }
+
+    /// Writes the file anew with what still waits, once enough of it is confirmed. Until then confirmed
+    /// reports in it are harmless: said again after a restart, they change nothing.
+    pub fn compact(&mut self, disk: &mut impl Disk) -> Result<(), Error> {
+        if self.durable < COMPACT_AT {
+            return Ok(());
         }
-        Ok(runs)
+        let mut bytes = Vec::new();
+        for report in self.waiting() {
+            frame::write(&mut bytes, 0, 0, &report.encode_to_vec());
+        }
+        disk.replace(FILE, &bytes)?;
+        self.durable = bytes.len() as u64;
+        Ok(())
     }
 }
 
@@ -99,7 +105,7 @@ fn run(report: &Report) -> (JobId, Epoch) {
     (JobId(report.job), Epoch(report.epoch))
 }
 
-/// Cutting the file costs a sync, so it waits until it is worth one.
+/// Writing the file anew costs a sync, so it waits until it is worth one.
 const COMPACT_AT: u64 = 1 << 20;
 
 /// A report as the wire has it.

@@ -133,9 +133,9 @@ fn survive(result: Result<Vec<Output>, Error>) -> Result<Vec<Output>> {
 /// Finds the runs of an earlier life. What is left of dead shepherds' runs is removed meanwhile, so those
 /// are not over yet.
 fn recover(identity: Identity, spool: &Path) -> Result<(Agent<RealDisk>, Runs, Vec<Output>)> {
-    let mut runs = Runs::new(spool, &identity.boot_id)?;
+    let boot_id = crate::claim::boot_id().context("could not read the boot id")?;
+    let mut runs = Runs::new(spool, &boot_id)?;
     let disk = RealDisk::open(spool)?;
-    let boot_id = identity.boot_id.clone();
     let look = |job: JobId, epoch: Epoch| match recover::look(spool, job, epoch, &boot_id) {
         Ok(Fate::Over(ending)) => Found::Over(ending.outcome()),
         Ok(Fate::Unclaimed) => Found::Unclaimed,
