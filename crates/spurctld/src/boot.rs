@@ -18,7 +18,6 @@ use crate::api;
 use crate::controller::Controller;
 use crate::raft::{self, Batch, Raft};
 use crate::shell::{self, Inbox};
-use crate::store::Blobs;
 
 /// How a controller is started.
 #[derive(Clone, Debug)]
@@ -39,12 +38,14 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     }
     let _lock = lock(&options.state_dir)?;
     let recovered = raft::recover(&options.state_dir)?;
-    let blobs = Blobs::new(RealDisk::open(&options.state_dir)?);
     let life = random()?;
-    let controller = Controller::new(recovered.state.clone(), blobs, options.settings, life);
+    let controller = Controller::new(recovered.state, recovered.blobs, options.settings, life);
     let (proposer, proposals) = mpsc::unbounded_channel();
     let inbox = shell::start(controller, proposer)?;
-    let (raft, log_size) = raft::start(recovered, &options.state_dir, inbox.clone()).await?;
+    let (raft, log_size) = {
+        let (log, snapshot) = (recovered.log, recovered.snapshot);
+        raft::start(log, snapshot, &options.state_dir, inbox.clone()).await?
+    };
     tokio::spawn(propose(raft.clone(), inbox.clone(), proposals));
     tokio::spawn(follow_leadership(raft.clone(), inbox.clone()));
     let listener = listen(&options.socket)?;

@@ -21,6 +21,8 @@ pub struct Host {
 /// Entries that were committed together.
 pub type Committed = Arc<Vec<Entry>>;
 
+type Opened = (State, Blobs<SimDisk>, Log<SimDisk>, Vec<Committed>, Position);
+
 /// A running controller.
 pub struct Life {
     /// The shipped core.
@@ -40,17 +42,16 @@ impl Host {
     /// Starts a controller on what the disk has, and returns the term it leads in; on a full disk it
     /// does not start.
     pub fn start(&mut self, number: u64, min_job_age_secs: u32) -> Option<(u64, Vec<Committed>)> {
-        let (state, log, records, position) = self.open()?;
+        let (state, blobs, log, records, position) = self.open()?;
         self.term += 1;
         let settings = Settings { min_job_age_secs, ..Settings::default() };
-        let blobs = Blobs::new(self.disk.clone());
         let controller = Controller::new(state, blobs, settings, number);
         self.life = Some(Life { controller, log, position, writing: None });
         Some((self.term, records))
     }
 
     /// What the disk has: the snapshot's state, and the entries behind it.
-    fn open(&self) -> Option<(State, Log<SimDisk>, Vec<Committed>, Position)> {
+    fn open(&self) -> Option<Opened> {
         let mut blobs = Blobs::new(self.disk.clone());
         let snapshot = Snapshot::load(&self.disk).expect("a snapshot is whole or absent");
         let covered = snapshot.as_ref().and_then(|snapshot| snapshot.meta.last);
@@ -70,12 +71,12 @@ impl Host {
                 committed.push(Arc::new(entries));
             }
         }
-        Some((state, log, committed, position))
+        Some((state, blobs, log, committed, position))
     }
 
     /// What a restart would find in the end.
     pub fn replayed(&self) -> Option<State> {
-        let (mut state, _, committed, _) = self.open()?;
+        let (mut state, _, _, committed, _) = self.open()?;
         for entry in committed.iter().flat_map(|entries| entries.iter()) {
             apply(&mut state, entry);
         }

@@ -105,8 +105,10 @@ impl RaftStateMachine<TypeConfig> for Machine {
         let install = move || -> Result<State, store::Error> {
             let snapshot = Snapshot::parse(snapshot.into_inner())?;
             let mut disk = RealDisk::open(&state_dir)?;
-            let state = snapshot.open(&mut Blobs::new(RealDisk::open(&state_dir)?))?;
+            let mut blobs = Blobs::new(RealDisk::open(&state_dir)?);
+            let state = snapshot.open(&mut blobs)?;
             snapshot.save(&mut disk)?;
+            blobs.save_unsaved()?;
             Ok(state)
         };
         let state = off_the_loop(install).await?;

@@ -20,7 +20,7 @@ use openraft::{BasicNode, Config, SnapshotPolicy, TokioRuntime};
 use spur_core::state::{Entry, State};
 use spur_disk::RealDisk;
 
-pub use log::Size;
+pub use log::{LogStore, Size};
 
 use crate::shell::Inbox;
 use crate::store::{self, Blobs, Log, Snapshot};
@@ -48,8 +48,12 @@ pub type Raft = openraft::Raft<TypeConfig>;
 pub struct Recovered {
     /// The state of the last snapshot.
     pub state: State,
-    log: log::LogStore,
-    snapshot: Option<Snapshot>,
+    /// Its blobs, and a place for more.
+    pub blobs: Blobs,
+    /// The log, to be handed to [`start`].
+    pub log: LogStore,
+    /// The snapshot, to be handed to [`start`].
+    pub snapshot: Option<Snapshot>,
 }
 
 /// Reads the state directory.
@@ -70,12 +74,13 @@ pub fn recover(state_dir: &Path) -> anyhow::Result<Recovered> {
             format!("the snapshot that covers the log up to entry {} is missing", purged.index)
         });
     }
-    Ok(Recovered { state, log: log::LogStore::new(log, records)?, snapshot })
+    Ok(Recovered { state, blobs, log: LogStore::new(log, records)?, snapshot })
 }
 
 /// Starts the one member of a cluster of one.
 pub async fn start(
-    recovered: Recovered,
+    log: LogStore,
+    snapshot: Option<Snapshot>,
     state_dir: &Path,
     controller: Inbox,
 ) -> anyhow::Result<(Raft, Arc<Size>)> {
@@ -90,9 +95,9 @@ pub async fn start(
         ..Config::default()
     };
     let config = Arc::new(config.validate()?);
-    let machine = machine::Machine::new(state_dir, controller, recovered.snapshot)?;
-    let size = recovered.log.size();
-    let raft = Raft::new(ME, config, network::Peers, recovered.log, machine).await?;
+    let machine = machine::Machine::new(state_dir, controller, snapshot)?;
+    let size = log.size();
+    let raft = Raft::new(ME, config, network::Peers, log, machine).await?;
     if !raft.is_initialized().await? {
         raft.initialize(BTreeMap::from([(ME, BasicNode::default())])).await?;
     }

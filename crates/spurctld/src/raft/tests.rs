@@ -3,7 +3,6 @@
 use openraft::StorageError;
 use openraft::testing::{StoreBuilder, Suite};
 use spur_core::state::Settings;
-use spur_disk::RealDisk;
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 
@@ -12,7 +11,6 @@ use super::machine::Machine;
 use super::{TypeConfig, recover};
 use crate::controller::Controller;
 use crate::shell;
-use crate::store::Blobs;
 
 struct Builder;
 
@@ -20,8 +18,7 @@ impl StoreBuilder<TypeConfig, LogStore, Machine, TempDir> for Builder {
     async fn build(&self) -> Result<(TempDir, LogStore, Machine), StorageError<u64>> {
         let dir = tempfile::tempdir().expect("a directory");
         let recovered = recover(dir.path()).expect("an empty directory is read");
-        let blobs = Blobs::new(RealDisk::open(dir.path()).expect("opens"));
-        let controller = Controller::new(recovered.state, blobs, Settings::default(), 1);
+        let controller = Controller::new(recovered.state, recovered.blobs, Settings::default(), 1);
         let (proposer, _) = mpsc::unbounded_channel();
         let inbox = shell::start(controller, proposer).expect("threads start");
         let machine = Machine::new(dir.path(), inbox, None).expect("no snapshot, no trouble");
