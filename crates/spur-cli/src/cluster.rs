@@ -6,6 +6,8 @@ use std::time::Duration;
 use spur_proto::caller::Caller;
 use spur_proto::client::Address;
 
+use crate::output::note;
+
 /// Where a controller listens below the directory of a `spur up`.
 const SOCKET: &str = "run/spurctld.sock";
 
@@ -18,10 +20,14 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The first place that is named, in this order: `SPUR_CONTROLLER_ADDR`; the directory of the link this
 /// was called through; the user's own `spur up`; the machine's.
 pub fn address() -> Address {
-    if let Some(address) =
-        std::env::var("SPUR_CONTROLLER_ADDR").ok().as_deref().and_then(Address::parse)
+    if let Ok(said) = std::env::var("SPUR_CONTROLLER_ADDR")
+        && !said.is_empty()
     {
-        return address;
+        return Address::parse(&said).unwrap_or_else(|| {
+            // Never another cluster than the one that was meant.
+            note(format!("error: SPUR_CONTROLLER_ADDR={said} cannot be reached; say unix:/PATH"));
+            std::process::exit(1)
+        });
     }
     let own = [dir_of_link(), Some(default_dir())];
     let found =

@@ -7,6 +7,11 @@ pub fn complain(tool: &str, message: impl std::fmt::Display) {
     eprintln!("{tool}: error: {message}");
 }
 
+/// A line on standard error; that nobody can read it is no reason to stop.
+pub fn note(line: impl std::fmt::Display) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
 /// Prints a whole answer. When nobody reads any more, that is the end of it.
 pub fn print(text: &str) {
     let mut out = std::io::stdout().lock();

@@ -52,17 +52,37 @@ fn decide(
     if job.spec.time_limit.is_some_and(|limit| limit > partition.max_time) {
         return Err(Reason::PartitionTimeLimit);
     }
+    let demand = Demand::of(&job.spec);
+    let eligible = |node: &NodeName| partition.nodes.contains(node);
+    if let Some(reason) = never_fits(state, &demand, eligible) {
+        return Err(reason);
+    }
     if blocked.contains(&partition.name) {
         return Err(Reason::Priority);
     }
-    let eligible = |node: &NodeName| partition.nodes.contains(node);
-    match place::place(&Demand::of(&job.spec), free, eligible) {
+    match place::place(&demand, free, eligible) {
         Some(allocation) => Ok(JobStart { job: job.id, epoch: job.epoch.next(), allocation }),
         None => {
             blocked.insert(partition.name.clone());
             Err(Reason::Resources)
         }
     }
+}
+
+/// Why a job could not start even on an empty partition; it stands in nobody's way.
+fn never_fits(
+    state: &State,
+    demand: &Demand,
+    eligible: impl Fn(&NodeName) -> bool,
+) -> Option<Reason> {
+    let nodes = state.nodes.values().filter(|node| eligible(&node.name));
+    let mut whole: Free = nodes.map(|node| (node.name.clone(), node.inventory.cpus)).collect();
+    if whole.len() < demand.nodes_min as usize {
+        return Some(Reason::PartitionNodeLimit);
+    }
+    // The largest first: whatever fits anywhere fits there.
+    whole.sort_by_key(|(_, cpus)| std::cmp::Reverse(*cpus));
+    place::place(demand, &mut whole, |_| true).is_none().then_some(Reason::PartitionConfig)
 }
 
 /// Nodes that take jobs and their free processors, in the order people count them.
@@ -150,6 +170,12 @@ mod tests {
     fn first_come_first_served_and_the_rest_know_why() {
         let plan = cluster(&[4]).job(0, 3).job(0, 2).job(0, 1).plan();
         assert_eq!(plan, ["1 on n1:3", "2 Resources", "3 Priority"]);
+    }
+
+    #[test]
+    fn a_job_that_never_fits_stands_in_nobodys_way() {
+        let plan = cluster(&[4]).job(2, 2).job(0, 9).job(0, 1).plan();
+        assert_eq!(plan, ["3 on n1:1", "1 PartitionNodeLimit", "2 PartitionConfig"]);
     }
 
     #[test]

@@ -30,7 +30,7 @@ fn filters_choose_jobs() {
         ("squeue -h -o %i -p default", "4 2 3"),
         ("squeue -h -o %i -p nosuch", ""),
         ("squeue -h -o %i -t all", "4 2 3 1"),
-        ("squeue -h -O jobid:5,name:4", "4    c    2    a    3    b"),
+        ("squeue -h -O jobid:5,name:4", "4    c 2    a 3    b"),
     ];
     for (line, expected) in table {
         let shown = cluster.run(line);

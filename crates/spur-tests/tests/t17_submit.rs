@@ -38,11 +38,7 @@ fn refusals_are_slurms() {
     let table = [
         ("sbatch -t bad --wrap=true", 255, "sbatch: error: Invalid --time specification"),
         ("sbatch --bogus", 255, "sbatch: unrecognized option '--bogus'"),
-        (
-            "sbatch -p nosuch --wrap=true",
-            1,
-            "sbatch: error: Batch job submission failed: Invalid partition name specified",
-        ),
+        ("sbatch -p nosuch --wrap=true", 1, "sbatch: error: invalid partition specified: nosuch"),
         ("sbatch nosuch.sh", 1, "sbatch: error: Unable to open file nosuch.sh"),
         ("squeue --bogus", 1, "squeue: unrecognized option '--bogus'"),
     ];

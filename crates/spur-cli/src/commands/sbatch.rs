@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
 
-use spur_core::job::export;
+use spur_core::errors::SlurmError;
+use spur_core::job::export::{self, Export};
 use spur_core::options::argv::{self, Question};
 use spur_core::options::{
     OptionError, Request, Setting, Surroundings, Tool, directive, environment, fill_defaults, help,
     resolve,
 };
 use spur_core::script::header;
-use spur_proto::caller::Caller;
+use spur_proto::caller::{CallError, Caller};
 use spur_proto::slurm::controller_client::ControllerClient;
 use spur_proto::slurm::{SubmitJobRequest, WaitJobRequest};
 
@@ -81,6 +83,7 @@ fn submit(args: &[String]) -> Result<u8, OptionError> {
     }
     let mut settings = components.pop().unwrap_or_default();
     settings.extend(environment::read(TOOL, |name| std::env::var(name).ok()));
+    let wrapped = wrap.is_some();
     let arguments: Vec<String> = line.rest.iter().skip(1).cloned().collect();
     settings.extend(line.settings);
     refuse_unsupported(&settings)?;
@@ -90,12 +93,14 @@ fn submit(args: &[String]) -> Result<u8, OptionError> {
         now: zone::now(),
         zone: &zone::Local,
         work_dir: &cwd,
-        command: &name,
+        // With --wrap there is no script: whatever stands in its place is one word too many.
+        command: if wrapped { line.rest.first().map_or("", String::as_str) } else { &name },
         arguments: &arguments,
         ..Surroundings::default()
     };
     let filled = fill_defaults(&mut request, around);
     request.job.submit_line = submit_line(args);
+    request.job.umask = Some(own_umask());
     for note in &request.notes {
         eprintln!("{}: {note}", TOOL.name());
     }
@@ -162,6 +167,13 @@ fn submit_line(args: &[String]) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
+/// Asking for it means setting it, so it is set back at once; nothing else runs here yet.
+fn own_umask() -> u32 {
+    let mask = nix::sys::stat::umask(nix::sys::stat::Mode::empty());
+    nix::sys::stat::umask(mask);
+    mask.bits()
+}
+
 /// The variables that go along, each ended by a NUL byte.
 fn job_environment(request: &Request) -> Vec<u8> {
     let own: BTreeMap<String, String> = std::env::vars_os()
@@ -175,8 +187,20 @@ fn job_environment(request: &Request) -> Vec<u8> {
     for (name, value) in submission() {
         bytes.extend_from_slice(format!("{name}={value}\0").as_bytes());
     }
-    for (name, value) in export::parse(wanted).apply(&own) {
+    let export = export::parse(wanted);
+    for (name, value) in export.apply(&own) {
         bytes.extend_from_slice(format!("{name}={value}\0").as_bytes());
+    }
+    // What is no text has no name that --export could mean, but ALL is all.
+    if matches!(export, Export::All(_)) {
+        for (name, value) in std::env::vars_os() {
+            if name.to_str().is_none() || value.to_str().is_none() {
+                bytes.extend_from_slice(name.as_bytes());
+                bytes.push(b'=');
+                bytes.extend_from_slice(value.as_bytes());
+                bytes.push(0);
+            }
+        }
     }
     bytes
 }
@@ -189,6 +213,7 @@ fn submission() -> [(&'static str, String); 2] {
 }
 
 async fn send(request: Request, script: Vec<u8>, environment: Vec<u8>) -> u8 {
+    let partition = request.job.partition.clone();
     let message =
         SubmitJobRequest { request_id: request_id(), spec: Some(request.job), script, environment };
     let mut caller = cluster::caller();
@@ -199,7 +224,15 @@ async fn send(request: Request, script: Vec<u8>, environment: Vec<u8>) -> u8 {
     let job = match caller.call(ask).await {
         Ok(reply) => reply.job_id,
         Err(error) => {
+            if matches!(error, CallError::Refused(SlurmError::InvalidPartitionName)) {
+                complain("sbatch", format!("invalid partition specified: {partition}"));
+            }
             complain("sbatch", format!("Batch job submission failed: {error}"));
+            if matches!(error, CallError::Unreachable) {
+                eprintln!(
+                    "sbatch: it may have been accepted all the same: see squeue before you repeat it"
+                );
+            }
             return 1;
         }
     };

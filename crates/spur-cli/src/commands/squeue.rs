@@ -36,6 +36,7 @@ struct Query {
     header: bool,
     format: String,
     by_name: bool,
+    long: bool,
     states: StateFilter,
     jobs: Vec<u32>,
     uids: Vec<u32>,
@@ -67,6 +68,7 @@ fn read(args: &[String]) -> Result<Query, u8> {
         header: true,
         format: std::env::var("SQUEUE_FORMAT").unwrap_or_else(|_| DEFAULT.to_string()),
         by_name: false,
+        long: false,
         states: StateFilter::default_for_squeue(),
         jobs: Vec::new(),
         uids: Vec::new(),
@@ -77,7 +79,7 @@ fn read(args: &[String]) -> Result<Query, u8> {
     for (flag, value) in &words.options {
         match flag.long {
             "noheader" => query.header = false,
-            "long" => query.format = LONG.to_string(),
+            "long" => (query.format, query.long) = (LONG.to_string(), true),
             "me" => query.uids.push(nix::unistd::getuid().as_raw()),
             "jobs" => query.jobs.extend(jobs(value)?),
             "user" => query.uids.extend(value.split(',').map(uid)),
@@ -190,6 +192,9 @@ fn table(query: &Query, jobs: &[JobView]) -> String {
     let context =
         RenderContext { now: zone::now(), offset_at: &zone::offset_at, ..RenderContext::default() };
     let mut text = String::new();
+    if query.long && query.header {
+        text.push_str(&format!("{}\n", zone::date(context.now)));
+    }
     if query.header {
         text.push_str(&render::header(&format.columns));
         text.push('\n');

@@ -7,10 +7,12 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::layout::Layout;
+use crate::output::note;
 
 /// A daemon as it is to be run.
 #[derive(Clone, Debug)]
@@ -47,11 +49,9 @@ impl Process {
         Process::of(self.pid) == Some(self)
     }
 
-    /// Sends it a signal, if it still runs.
-    pub fn signal(self, signal: Signal) {
-        if self.is_alive() {
-            let _ = kill(Pid::from_raw(self.pid), signal);
-        }
+    /// Sends it a signal, if it still runs; false when it is not ours to end.
+    pub fn signal(self, signal: Signal) -> bool {
+        !self.is_alive() || kill(Pid::from_raw(self.pid), signal) != Err(Errno::EPERM)
     }
 
     /// The process a pid file names, if it still runs.
@@ -78,8 +78,11 @@ pub fn start(layout: &Layout, daemon: &Daemon) -> io::Result<Child> {
         .stderr(log)
         .process_group(0)
         .spawn()?;
-    if let Some(process) = Process::of(child.id() as i32) {
-        process.write(layout, &daemon.name)?;
+    // Without its pid file it runs all the same, and is watched.
+    if let Some(process) = Process::of(child.id() as i32)
+        && let Err(error) = process.write(layout, &daemon.name)
+    {
+        note(format!("spur: could not write the pid file of {}: {error}", daemon.name));
     }
     Ok(child)
 }
@@ -98,13 +101,15 @@ pub async fn keep(layout: Layout, daemon: Daemon) {
         match start(&layout, &daemon) {
             Ok(child) => {
                 let ended = tokio::task::spawn_blocking(move || reap(child)).await;
-                eprintln!(
+                note(format!(
                     "spur: {} ended ({}): starting it again",
                     daemon.name,
                     ended.unwrap_or_default()
-                );
+                ));
             }
-            Err(error) => eprintln!("spur: could not start {}: {error}", daemon.program.display()),
+            Err(error) => {
+                note(format!("spur: could not start {}: {error}", daemon.program.display()))
+            }
         }
         // One that was at work is back at once; one that cannot start is not hurried.
         if began.elapsed() > Duration::from_secs(1) {
@@ -122,17 +127,22 @@ fn reap(mut child: Child) -> String {
     child.wait().map_or_else(|error| error.to_string(), |status| status.to_string())
 }
 
-/// Stops processes: asks, waits, insists.
-pub fn stop(processes: &[Process]) {
-    processes.iter().for_each(|process| process.signal(Signal::SIGTERM));
+/// Stops processes: asks, waits, insists. False when one is not ours to end.
+pub fn stop(processes: &[Process]) -> bool {
+    if !processes.iter().all(|process| process.signal(Signal::SIGTERM)) {
+        return false;
+    }
     let mut waited = Duration::ZERO;
     while processes.iter().any(|process| process.is_alive()) {
         std::thread::sleep(PAUSE);
         waited += PAUSE;
         if waited > GRACE {
-            processes.iter().for_each(|process| process.signal(Signal::SIGKILL));
+            processes.iter().for_each(|process| {
+                process.signal(Signal::SIGKILL);
+            });
         }
     }
+    true
 }
 
 const PAUSE: Duration = Duration::from_millis(10);

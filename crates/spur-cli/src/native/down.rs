@@ -15,7 +15,7 @@ use super::daemons::{self, Process};
 use super::layout::Layout;
 use super::up::SUPERVISOR;
 use crate::cluster;
-use crate::output::complain;
+use crate::output::{complain, note, print};
 
 /// Stops a cluster that `spur up` started.
 #[derive(Parser)]
@@ -57,7 +57,7 @@ pub fn run(args: &[String]) -> u8 {
     let names = layout.pid_files();
     let processes: Vec<Process> = names.iter().filter_map(alive).collect();
     if processes.is_empty() {
-        println!("spur: nothing is up in {}", layout.dir.display());
+        print(&format!("spur: nothing is up in {}\n", layout.dir.display()));
         return 0;
     }
     match permission(&layout, arguments.force, arguments.keep_jobs) {
@@ -70,9 +70,11 @@ pub fn run(args: &[String]) -> u8 {
     }
     // The supervisor first, or it would start again what is stopped.
     let supervisor = Process::read(&layout, SUPERVISOR);
-    daemons::stop(supervisor.as_slice());
-    daemons::stop(&processes);
-    println!("spur: down");
+    if !daemons::stop(supervisor.as_slice()) || !daemons::stop(&processes) {
+        complain("spur down", format!("{}: Operation not permitted", layout.dir.display()));
+        return 1;
+    }
+    print("spur: down\n");
     0
 }
 
@@ -116,7 +118,7 @@ pub fn end_jobs(layout: &Layout) {
     let deadline = std::time::Instant::now() + LONGEST_END;
     for job_id in jobs {
         if std::time::Instant::now() > deadline {
-            eprintln!("spur: job {job_id} does not end; it is left behind");
+            note(format!("spur: job {job_id} does not end; it is left behind"));
             continue;
         }
         let _ = cluster_call(layout, async move |caller: &mut Caller| {

@@ -36,6 +36,10 @@ pub fn run(args: &[String]) -> u8 {
 }
 
 /// A word that a shell takes as it stands.
-fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-:".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_string();
+    }
     format!("'{}'", text.replace('\'', r"'\''"))
 }

@@ -18,10 +18,10 @@ use spur_proto::slurm::ListNodesRequest;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::daemons::{self, Daemon, Process};
-use super::down;
 use super::layout::Layout;
+use super::{down, env};
 use crate::cluster;
-use crate::output::complain;
+use crate::output::{complain, note, print};
 
 /// Starts a cluster on this machine, runs a first job, and watches over it until Ctrl-C.
 #[derive(Clone, Parser)]
@@ -33,7 +33,7 @@ struct Arguments {
     #[arg(long)]
     nodes: Option<String>,
     /// Processors of each node. Default: what the machine has.
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     cpus: Option<u32>,
     /// Memory of each node, as in 4G. Default: what the machine has.
     #[arg(long)]
@@ -82,7 +82,7 @@ fn detach(arguments: &Arguments, args: &[String]) -> anyhow::Result<()> {
             .spawn()
             .context("could not start the supervisor")?;
     } else {
-        println!("spur: already up in {}", layout.dir.display());
+        print(&format!("spur: already up in {}\n", layout.dir.display()));
     }
     cluster::block_on(ready(&layout, &daemons))?;
     welcome(&layout, daemons.len() - 1, began);
@@ -95,7 +95,7 @@ fn foreground(arguments: &Arguments) -> anyhow::Result<()> {
     let daemons = daemons(&layout, arguments)?;
     let Some(_lock) = lock(&layout)? else {
         cluster::block_on(ready(&layout, &daemons))?;
-        println!("spur: already up in {}", layout.dir.display());
+        print(&format!("spur: already up in {}\n", layout.dir.display()));
         return Ok(());
     };
     let me = Process::of(std::process::id() as i32).context("/proc is needed")?;
@@ -114,7 +114,7 @@ fn foreground(arguments: &Arguments) -> anyhow::Result<()> {
     daemons::stop(&left);
     let _ = std::fs::remove_file(layout.pid_file(SUPERVISOR));
     if !quiet && outcome.is_ok() {
-        println!("spur: down");
+        print("spur: down\n");
     }
     outcome.map(|_| ())
 }
@@ -166,6 +166,13 @@ async fn supervise(
 
 fn prepare(arguments: &Arguments) -> anyhow::Result<Layout> {
     let layout = Layout::new(arguments.dir.clone())?;
+    // The kernel's limit for the name of a socket.
+    if layout.socket().as_os_str().len() > 107 {
+        bail!(
+            "{} is too long a path for a socket; choose a shorter --dir",
+            layout.socket().display()
+        );
+    }
     layout.make().with_context(|| format!("could not make {}", layout.dir.display()))?;
     Ok(layout)
 }
@@ -231,6 +238,21 @@ fn nodes(arguments: &Arguments) -> anyhow::Result<Vec<String>> {
             if nodes.is_empty() {
                 bail!("--nodes={list} names no node");
             }
+            let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+            let is_name = |name: &&String| {
+                name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(is_word)
+            };
+            if let Some(bad) = nodes.iter().find(|name| !is_name(name)) {
+                bail!(
+                    "--nodes={list}: \"{bad}\" is no node name: letters, digits, - _ and . make one"
+                );
+            }
+            let mut unique = nodes.clone();
+            unique.sort();
+            unique.dedup();
+            if unique.len() < nodes.len() {
+                bail!("--nodes={list} names a node twice");
+            }
             Ok(nodes)
         }
         None => {
@@ -284,15 +306,21 @@ const START_TIMEOUT: Duration = Duration::from_secs(30);
 fn welcome(layout: &Layout, nodes: usize, began: Instant) {
     let plural = if nodes == 1 { "" } else { "s" };
     let seconds = began.elapsed().as_secs_f32();
-    println!("spur: up in {} with {nodes} node{plural} after {seconds:.1} s", layout.dir.display());
+    print(&format!(
+        "spur: up in {} with {nodes} node{plural} after {seconds:.1} s\n",
+        layout.dir.display()
+    ));
     first_job(layout, began);
     let default = Layout::new(None).is_ok_and(|default| default.dir == layout.dir);
-    let dir = if default { String::new() } else { format!(" --dir {}", layout.dir.display()) };
-    println!(
+    let dir = match default {
+        true => String::new(),
+        false => format!(" --dir {}", env::quoted(&layout.dir.display().to_string())),
+    };
+    let spur = std::env::args().next().unwrap_or_default();
+    print(&format!(
         "\nIn a shell of yours:\n  eval \"$({spur} env{dir})\"\n  sbatch --wrap hostname\n  squeue\n\
-         Stop with: {spur} down{dir}",
-        spur = std::env::args().next().unwrap_or_default(),
-    );
+         Stop with: {spur} down{dir}\n"
+    ));
 }
 
 fn first_job(layout: &Layout, began: Instant) {
@@ -312,12 +340,12 @@ fn first_job(layout: &Layout, began: Instant) {
         Ok(done) if done.status.success() => {
             let said = std::fs::read_to_string(&output).unwrap_or_default();
             let seconds = began.elapsed().as_secs_f32();
-            println!("spur: first job done after {seconds:.1} s: {}", said.trim());
+            print(&format!("spur: first job done after {seconds:.1} s: {}\n", said.trim()));
         }
         Ok(done) => {
             let said = String::from_utf8_lossy(&done.stderr).trim().to_string();
-            eprintln!("spur: the first job failed ({}) {said}", done.status);
+            note(format!("spur: the first job failed ({}) {said}", done.status));
         }
-        Err(error) => eprintln!("spur: could not submit the first job: {error}"),
+        Err(error) => note(format!("spur: could not submit the first job: {error}")),
     }
 }

@@ -45,12 +45,13 @@ pub fn method_rule(method: &str) -> Option<&'static MethodRule> {
 impl Who {
     /// Whether this caller belongs to the group.
     pub fn admits(self, actor: &Actor) -> bool {
-        match (self, actor) {
-            (Who::Anyone, _) | (_, Actor::Controller) => true,
-            (Who::User, Actor::User { .. }) => true,
-            (Who::Node, Actor::Node(_)) => true,
-            _ => false,
-        }
+        matches!(
+            (self, actor),
+            (Who::Anyone, _)
+                | (_, Actor::Controller)
+                | (Who::User, Actor::User { .. })
+                | (Who::Node, Actor::Node(_))
+        )
     }
 }
 

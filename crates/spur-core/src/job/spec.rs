@@ -123,6 +123,9 @@ pub struct JobSpec {
     /// `--nodes=1,3-5`: the sizes that will do, when not all from the least to the most.
     #[prost(string, tag = "37")]
     pub node_sizes: String,
+    /// The submitting process's file mode mask, which the job takes over.
+    #[prost(uint32, optional, tag = "38")]
+    pub umask: Option<u32>,
 }
 
 /// Who may share a job's nodes.

@@ -186,6 +186,7 @@ impl<D: Disk> Controller<D> {
             Input::Planned(plan) => self.planned(plan),
             Input::Tick => {
                 self.blobs.save_unsaved()?;
+                self.reassert();
                 self.tick(now);
             }
         }
@@ -243,6 +244,15 @@ impl<D: Disk> Controller<D> {
         self.proposals.add(Command::Configure(self.settings.clone()), Waiter::Leadership(term));
     }
 
+    /// Proposes once more what makes this controller the leader, if that came to nothing.
+    fn reassert(&mut self) {
+        if let Role::Elected(term) = self.role
+            && self.proposals.is_idle()
+        {
+            self.elected(term);
+        }
+    }
+
     fn step_down(&mut self, out: &mut Vec<Output>) {
         self.role = Role::Follower;
         self.planning = Planning::default();
@@ -257,11 +267,7 @@ impl<D: Disk> Controller<D> {
                 Waiter::Caller { ticket, .. } => {
                     out.push(Output::Answer(ticket, Err(Refusal::NotLeading)));
                 }
-                // Asked again while still elected; a report comes again in the agent's next session.
-                Waiter::Leadership(term) if self.role == Role::Elected(term) => {
-                    let configure = Command::Configure(self.settings.clone());
-                    self.proposals.add(configure, Waiter::Leadership(term));
-                }
+                // A report comes again in the agent's next session.
                 Waiter::Agent { connection, .. } => out.push(Output::HangUp(connection)),
                 Waiter::Duty => self.duties -= 1,
                 Waiter::Registration { node, .. } => {

@@ -73,6 +73,11 @@ impl Proposals {
         Some(Arc::new(entries))
     }
 
+    /// Whether nothing is queued or under way.
+    pub(super) fn is_idle(&self) -> bool {
+        self.queue.is_empty() && self.waiting.is_empty()
+    }
+
     /// Who waited for this entry, if it was proposed in this life.
     pub(super) fn applied(&mut self, origin: Origin) -> Option<Waiter> {
         if origin.life != self.life {

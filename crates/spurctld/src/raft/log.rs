@@ -77,6 +77,11 @@ impl LogStore {
     pub(super) fn new(log: Log, records: Vec<Record>) -> anyhow::Result<LogStore> {
         let vote = log.kept(VOTE)?.map(|bytes| encode::vote(&bytes)).transpose()?;
         let purged = log.purged().map(encode::log_id);
+        // A vote is on disk before the first entry is: without it, this is not the directory it was.
+        anyhow::ensure!(
+            vote.is_some() || (records.is_empty() && purged.is_none()),
+            "the state directory has a log but no vote: a file is missing; restore it from a backup"
+        );
         let entries = records
             .into_iter()
             .map(|record| Ok((record.position.index, encode::entry(record)?)))

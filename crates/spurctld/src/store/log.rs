@@ -86,7 +86,11 @@ impl<D: Disk> Log<D> {
         match scan.tail {
             Tail::Clean => {}
             // Only the last segment is written to, so only there can a write be unfinished.
-            Tail::Torn if is_last => self.disk.truncate(name, scan.good)?,
+            Tail::Torn if is_last => {
+                let cut = bytes.len() as u64 - scan.good;
+                tracing::warn!(file = name, bytes = cut, "cut off a write that was never finished");
+                self.disk.truncate(name, scan.good)?;
+            }
             Tail::Torn => return Err(Error::Damaged { file: name.to_string(), at: scan.good }),
             Tail::Damaged { at } => return Err(Error::Damaged { file: name.to_string(), at }),
         }
@@ -208,12 +212,18 @@ impl<D: Disk> Log<D> {
 
     /// Keeps a small thing durably: the vote, for one.
     pub fn keep(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
-        Ok(self.disk.replace(name, bytes)?)
+        let mut framed = Vec::new();
+        frame::write(&mut framed, 0, 0, bytes);
+        Ok(self.disk.replace(name, &framed)?)
     }
 
     /// Reads a small thing back.
     pub fn kept(&self, name: &str) -> Result<Option<Vec<u8>>, Error> {
-        Ok(self.disk.read(name)?)
+        let Some(bytes) = self.disk.read(name)? else { return Ok(None) };
+        match frame::scan(&bytes).frames.first() {
+            Some(frame) => Ok(Some(frame.payload.to_vec())),
+            None => Err(Error::Damaged { file: name.to_string(), at: 0 }),
+        }
     }
 }
 

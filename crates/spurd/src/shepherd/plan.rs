@@ -4,6 +4,7 @@ use std::ffi::CString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use nix::sys::stat::Mode;
 use spur_core::filename;
 use spur_core::ids::{Epoch, JobId};
 use spur_proto::internal::Launch;
@@ -34,6 +35,8 @@ pub struct Plan {
     pub error: Option<PathBuf>,
     /// Whether files that are there are kept and added to.
     pub append: bool,
+    /// The file mode mask of its submission.
+    pub umask: Mode,
     /// How long a run that is to end has to end by itself.
     pub kill_wait: Duration,
 }
@@ -88,6 +91,7 @@ impl Plan {
             error: error.filter(|error| *error != output),
             output,
             work_dir,
+            umask: Mode::from_bits_truncate(spec.umask.unwrap_or(0o022)),
             append: spec.open_append.unwrap_or(false),
             kill_wait: launch
                 .kill_wait_secs

@@ -37,7 +37,7 @@ fn prepare(plan: &Plan) -> Result<()> {
     child::reset_signals().context("could not reset the signals")?;
     privilege::become_user(&plan.owner)?;
     // From here on nothing is done that the user could not do.
-    umask(Mode::S_IWGRP | Mode::S_IWOTH);
+    umask(plan.umask);
     open_files(plan)?;
     enter_work_dir(plan)?;
     child::close_others_on_exec().context("could not close what is open")?;

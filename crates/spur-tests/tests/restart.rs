@@ -1,0 +1,35 @@
+//! Daemons come back in whatever order they like; nobody has to be started again by hand.
+
+use spur_tests::harness::{Cluster, Processes, until};
+
+/// Agents that dial while the controller is not the leader yet are turned away, and must come again.
+#[test]
+fn every_node_is_back_after_a_restart_of_everything() {
+    let cluster = Cluster::up("n[1-3]", 1);
+    for round in 1..=6 {
+        let dir = cluster.dir().display().to_string();
+        let down = cluster.run_words("spur", &["down", "--keep-jobs", "--dir", &dir]);
+        assert_eq!(down.status, 0, "{}", down.stderr);
+        cluster.start("n[1-3]", 1);
+        let done =
+            cluster.run_words("sbatch", &["-N3", "--wait", "-o", "/dev/null", "--wrap", "true"]);
+        assert_eq!(done.status, 0, "round {round}: {}", done.stderr);
+    }
+}
+
+#[test]
+fn every_node_is_back_after_a_crash_of_the_controller() {
+    let cluster = Cluster::up("n[1-3]", 1);
+    for round in 1..=8 {
+        let pid = until("the controller runs", || {
+            cluster.processes().with(&["spurctld", "-D"]).into_iter().next()
+        });
+        Processes::kill(pid);
+        // A job on each node, one after the other: all of them take work again.
+        for node in 1..=3 {
+            let words = ["-N3", "--wait", "-o", "/dev/null", "--wrap", "true"];
+            let done = cluster.run_words("sbatch", &words);
+            assert_eq!(done.status, 0, "round {round}, job {node}: {}", done.stderr);
+        }
+    }
+}
