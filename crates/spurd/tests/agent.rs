@@ -189,7 +189,8 @@ fn a_launch_that_nobody_took_is_taken_up_after_a_restart() {
     let controller = Controller::start(&spool.socket());
     drop(Agent::start(&spool));
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("reads");
-    fs::write(spool.path().join("boot"), boot.trim()).expect("writes");
+    fs::write(spool.path().join("spool-id"), "this one").expect("writes");
+    fs::write(spool.path().join("boot"), format!("{} this one", boot.trim())).expect("writes");
     let launch = job(&spool, 1, "echo once").encode_to_vec();
     fs::write(spool.path().join("runs/1.1.launch"), launch).expect("writes");
     let _agent = Agent::start(&spool);

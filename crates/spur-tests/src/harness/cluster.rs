@@ -141,8 +141,8 @@ impl Drop for Cluster {
 pub fn binary(name: &str) -> PathBuf {
     static BUILT: Once = Once::new();
     BUILT.call_once(|| {
-        let crates = ["-p", "spur-cli", "-p", "spurctld", "-p", "spurd"];
-        let build = Command::new(env!("CARGO")).args(["build", "--quiet"]).args(crates).status();
+        // The whole workspace, as `./test` builds it: a part of it would be resolved anew and built again.
+        let build = Command::new(env!("CARGO")).args(["build", "--quiet", "--workspace"]).status();
         assert!(build.is_ok_and(|status| status.success()), "the binaries build");
     });
     let test = std::env::current_exe().expect("a test has a path");

@@ -77,10 +77,16 @@ impl LogStore {
     pub(super) fn new(log: Log, records: Vec<Record>) -> anyhow::Result<LogStore> {
         let vote = log.kept(VOTE)?.map(|bytes| encode::vote(&bytes)).transpose()?;
         let purged = log.purged().map(encode::log_id);
-        // A vote is on disk before the first entry is: without it, this is not the directory it was.
+        // A vote is on disk before any entry but the very first, of term 0, which names the members.
+        let only_begun = purged.is_none() && records.iter().all(|record| record.position.term == 0);
         anyhow::ensure!(
-            vote.is_some() || (records.is_empty() && purged.is_none()),
+            vote.is_some() || only_begun,
             "the state directory has a log but no vote: a file is missing; restore it from a backup"
+        );
+        anyhow::ensure!(
+            vote.is_none() || !records.is_empty() || purged.is_some(),
+            "the state directory has a vote but no log: files are missing; restore them from a backup, \
+             or remove the directory to begin anew"
         );
         let entries = records
             .into_iter()
