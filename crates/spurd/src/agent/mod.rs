@@ -73,7 +73,9 @@ pub struct Agent<D> {
     /// The highest term ever obeyed; kept over restarts.
     term: u64,
     session: Option<Session>,
-    /// When the last greeting was sent: only the answer to it opens a session.
+    /// When the present stream was opened: only an answer to a greeting on it opens a session.
+    connected: Option<Millis>,
+    /// When the last greeting was sent.
     greeted: Option<Millis>,
     runs: BTreeMap<JobId, KnownRun>,
     /// Runs this life has seen acknowledged: a late repetition is not a new launch.
@@ -107,6 +109,7 @@ impl<D: Disk> Agent<D> {
             disk,
             term,
             session: None,
+            connected: None,
             greeted: None,
             runs: BTreeMap::new(),
             done: BTreeMap::new(),
@@ -141,10 +144,14 @@ impl<D: Disk> Agent<D> {
     /// Takes in one event. Reports gather until [`Agent::flush`].
     pub fn on(&mut self, now: Millis, input: Input) -> Result<Vec<Output>, Error> {
         match input {
-            Input::Connected => Ok(self.greet(now)),
+            Input::Connected => {
+                self.connected = Some(now);
+                Ok(self.greet(now))
+            }
             Input::Disconnected => {
                 self.session = None;
                 self.greeted = None;
+                self.connected = None;
                 Ok(Vec::new())
             }
             Input::Heard(message) => self.hear(now, message),
@@ -164,7 +171,9 @@ impl<D: Disk> Agent<D> {
                     digest: digest(self.table()),
                 }))],
                 // Greeted, but the answer is missing or could not be taken in for want of room.
-                None if self.greeted.is_some() => self.greet(now),
+                None if self.greeted.is_some_and(|at| now.0 > at.0 + GREET_AGAIN_MS) => {
+                    self.greet(now)
+                }
                 None => Vec::new(),
             }),
         }
@@ -210,7 +219,7 @@ impl<D: Disk> Agent<D> {
     fn hear(&mut self, now: Millis, message: Hears) -> Result<Vec<Output>, Error> {
         match message {
             // A late answer to an earlier greeting.
-            Hears::Welcome(welcome) if self.greeted != Some(Millis(welcome.echo_ms)) => {
+            Hears::Welcome(welcome) if self.connected.is_none_or(|at| welcome.echo_ms < at.0) => {
                 Ok(Vec::new())
             }
             Hears::Welcome(welcome) => {
@@ -348,6 +357,9 @@ impl<D: Disk> Agent<D> {
         Ok(term == self.term)
     }
 }
+
+/// How long an answer to a greeting may take before it is said again.
+const GREET_AGAIN_MS: u64 = 3_000;
 
 /// How long after the end of its lease a stream is still believed in.
 const PATIENCE_MS: u64 = 5_000;
