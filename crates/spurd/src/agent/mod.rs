@@ -85,6 +85,9 @@ pub struct Agent<D> {
 
 struct Session {
     id: u64,
+    /// When the greeting it answers was sent. Messages may come twice and late: only the answer to a
+    /// later greeting opens another.
+    greeted: u64,
     /// Until when launches are obeyed.
     lease: Millis,
 }
@@ -218,16 +221,14 @@ impl<D: Disk> Agent<D> {
 
     fn hear(&mut self, now: Millis, message: Hears) -> Result<Vec<Output>, Error> {
         match message {
-            // A late answer to an earlier greeting.
-            Hears::Welcome(welcome) if self.connected.is_none_or(|at| welcome.echo_ms < at.0) => {
-                Ok(Vec::new())
-            }
+            Hears::Welcome(welcome) if !self.is_news(welcome.echo_ms) => Ok(Vec::new()),
             Hears::Welcome(welcome) => {
                 if !self.obeys(welcome.term)? {
                     return Ok(vec![Output::HangUp]);
                 }
                 let lease = Millis(welcome.echo_ms + welcome.lease_ms);
-                self.session = Some(Session { id: welcome.session, lease });
+                let greeted = welcome.echo_ms;
+                self.session = Some(Session { id: welcome.session, greeted, lease });
                 let waiting = self.outbox.waiting();
                 Ok(self.say_reports(waiting))
             }
@@ -342,6 +343,12 @@ impl<D: Disk> Agent<D> {
             return Vec::new();
         }
         vec![Output::Say(Says::Reports(Reports { reports }))]
+    }
+
+    /// Whether a greeting sent then was on the present stream, and after the one that opened the session.
+    fn is_news(&self, greeted: u64) -> bool {
+        self.connected.is_some_and(|at| greeted >= at.0)
+            && self.session.as_ref().is_none_or(|session| greeted > session.greeted)
     }
 
     fn is_session(&self, id: u64) -> bool {
