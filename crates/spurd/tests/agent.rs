@@ -66,8 +66,9 @@ fn shepherd(spool: &Spool) -> Pid {
 }
 
 fn is_forgotten(spool: &Spool) -> bool {
+    // A folder that was never needed is as good as an empty one.
     let is_empty = |folder: &str| {
-        fs::read_dir(spool.path().join(folder)).is_ok_and(|mut entries| entries.next().is_none())
+        fs::read_dir(spool.path().join(folder)).map_or(true, |mut entries| entries.next().is_none())
     };
     is_empty("runs") && is_empty("scripts")
 }
