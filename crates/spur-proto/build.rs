@@ -6,7 +6,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let proto = Path::new("../../proto");
     println!("cargo:rerun-if-changed={}", proto.display());
     let files = protox::compile(["slurm.proto", "agent.proto", "step.proto"], [proto])?;
-    let mut builder = tonic_prost_build::configure();
+    // One greeting in a thousand messages must not make them all large.
+    let mut builder = tonic_prost_build::configure().boxed(".spur.internal.Hello.inventory");
     for (message, record) in records(&files) {
         builder = builder.extern_path(message, record);
     }
@@ -24,11 +25,14 @@ fn records(files: &prost_types::FileDescriptorSet) -> Vec<(String, String)> {
             "job.proto" => "::spur_core::job::spec",
             "step.proto" => "::spur_core::step",
             "view.proto" => "::spur_core::views",
+            "node.proto" => "::spur_core::node",
             _ => continue,
         };
         for message in &file.message_type {
             let record = match message.name() {
                 "Limit" => "::spur_core::limit::Limit".to_string(),
+                "IdSet" => "::spur_core::idset::IdSet".to_string(),
+                "GresShare" => "::spur_core::job::GresShare".to_string(),
                 name => format!("{module}::{name}"),
             };
             records.push((format!(".slurm.{}", message.name()), record));

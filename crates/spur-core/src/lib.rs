@@ -11,6 +11,7 @@ pub mod getopt;
 pub mod gres;
 pub mod hostlist;
 pub mod ids;
+pub mod idset;
 pub mod job;
 pub mod jobenv;
 pub mod license;

@@ -94,7 +94,7 @@ fn records_and_published_messages_are_the_same() {
     let mut compared = 0;
     let views = std::fs::read_dir(format!("{root}/views")).expect("views are files");
     let views = views.flatten().map(|entry| entry.path().display().to_string());
-    let files = ["job/spec.rs", "step.rs"];
+    let files = ["job/spec.rs", "job/phase.rs", "step.rs", "node/inventory.rs"];
     for file in files.iter().map(|file| format!("{root}/{file}")).chain(views) {
         for (name, mut fields) in declared(&std::fs::read_to_string(&file).expect("is there")) {
             let message = pool.get_message_by_name(&format!("slurm.{name}"));

@@ -39,7 +39,7 @@ pub fn place(
             let (node, cpus_free) = &mut free[index];
             let cpus = (1 + more) * demand.cpus_per_task;
             *cpus_free -= cpus;
-            Share { node: node.clone(), cpus }
+            Share::of_cpus(node.clone(), cpus)
         })
         .collect();
     Some(Allocation { shares })

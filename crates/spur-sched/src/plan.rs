@@ -119,7 +119,7 @@ mod tests {
         for (number, cpus) in (1..).zip(cpus) {
             cluster.apply(Command::RegisterNode(RegisterNode {
                 name: format!("n{number}").into(),
-                inventory: Inventory { cpus: *cpus, memory_mb: 0 },
+                inventory: Inventory::simple(*cpus, 0),
                 boot_id: String::new(),
             }));
         }

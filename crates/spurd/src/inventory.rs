@@ -5,6 +5,7 @@ use std::num::NonZero;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use spur_core::node::Inventory;
 
 use crate::agent::Identity;
 use crate::claim::boot_id;
@@ -29,7 +30,7 @@ pub fn identity(options: &Options) -> Result<Identity> {
         boot_id().context("could not read the boot id")?,
         spool_id(&options.state_dir)?
     );
-    Ok(Identity { node, boot_id, cpus, memory_mb })
+    Ok(Identity { node, boot_id, inventory: Inventory::simple(cpus, memory_mb) })
 }
 
 /// A number that is made with the spool: another spool knows nothing of this one's runs.

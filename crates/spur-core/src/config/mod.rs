@@ -22,6 +22,7 @@ mod tests;
 mod things;
 mod values;
 pub mod words;
+mod write;
 
 pub use amounts::{Count, Megabytes, Minutes, Seconds, SecondsOrNever};
 pub use answers::{Members, Shape, UnknownNode};

@@ -55,6 +55,18 @@ pub enum OverSubscribe {
     Exclusive,
 }
 
+impl OverSubscribe {
+    /// As `scontrol show partition` writes it.
+    pub fn slurm(self) -> String {
+        match self {
+            OverSubscribe::No => "NO".to_string(),
+            OverSubscribe::Yes(count) => format!("YES:{count}"),
+            OverSubscribe::Force(count) => format!("FORCE:{count}"),
+            OverSubscribe::Exclusive => "EXCLUSIVE".to_string(),
+        }
+    }
+}
+
 impl Setting for OverSubscribe {
     fn kind() -> String {
         "\"no\", \"yes\", \"yes:4\", \"force:4\", or \"exclusive\"".to_string()

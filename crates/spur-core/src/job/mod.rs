@@ -18,7 +18,7 @@ pub mod supported;
 use std::sync::Arc;
 
 pub use demand::Demand;
-pub use phase::{Allocation, Cause, ExitStatus, Phase, Share};
+pub use phase::{Allocation, Cause, ExitStatus, GresShare, Phase, Share};
 pub use reason::Reason;
 pub use spec::JobSpec;
 pub use state::{JobFlag, JobState, JobStatus};

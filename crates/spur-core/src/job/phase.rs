@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::ids::NodeName;
+use crate::idset::IdSet;
 use crate::time::Timestamp;
 
 /// The life of a job, one variant a stage.
@@ -102,6 +103,39 @@ pub struct Share {
     pub node: NodeName,
     /// How many processors.
     pub cpus: u32,
+    /// Which processors; empty where they are not told apart.
+    pub cpu_ids: IdSet,
+    /// How much memory.
+    pub memory_mb: u64,
+    /// Generic resources.
+    pub gres: Vec<GresShare>,
+    /// How many tasks are meant to run here.
+    pub tasks: u32,
+}
+
+impl Share {
+    /// Some processors of a node, and nothing else.
+    pub fn of_cpus(node: NodeName, cpus: u32) -> Share {
+        let (cpu_ids, gres) = (IdSet::default(), Vec::new());
+        Share { node, cpus, cpu_ids, memory_mb: 0, gres, tasks: cpus.max(1) }
+    }
+}
+
+/// A generic resource taken on one node.
+#[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
+pub struct GresShare {
+    /// `gpu`
+    #[prost(string, tag = "1")]
+    pub name: String,
+    /// `mi300x`; empty where the resource has no types.
+    #[prost(string, tag = "2")]
+    pub kind: String,
+    /// How much.
+    #[prost(uint64, tag = "3")]
+    pub count: u64,
+    /// Which devices, counted over all of this name on the node; empty where they are not told apart.
+    #[prost(message, required, tag = "4")]
+    pub ids: IdSet,
 }
 
 /// How a process ended: an exit code, or the signal that killed it.

@@ -2,12 +2,14 @@
 
 pub mod features;
 pub mod filter;
+mod inventory;
 pub mod state;
 
 pub use filter::NodeFilter;
+pub use inventory::{Gres, Inventory};
 pub use state::{NodeFlag, NodeState, NodeStatus};
 
-use crate::ids::NodeName;
+use crate::ids::{NodeName, Uid};
 use crate::time::Timestamp;
 
 /// One node of the cluster. Whether it is idle or allocated is derived from the jobs, not kept here.
@@ -15,23 +17,71 @@ use crate::time::Timestamp;
 pub struct Node {
     /// Its name.
     pub name: NodeName,
-    /// What its agent found.
+    /// What it can give to jobs: as configured, or as found where nothing is.
     pub inventory: Inventory,
+    /// What its agent found.
+    pub found: Inventory,
+    /// Nodes of lower weight are used first.
+    pub weight: u32,
+    /// Words that `--constraint` can ask for, as configured.
+    pub features: Vec<String>,
+    /// Those of them that hold at present.
+    pub active_features: Vec<String>,
     /// Changes when the machine reboots.
     pub boot_id: String,
     /// Counts the boots seen: what was started in an earlier one is gone.
     pub boots: u32,
     /// Whether its agent has a session with the leader.
     pub link: Link,
+    /// What administrators, or the controller on their behalf, have decided.
+    pub service: Service,
+    /// `scontrol update node … comment=`
+    pub comment: String,
+    /// `scontrol update node … extra=`
+    pub extra: String,
 }
 
-/// The hardware of a node.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Inventory {
-    /// Processors.
-    pub cpus: u32,
-    /// Memory.
-    pub memory_mb: u64,
+/// Whether a node is in service.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Service {
+    /// Takes no new jobs; those it has may end.
+    pub drain: bool,
+    /// Out of service.
+    pub down: bool,
+    /// About to fail: takes no new jobs.
+    pub fail: bool,
+    /// Why, if somebody said.
+    pub reason: Option<Note>,
+}
+
+impl Service {
+    /// Whether new jobs may come.
+    pub fn is_open(&self) -> bool {
+        !self.drain && !self.down && !self.fail
+    }
+}
+
+/// A reason, with who gave it and when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// The words.
+    pub text: String,
+    /// Who.
+    pub by: Uid,
+    /// When.
+    pub at: Timestamp,
+}
+
+impl Node {
+    /// Whether new jobs may be started here.
+    pub fn takes_jobs(&self) -> bool {
+        self.link.is_up() && self.service.is_open()
+    }
+
+    /// Whether the node has a feature at present.
+    pub fn has_feature(&self, feature: &str) -> bool {
+        self.active_features.iter().any(|active| active == feature)
+    }
 }
 
 /// Whether the leader and the agent hear each other.

@@ -11,6 +11,7 @@ mod jobs;
 mod nodes;
 mod settings;
 pub mod stored;
+mod used;
 
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ pub use entry::{
 };
 pub use index::Index;
 pub use settings::Settings;
+pub use used::Used;
 
 use crate::blob::BlobHash;
 use crate::errors::SlurmError;
@@ -43,6 +45,8 @@ pub struct State {
     pub next_job: JobId,
     /// Replicated configuration.
     pub settings: Arc<Settings>,
+    /// The partitions in force, in the order of the file and then of their creation.
+    pub partitions: Arc<Vec<Partition>>,
     /// Jobs that are not forgotten yet.
     pub jobs: OrdMap<JobId, Arc<Job>>,
     /// Nodes that ever joined.
@@ -83,7 +87,9 @@ pub fn apply(state: &mut State, entry: &Entry) -> Applied {
 impl State {
     /// A cluster nothing has happened to yet.
     pub fn new() -> State {
-        State { next_job: JobId(1), ..State::default() }
+        let settings = Arc::<Settings>::default();
+        let partitions = Arc::new(settings.partitions.clone());
+        State { next_job: JobId(1), settings, partitions, ..State::default() }
     }
 
     /// Whether two states are one and the same, told without looking at their content. A "no" may be
@@ -92,24 +98,39 @@ impl State {
         self.now == other.now
             && self.next_job == other.next_job
             && Arc::ptr_eq(&self.settings, &other.settings)
+            && Arc::ptr_eq(&self.partitions, &other.partitions)
             && self.jobs.ptr_eq(&other.jobs)
             && self.nodes.ptr_eq(&other.nodes)
     }
 
     /// The partition jobs go to when they name none.
     pub fn default_partition(&self) -> Option<&Partition> {
-        self.settings.partitions.iter().find(|partition| partition.is_default)
+        self.partitions.iter().find(|partition| partition.is_default)
     }
 
     /// The partition of this name.
     pub fn partition(&self, name: &str) -> Option<&Partition> {
-        self.settings.partitions.iter().find(|partition| partition.name == name)
+        self.partitions.iter().find(|partition| partition.name == name)
     }
 
     /// Processors of a node that jobs hold.
     pub fn cpus_used(&self, node: &NodeName) -> u32 {
         let Some(jobs) = self.index.on_node.get(node) else { return 0 };
         jobs.values().sum()
+    }
+
+    /// Everything of a node that jobs hold.
+    pub fn used_on(&self, node: &NodeName) -> Used {
+        let mut used = Used::default();
+        let jobs = self.index.on_node.get(node).into_iter().flat_map(|jobs| jobs.keys());
+        let held = jobs.filter_map(|id| self.jobs.get(id)?.phase.holds().cloned());
+        for held in held {
+            held.shares
+                .iter()
+                .filter(|share| share.node == *node)
+                .for_each(|share| used.add(share));
+        }
+        used
     }
 
     /// Puts a job in, or in place of its former self, and keeps the index true.

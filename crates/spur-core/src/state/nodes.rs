@@ -1,30 +1,86 @@
-//! Nodes come, go and come back.
+//! Nodes come, go and come back, and are taken out of service and put back.
 
 use std::sync::Arc;
 
 use crate::errors::SlurmError;
-use crate::ids::NodeName;
-use crate::node::{Inventory, Link, Node};
+use crate::ids::{NodeName, Uid};
+use crate::node::{Inventory, Link, Node, Note, Service};
 use crate::state::{RegisterNode, Reply, State};
 
 pub(super) fn register(state: &mut State, seen: &RegisterNode) -> Result<Reply, SlurmError> {
-    let (link, boots) = match state.nodes.get(&seen.name) {
+    if !state.settings.admits(&seen.name) {
+        return Err(SlurmError::InvalidNodeName);
+    }
+    let known = state.nodes.get(&seen.name).cloned();
+    let (link, boots) = match &known {
         Some(node) if node.boot_id != seen.boot_id => (Link::Up(state.now), node.boots + 1),
         Some(node) if node.link.is_up() => (node.link, node.boots),
         Some(node) => (Link::Up(state.now), node.boots),
         None => (Link::Up(state.now), 1),
     };
-    // What runs there keeps what it was given, also on a node that came back smaller.
-    let cpus = seen.inventory.cpus.max(state.cpus_used(&seen.name));
+    let rules = state.settings.node_rules(&seen.name);
+    let mut service = known.as_ref().map(|node| node.service.clone()).unwrap_or_default();
+    let configured = seen.inventory.under(rules);
+    let is_trial = seen.inventory.trial || rules.is_some_and(|rules| rules.trial);
+    if !is_trial && let Some(reason) = seen.inventory.shortage(&configured) {
+        drain(&mut service, reason, Uid::ROOT, state);
+    }
+    let configured_features = rules.map_or(&[][..], |rules| &rules.features[..]);
+    let mut features = configured_features.to_vec();
+    features.extend(
+        seen.inventory.features.iter().filter(|it| !configured_features.contains(it)).cloned(),
+    );
+    let weight = rules.map_or(1, |rules| rules.weight);
     let node = Node {
         name: seen.name.clone(),
-        inventory: Inventory { cpus, ..seen.inventory },
+        inventory: room_for_jobs(state, &seen.name, configured),
+        found: seen.inventory.clone(),
+        weight: known.as_ref().map_or(weight, |node| node.weight),
+        active_features: match &known {
+            Some(node) if node.features == features => node.active_features.clone(),
+            _ => features.clone(),
+        },
+        features,
         boot_id: seen.boot_id.clone(),
         boots,
         link,
+        service,
+        comment: known.as_ref().map(|node| node.comment.clone()).unwrap_or_default(),
+        extra: known.as_ref().map(|node| node.extra.clone()).unwrap_or_default(),
     };
     state.nodes.insert(seen.name.clone(), Arc::new(node));
     Ok(Reply::Done)
+}
+
+/// What runs there keeps what it was given, also on a node that came back smaller.
+fn room_for_jobs(state: &State, name: &NodeName, inventory: Inventory) -> Inventory {
+    let cpus = inventory.cpus.max(state.cpus_used(name));
+    Inventory { cpus, ..inventory }
+}
+
+/// Takes a node out of service, unless it is already: the first reason is the one to look into.
+fn drain(service: &mut Service, text: String, by: Uid, state: &State) {
+    if !service.drain {
+        service.drain = true;
+        service.reason = Some(Note { text, by, at: state.now });
+    }
+}
+
+/// Applies a changed configuration to the nodes that are there.
+pub(super) fn reconfigure(state: &mut State) {
+    for node in state.nodes.clone().values() {
+        let rules = state.settings.node_rules(&node.name);
+        let inventory = room_for_jobs(state, &node.name, node.found.under(rules));
+        let mut changed = Node { inventory, ..(**node).clone() };
+        if let Some(rules) = rules {
+            changed.weight = rules.weight;
+            if !rules.features.is_empty() {
+                changed.features = rules.features.clone();
+                changed.active_features = rules.features.clone();
+            }
+        }
+        state.nodes.insert(changed.name.clone(), Arc::new(changed));
+    }
 }
 
 /// Takes no new jobs there. The jobs it runs are left alone: nothing is proven about them.

@@ -1,18 +1,20 @@
 //! The part of the configuration that decides what entries mean, and is therefore replicated.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::config::{Config, Members, Seconds, sections};
+use crate::config::{Config, Seconds, sections};
 use crate::errors::SlurmError;
-use crate::partition::{NodeSet, Partition};
-use crate::state::{Reply, State};
+use crate::ids::NodeName;
+use crate::partition::Partition;
+use crate::state::{Reply, State, nodes};
 
-/// Replicated configuration.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Replicated configuration: the sections that matter to the state, and what is asked of them often.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// The cluster's name.
     pub cluster_name: String,
-    /// Its partitions, in the order they were written.
+    /// The partitions of the file, in its order; those in force are [`State::partitions`].
     pub partitions: Vec<Partition>,
     /// How long an ended job is still shown, in seconds.
     pub min_job_age_secs: u32,
@@ -20,6 +22,10 @@ pub struct Settings {
     pub kill_wait_secs: u32,
     /// The first job's number.
     pub first_job_id: u32,
+    /// Everything else.
+    pub config: Arc<Config>,
+    /// Which of the declared nodes a name belongs to.
+    node_rules: Arc<BTreeMap<NodeName, usize>>,
 }
 
 impl Default for Settings {
@@ -30,36 +36,57 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The part of a configuration that is replicated.
+    /// The part of a configuration that is replicated. What concerns one daemon alone stays at home, and
+    /// with it the secrets.
     pub fn of(config: &Config) -> Settings {
+        let none = Config::default();
+        let config = Config {
+            controller: none.controller,
+            agent: none.agent,
+            cgroup: none.cgroup,
+            accounting: none.accounting,
+            rest: none.rest,
+            update: none.update,
+            mesh: none.mesh,
+            ..config.clone()
+        };
         let secs = |seconds: Seconds| u32::try_from(seconds.0).unwrap_or(u32::MAX);
+        let rules = config.nodes.iter().enumerate();
+        let node_rules = rules
+            .flat_map(|(place, node)| node.names.names().iter().map(move |it| (it.clone(), place)))
+            .collect();
         Settings {
             cluster_name: config.cluster.cluster_name.clone(),
-            partitions: config.partitions.iter().map(|entry| partition(config, entry)).collect(),
+            partitions: config.partitions.iter().map(|it| Partition::of(&config, it)).collect(),
             min_job_age_secs: secs(config.timeouts.min_job_age),
             kill_wait_secs: secs(config.timeouts.kill_wait),
             first_job_id: config.limits.first_job_id,
+            node_rules: Arc::new(node_rules),
+            config: Arc::new(config),
         }
     }
-}
 
-fn partition(config: &Config, entry: &sections::Partition) -> Partition {
-    let nodes = match config.members(entry) {
-        Members::All => NodeSet::All,
-        Members::These(names) => NodeSet::Named(names.into_iter().collect()),
-    };
-    let is_default = config.default_partition().is_some_and(|default| default.name == entry.name);
-    Partition {
-        name: entry.name.clone(),
-        is_default,
-        nodes,
-        max_time: entry.max_time.0,
-        default_time: entry.default_time.map(|limit| limit.0),
+    /// What is declared about a node: nothing where no nodes are.
+    pub fn node_rules(&self, name: &NodeName) -> Option<&sections::Node> {
+        self.node_rules.get(name).and_then(|place| self.config.nodes.get(*place))
+    }
+
+    /// Whether a node of this name may join: any where none is declared.
+    pub fn admits(&self, name: &NodeName) -> bool {
+        self.config.nodes.is_empty() || self.node_rules.contains_key(name)
     }
 }
 
+/// Takes a configuration. Partitions changed at run time stay so unless the file now says otherwise.
 pub(super) fn configure(state: &mut State, settings: &Settings) -> Result<Reply, SlurmError> {
     state.next_job.0 = state.next_job.0.max(settings.first_job_id);
+    if settings.partitions != state.settings.partitions {
+        state.partitions = Arc::new(settings.partitions.clone());
+    }
+    let nodes_differ = settings.config.nodes != state.settings.config.nodes;
     state.settings = Arc::new(settings.clone());
+    if nodes_differ {
+        nodes::reconfigure(state);
+    }
     Ok(Reply::Done)
 }

@@ -19,7 +19,7 @@ fn cluster() -> Cluster {
     for name in ["n1", "n2"] {
         cluster.done(Command::RegisterNode(RegisterNode {
             name: name.into(),
-            inventory: Inventory { cpus: 4, memory_mb: 1000 },
+            inventory: Inventory::simple(4, 1000),
             boot_id: "boot".to_string(),
         }));
     }
@@ -54,7 +54,7 @@ impl Cluster {
     }
 
     fn start(&mut self, job: JobId, epoch: u32, node: &str, cpus: u32) -> usize {
-        let allocation = Allocation { shares: vec![Share { node: node.into(), cpus }] };
+        let allocation = Allocation { shares: vec![Share::of_cpus(node.into(), cpus)] };
         let start = JobStart { job, epoch: Epoch(epoch), allocation };
         match self.apply(Command::Start(vec![start])).reply {
             Ok(Reply::Started(count)) => count,

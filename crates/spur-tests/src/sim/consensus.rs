@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use spur_core::config::{Config, Seconds};
 use spur_core::state::{Entry, Settings, State, apply};
 use spur_disk::{SimDisk, SimFault};
 use spurctld::controller::Controller;
@@ -44,7 +45,9 @@ impl Host {
     pub fn start(&mut self, number: u64, min_job_age_secs: u32) -> Option<(u64, Vec<Committed>)> {
         let (state, blobs, log, records, position) = self.open()?;
         self.term += 1;
-        let settings = Settings { min_job_age_secs, ..Settings::default() };
+        let mut config = Config::default();
+        config.timeouts.min_job_age = Seconds(min_job_age_secs.into());
+        let settings = Settings::of(&config);
         let controller = Controller::new(state, blobs, settings, number);
         self.life = Some(Life { controller, log, position, writing: None });
         Some((self.term, records))

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use spur_core::ids::{Epoch, JobId};
 use spur_core::job::ExitStatus;
+use spur_core::node::Inventory;
 use spur_core::state::Outcome;
 use spur_disk::SimDisk;
 use spurd::agent::{Agent, Found, Identity, Output};
@@ -54,8 +55,7 @@ impl Node {
         let identity = Identity {
             node: self.name.clone(),
             boot_id: format!("boot {}", self.boot),
-            cpus: 4,
-            memory_mb: 1000,
+            inventory: Inventory::simple(4, 1000),
         };
         let shepherds = &self.shepherds;
         let look = |job, epoch| match shepherds.get(&(job, epoch)) {

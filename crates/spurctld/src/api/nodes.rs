@@ -1,7 +1,12 @@
 //! Nodes and partitions, and whether anybody is in.
 
+use spur_core::config::words::PartitionState;
+use spur_core::config::{Allowed, Megabytes, NodeList, PreemptMode};
 use spur_core::hostlist;
-use spur_core::node::{NodeFlag, NodeState, NodeStatus};
+use spur_core::node::{Node, NodeFlag, NodeState, NodeStatus};
+use spur_core::partition::Partition;
+use spur_core::state::State;
+use spur_core::tres::{Amounts, Tres};
 use spur_core::views::{NodeView, PartitionView};
 use spur_proto::slurm::{ListNodesReply, ListPartitionsReply, PingReply};
 use tonic::Status;
@@ -29,46 +34,189 @@ impl Service {
     pub(super) async fn partitions(&self) -> Result<ListPartitionsReply, Status> {
         let published = self.latest().await?;
         let state = &published.state;
-        let view = |partition: &spur_core::partition::Partition| {
-            let names = state.nodes.keys().filter(|name| partition.nodes.contains(name));
-            PartitionView {
-                name: partition.name.clone(),
-                is_default: partition.is_default,
-                is_up: true,
-                max_time: Some(partition.max_time),
-                default_time: partition.default_time,
-                nodes: hostlist::compress(names.map(|name| name.as_str())),
-                ..PartitionView::default()
-            }
-        };
-        Ok(ListPartitionsReply { partitions: state.settings.partitions.iter().map(view).collect() })
+        let view = |partition: &Partition| partition_view(state, partition);
+        Ok(ListPartitionsReply { partitions: state.partitions.iter().map(view).collect() })
     }
 }
 
-/// What a node is doing follows from its jobs and its link; it is kept nowhere.
-pub(super) fn node_view(published: &Published, node: &spur_core::node::Node) -> NodeView {
+fn partition_view(state: &State, partition: &Partition) -> PartitionView {
+    let rules = &partition.rules;
+    let members = state.nodes.values().filter(|node| partition.nodes.contains(&node.name));
+    let members: Vec<&Node> = members.map(|node| &**node).collect();
+    let sum = |of: fn(&Node) -> u64| -> u64 { members.iter().map(|node| of(node)).sum() };
+    let memory = |amount: Option<Megabytes>| amount.map(|amount| amount.0);
+    let allowed = |allowed: &Allowed| match allowed {
+        Allowed::All => "ALL".to_string(),
+        Allowed::These(names) => names.join(","),
+    };
+    PartitionView {
+        name: partition.name.clone(),
+        is_default: partition.is_default,
+        is_up: rules.state == PartitionState::Up,
+        state: rules.state.word().to_uppercase(),
+        max_time: Some(partition.max_time),
+        default_time: partition.default_time,
+        nodes: hostlist::compress(members.iter().map(|node| node.name.as_str())),
+        total_nodes: members.len() as u32,
+        total_cpus: sum(|node| u64::from(node.inventory.cpus)) as u32,
+        allow_accounts: allowed(&rules.allow_accounts),
+        deny_accounts: rules.deny_accounts.join(","),
+        allow_groups: allowed(&rules.allow_groups),
+        allow_qos: allowed(&rules.allow_qos),
+        deny_qos: rules.deny_qos.join(","),
+        allow_alloc_nodes: match &rules.alloc_nodes {
+            NodeList::All => "ALL".to_string(),
+            NodeList::Named { text, .. } => text.clone(),
+        },
+        qos: rules.qos.clone().unwrap_or_default(),
+        alternate: rules.alternate.clone().unwrap_or_default(),
+        default_memory_per_cpu_mb: memory(rules.def_mem_per_cpu),
+        default_memory_per_node_mb: memory(rules.def_mem_per_node),
+        max_memory_per_cpu_mb: memory(rules.max_mem_per_cpu),
+        max_memory_per_node_mb: memory(rules.max_mem_per_node),
+        max_cpus_per_node: Some(rules.max_cpus_per_node.0),
+        max_cpus_per_socket: Some(rules.max_cpus_per_socket.0),
+        max_nodes: Some(rules.max_nodes.0),
+        min_nodes: rules.min_nodes,
+        over_subscribe: rules.over_subscribe.slurm(),
+        over_time_limit: rules.over_time_limit.map(|limit| limit.0),
+        priority_job_factor: rules.priority_job_factor.into(),
+        priority_tier: rules.priority_tier.into(),
+        preempt_mode: preempt_mode(
+            rules.preempt_mode.unwrap_or(state.settings.config.preemption.mode),
+        ),
+        grace_secs: u32::try_from(rules.grace_time.0).unwrap_or(u32::MAX),
+        root_only: rules.root_only,
+        hidden: rules.hidden,
+        disable_root_jobs: rules
+            .disable_root_jobs
+            .unwrap_or(state.settings.config.jobs.disable_root_jobs),
+        reservation_required: rules.require_reservation,
+        least_loaded_nodes: rules.least_loaded,
+        exclusive_user: rules.exclusive_user,
+        power_down_on_idle: rules.power_down_on_idle,
+        tres: tres(
+            sum(|node| u64::from(node.inventory.cpus)),
+            sum(|node| node.inventory.memory_mb),
+            Some(members.len() as u64),
+            members
+                .iter()
+                .flat_map(|node| &node.inventory.gres)
+                .map(|gres| (gres.name.as_str(), gres.count)),
+        ),
+        ..PartitionView::default()
+    }
+}
+
+fn preempt_mode(mode: PreemptMode) -> String {
+    let word = mode.action.word().to_uppercase();
+    if mode.gang { format!("GANG,{word}") } else { word }
+}
+
+/// `cpu=4,mem=1000M,node=2,billing=4,gres/gpu=8`
+pub(super) fn tres<'a>(
+    cpus: u64,
+    memory_mb: u64,
+    nodes: Option<u64>,
+    gres: impl Iterator<Item = (&'a str, u64)>,
+) -> String {
+    let mut amounts = Amounts::from([(Tres::Cpu, Some(cpus)), (Tres::Billing, Some(cpus))]);
+    if memory_mb > 0 {
+        amounts.insert(Tres::Memory, Some(memory_mb));
+    }
+    if nodes.is_some() {
+        amounts.insert(Tres::Node, nodes);
+    }
+    for (name, count) in gres.filter(|(_, count)| *count > 0) {
+        let tres = Tres::Named { kind: "gres".to_string(), name: name.to_string() };
+        let sum = amounts.entry(tres).or_insert(Some(0));
+        *sum = sum.map(|sum| sum + count);
+    }
+    spur_core::tres::display(&amounts)
+}
+
+/// What a node is doing follows from its jobs, its link and its service; it is kept nowhere.
+pub(super) fn node_view(published: &Published, node: &Node) -> NodeView {
     let state = &published.state;
-    let used = state.cpus_used(&node.name);
-    let base = match used {
-        _ if !node.link.is_up() => NodeState::Down,
+    let used = state.used_on(&node.name);
+    let base = match used.cpus {
+        _ if !node.link.is_up() || node.service.down => NodeState::Down,
         0 => NodeState::Idle,
         used if used >= node.inventory.cpus => NodeState::Allocated,
         _ => NodeState::Mixed,
     };
-    let mut status = NodeStatus(base.number());
-    if !node.link.is_up() {
-        status = status.with(NodeFlag::NotResponding);
-    }
-    let partitions = state.settings.partitions.iter();
+    let flags = [
+        (!node.link.is_up(), NodeFlag::NotResponding),
+        (node.service.drain, NodeFlag::Drain),
+        (node.service.fail, NodeFlag::Fail),
+    ];
+    let status = flags.iter().filter(|(holds, _)| *holds);
+    let status = status.fold(NodeStatus(base.number()), |status, (_, flag)| status.with(*flag));
+    let partitions = state.partitions.iter();
     let partitions = partitions.filter(|partition| partition.nodes.contains(&node.name));
+    let (has, note) = (&node.inventory, node.service.reason.as_ref());
+    let or_name =
+        |text: &str| if text.is_empty() { node.name.to_string() } else { text.to_string() };
+    let not_responding =
+        || if node.link.is_up() { String::new() } else { "Not responding".to_string() };
     NodeView {
         name: node.name.to_string(),
         state: status.0,
-        cpus: node.inventory.cpus,
-        cpus_allocated: used,
-        memory_mb: node.inventory.memory_mb,
-        reason: if node.link.is_up() { String::new() } else { "Not responding".to_string() },
+        cpus: has.cpus,
+        cpus_allocated: used.cpus,
+        cpus_effective: has.cpus,
+        memory_mb: has.memory_mb,
+        memory_allocated_mb: used.memory_mb,
+        reason: note.map_or_else(not_responding, |note| note.text.clone()),
+        reason_time: note.map_or(0, |note| note.at.0),
+        reason_uid: note.map_or(0, |note| note.by.0),
         partitions: partitions.map(|partition| partition.name.clone()).collect(),
+        boards: has.boards.max(1),
+        sockets: has.sockets,
+        cores: has.cores_per_socket,
+        threads: has.threads_per_core,
+        temporary_disk_mb: has.tmp_mb,
+        weight: node.weight,
+        features: node.features.clone(),
+        active_features: node.active_features.clone(),
+        gres: gres_text(
+            has.gres.iter().map(|gres| (gres.name.as_str(), gres.kind.as_str(), gres.count)),
+        ),
+        gres_used: gres_text(
+            used.gres.iter().map(|((name, kind), n)| (name.as_str(), kind.as_str(), *n)),
+        ),
+        tres: tres(
+            has.cpus.into(),
+            has.memory_mb,
+            None,
+            has.gres.iter().map(|gres| (gres.name.as_str(), gres.count)),
+        ),
+        tres_used: match used.cpus {
+            0 => String::new(),
+            cpus => {
+                let gres = used.gres.iter().map(|((name, _), count)| (name.as_str(), *count));
+                tres(cpus.into(), used.memory_mb, None, gres)
+            }
+        },
+        architecture: node.found.architecture.clone(),
+        operating_system: node.found.operating_system.clone(),
+        version: node.found.version.clone(),
+        hostname: or_name(&node.found.hostname),
+        address: or_name(&node.found.address),
+        boot_time: node.found.boot_time,
+        agent_start_time: node.found.agent_start,
+        comment: node.comment.clone(),
+        extra: node.extra.clone(),
+        cluster: state.settings.cluster_name.clone(),
         ..NodeView::default()
     }
+}
+
+/// `gpu:mi300x:8,tmp:2`
+fn gres_text<'a>(gres: impl Iterator<Item = (&'a str, &'a str, u64)>) -> String {
+    let item = |(name, kind, count): (&str, &str, u64)| match kind {
+        "" => format!("{name}:{count}"),
+        kind => format!("{name}:{kind}:{count}"),
+    };
+    gres.map(item).collect::<Vec<_>>().join(",")
 }

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use prost::Message;
 use spur_core::ids::{Epoch, JobId, NodeName};
 use spur_core::job::{ExitStatus, Job, Phase};
-use spur_core::node::Inventory;
 use spur_core::state::{Command, Effect, Finish, Outcome, RegisterNode, State};
 use spur_disk::Disk;
 use spur_proto::internal::agent_message::Message as AgentSays;
@@ -166,7 +165,7 @@ impl<D: Disk> Controller<D> {
         self.agents.heard_ms.insert(name.clone(), now.boot_ms);
         let node = RegisterNode {
             name: name.clone(),
-            inventory: Inventory { cpus: hello.cpus, memory_mb: hello.memory_mb },
+            inventory: hello.inventory.map(|it| *it).unwrap_or_default(),
             boot_id: hello.boot_id,
         };
         self.proposals
@@ -196,7 +195,7 @@ impl<D: Disk> Controller<D> {
         {
             let node = RegisterNode {
                 name: node.clone(),
-                inventory: known.inventory,
+                inventory: known.found.clone(),
                 boot_id: known.boot_id.clone(),
             };
             self.proposals.add(Command::RegisterNode(node), Waiter::Nobody);
@@ -335,6 +334,10 @@ impl<D: Disk> Controller<D> {
         let share = |share: &spur_core::job::Share| NodeShare {
             node: share.node.to_string(),
             cpus: share.cpus,
+            cpu_ids: Some(share.cpu_ids.clone()),
+            memory_mb: share.memory_mb,
+            gres: share.gres.clone(),
+            tasks: share.tasks,
         };
         Ok(Some(Launch {
             job: job.id.0,

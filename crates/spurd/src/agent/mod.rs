@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use prost::Message;
 use spur_core::ids::{Epoch, JobId};
+use spur_core::node::Inventory;
 use spur_core::state::Outcome;
 use spur_disk::{Disk, Error};
 use spur_proto::internal::agent_message::Message as Says;
@@ -28,10 +29,8 @@ pub struct Identity {
     pub node: String,
     /// Changes when the machine reboots, and with the spool: a table that was lost proves nothing.
     pub boot_id: String,
-    /// Processors.
-    pub cpus: u32,
-    /// Memory.
-    pub memory_mb: u64,
+    /// What it has.
+    pub inventory: Inventory,
 }
 
 /// Milliseconds of a clock that runs on while the machine sleeps.
@@ -212,8 +211,7 @@ impl<D: Disk> Agent<D> {
         Says::Hello(Hello {
             node: self.identity.node.clone(),
             boot_id: self.identity.boot_id.clone(),
-            cpus: self.identity.cpus,
-            memory_mb: self.identity.memory_mb,
+            inventory: Some(Box::new(self.identity.inventory.clone())),
             sent_at_ms: now.0,
             term: self.term,
         })

@@ -7,7 +7,8 @@ use spur_proto::internal::{Acknowledge, Beat, Kills, Welcome};
 use super::*;
 
 fn identity(boot_id: &str) -> Identity {
-    Identity { node: "n1".to_string(), boot_id: boot_id.to_string(), cpus: 4, memory_mb: 100 }
+    let inventory = spur_core::node::Inventory::simple(4, 100);
+    Identity { node: "n1".to_string(), boot_id: boot_id.to_string(), inventory }
 }
 
 fn fresh(disk: &SimDisk) -> Agent<SimDisk> {

@@ -36,8 +36,8 @@ pub fn serve(options: Options) -> Result<()> {
     runtime.block_on(async {
         info!(
             node = identity.node,
-            cpus = identity.cpus,
-            memory_mb = identity.memory_mb,
+            cpus = identity.inventory.cpus,
+            memory_mb = identity.inventory.memory_mb,
             "starting"
         );
         let (agent, runs, outputs) = recover(identity, &spool)?;

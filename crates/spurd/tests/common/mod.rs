@@ -28,7 +28,7 @@ pub fn launch(script: &str) -> Launch {
         spec: Some(JobSpec { name: "test".to_string(), ..JobSpec::default() }),
         script: script.as_bytes().to_vec(),
         environment: b"PATH=/usr/bin:/bin\0".to_vec(),
-        shares: vec![NodeShare { node: "n1".to_string(), cpus: 1 }],
+        shares: vec![NodeShare { node: "n1".to_string(), cpus: 1, ..NodeShare::default() }],
         ..Launch::default()
     }
 }

@@ -5,11 +5,11 @@ use prost::Message;
 use super::{Error, VERSION, check_version, missing};
 use crate::auth::{Actor, Level};
 use crate::blob::BlobHash;
+use crate::config;
 use crate::ids::{Epoch, Gid, JobId, NodeName, Uid};
-use crate::job::{Allocation, ExitStatus, JobSpec, Owner, RequestId, Share};
-use crate::limit::Limit;
+use crate::idset::IdSet;
+use crate::job::{Allocation, ExitStatus, GresShare, JobSpec, Owner, RequestId, Share};
 use crate::node::Inventory;
-use crate::partition::{NodeSet, Partition};
 use crate::state::{
     Blob, Command, Entry, Finish, JobStart, Origin, Outcome, RegisterNode, Settings, Submit,
 };
@@ -53,7 +53,7 @@ enum StoredCommand {
     #[prost(message, tag = "10")]
     Configure(StoredSettings),
     #[prost(message, tag = "11")]
-    RegisterNode(StoredNodeSeen),
+    RegisterNode(Box<StoredNodeSeen>),
     #[prost(string, tag = "12")]
     NodeLost(String),
     #[prost(message, tag = "13")]
@@ -70,45 +70,20 @@ enum StoredCommand {
     Purge(i64),
 }
 
+/// The replicated part of the configuration, as the file would say it.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct StoredSettings {
     #[prost(string, tag = "1")]
-    cluster_name: String,
-    #[prost(message, repeated, tag = "2")]
-    partitions: Vec<StoredPartition>,
-    #[prost(uint32, tag = "3")]
-    min_job_age_secs: u32,
-    #[prost(uint32, tag = "4")]
-    first_job_id: u32,
-    #[prost(uint32, tag = "5")]
-    kill_wait_secs: u32,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct StoredPartition {
-    #[prost(string, tag = "1")]
-    name: String,
-    #[prost(bool, tag = "2")]
-    is_default: bool,
-    #[prost(bool, tag = "3")]
-    all_nodes: bool,
-    #[prost(string, repeated, tag = "4")]
-    nodes: Vec<String>,
-    #[prost(message, optional, tag = "5")]
-    max_time: Option<Limit>,
-    #[prost(message, optional, tag = "6")]
-    default_time: Option<Limit>,
+    toml: String,
 }
 
 #[derive(Clone, PartialEq, Message)]
 struct StoredNodeSeen {
     #[prost(string, tag = "1")]
     name: String,
-    #[prost(uint32, tag = "2")]
-    cpus: u32,
-    #[prost(uint64, tag = "3")]
-    memory_mb: u64,
-    #[prost(string, tag = "4")]
+    #[prost(message, required, tag = "2")]
+    inventory: Inventory,
+    #[prost(string, tag = "3")]
     boot_id: String,
 }
 
@@ -154,6 +129,14 @@ pub(super) struct StoredShare {
     node: String,
     #[prost(uint32, tag = "2")]
     cpus: u32,
+    #[prost(message, required, tag = "3")]
+    cpu_ids: IdSet,
+    #[prost(uint64, tag = "4")]
+    memory_mb: u64,
+    #[prost(message, repeated, tag = "5")]
+    gres: Vec<GresShare>,
+    #[prost(uint32, tag = "6")]
+    tasks: u32,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -213,12 +196,11 @@ impl From<&Entry> for StoredEntry {
     fn from(entry: &Entry) -> StoredEntry {
         let command = match &entry.command {
             Command::Configure(settings) => StoredCommand::Configure(settings.into()),
-            Command::RegisterNode(node) => StoredCommand::RegisterNode(StoredNodeSeen {
+            Command::RegisterNode(node) => StoredCommand::RegisterNode(Box::new(StoredNodeSeen {
                 name: node.name.to_string(),
-                cpus: node.inventory.cpus,
-                memory_mb: node.inventory.memory_mb,
+                inventory: node.inventory.clone(),
                 boot_id: node.boot_id.clone(),
-            }),
+            })),
             Command::NodeLost { node } => StoredCommand::NodeLost(node.to_string()),
             Command::Submit(submit) => StoredCommand::Submit(Box::new(StoredSubmit {
                 request: submit.request.0.to_le_bytes().to_vec(),
@@ -266,10 +248,10 @@ impl TryFrom<StoredEntry> for Entry {
 
     fn try_from(stored: StoredEntry) -> Result<Entry, Error> {
         let command = match stored.command.ok_or(missing("the command"))? {
-            StoredCommand::Configure(settings) => Command::Configure(settings.into()),
+            StoredCommand::Configure(settings) => Command::Configure(settings.try_into()?),
             StoredCommand::RegisterNode(node) => Command::RegisterNode(RegisterNode {
                 name: NodeName::from(node.name),
-                inventory: Inventory { cpus: node.cpus, memory_mb: node.memory_mb },
+                inventory: node.inventory,
                 boot_id: node.boot_id,
             }),
             StoredCommand::NodeLost(node) => Command::NodeLost { node: NodeName::from(node) },
@@ -309,58 +291,17 @@ impl TryFrom<StoredEntry> for Entry {
 
 impl From<&Settings> for StoredSettings {
     fn from(settings: &Settings) -> StoredSettings {
-        StoredSettings {
-            cluster_name: settings.cluster_name.clone(),
-            partitions: settings.partitions.iter().map(StoredPartition::from).collect(),
-            min_job_age_secs: settings.min_job_age_secs,
-            first_job_id: settings.first_job_id,
-            kill_wait_secs: settings.kill_wait_secs,
-        }
+        StoredSettings { toml: settings.config.to_toml() }
     }
 }
 
-impl From<StoredSettings> for Settings {
-    fn from(stored: StoredSettings) -> Settings {
-        Settings {
-            cluster_name: stored.cluster_name,
-            partitions: stored.partitions.into_iter().map(Partition::from).collect(),
-            min_job_age_secs: stored.min_job_age_secs,
-            first_job_id: stored.first_job_id,
-            kill_wait_secs: stored.kill_wait_secs,
-        }
-    }
-}
+impl TryFrom<StoredSettings> for Settings {
+    type Error = Error;
 
-impl From<&Partition> for StoredPartition {
-    fn from(partition: &Partition) -> StoredPartition {
-        let nodes = match &partition.nodes {
-            NodeSet::All => Vec::new(),
-            NodeSet::Named(names) => names.iter().map(NodeName::to_string).collect(),
-        };
-        StoredPartition {
-            name: partition.name.clone(),
-            is_default: partition.is_default,
-            all_nodes: partition.nodes == NodeSet::All,
-            nodes,
-            max_time: Some(partition.max_time),
-            default_time: partition.default_time,
-        }
-    }
-}
-
-impl From<StoredPartition> for Partition {
-    fn from(stored: StoredPartition) -> Partition {
-        let nodes = match stored.all_nodes {
-            true => NodeSet::All,
-            false => NodeSet::Named(stored.nodes.into_iter().map(NodeName::from).collect()),
-        };
-        Partition {
-            name: stored.name,
-            is_default: stored.is_default,
-            nodes,
-            max_time: stored.max_time.unwrap_or(Limit::Unlimited),
-            default_time: stored.default_time,
-        }
+    fn try_from(stored: StoredSettings) -> Result<Settings, Error> {
+        let config = config::read(&stored.toml);
+        let config = config.map_err(|problems| Error::Garbled(problems.to_string()))?;
+        Ok(Settings::of(&config))
     }
 }
 
@@ -444,12 +385,26 @@ impl TryFrom<StoredFinish> for Finish {
 }
 
 pub(super) fn stored_shares(allocation: &Allocation) -> Vec<StoredShare> {
-    let share = |share: &Share| StoredShare { node: share.node.to_string(), cpus: share.cpus };
+    let share = |share: &Share| StoredShare {
+        node: share.node.to_string(),
+        cpus: share.cpus,
+        cpu_ids: share.cpu_ids.clone(),
+        memory_mb: share.memory_mb,
+        gres: share.gres.clone(),
+        tasks: share.tasks,
+    };
     allocation.shares.iter().map(share).collect()
 }
 
 pub(super) fn allocation(shares: Vec<StoredShare>) -> Allocation {
-    let share = |share: StoredShare| Share { node: NodeName::from(share.node), cpus: share.cpus };
+    let share = |share: StoredShare| Share {
+        node: NodeName::from(share.node),
+        cpus: share.cpus,
+        cpu_ids: share.cpu_ids,
+        memory_mb: share.memory_mb,
+        gres: share.gres,
+        tasks: share.tasks,
+    };
     Allocation { shares: shares.into_iter().map(share).collect() }
 }
 

@@ -6,10 +6,12 @@ use prost::Message;
 
 use super::entry::{StoredSettings, StoredShare, allocation, hash, request_id, stored_shares};
 use super::{Error, VERSION, check_version, missing};
+use crate::config::{self, Config};
 use crate::ids::{Epoch, Gid, JobId, NodeName, Uid};
 use crate::job::{Cause, ExitStatus, Job, JobSpec, Owner, Phase};
-use crate::node::{Inventory, Link, Node};
-use crate::state::{Index, State};
+use crate::node::{Inventory, Link, Node, Note, Service};
+use crate::partition::Partition;
+use crate::state::{Index, Settings, State};
 use crate::time::Timestamp;
 
 /// Hands each record of a snapshot of `state` to `sink`.
@@ -20,8 +22,9 @@ pub fn encode(state: &State, mut sink: impl FnMut(Vec<u8>)) {
         now: state.now.0,
         next_job: state.next_job.0,
         settings: Some((&*state.settings).into()),
+        partitions: Some(StoredPartitions::from(state)),
     }));
-    state.nodes.values().for_each(|node| put(Thing::Node((&**node).into())));
+    state.nodes.values().for_each(|node| put(Thing::Node(Box::new((&**node).into()))));
     state.jobs.values().for_each(|job| put(Thing::Job(Box::new((&**job).into()))));
 }
 
@@ -38,15 +41,21 @@ impl Reader {
             Thing::Header(header) => {
                 check_version(header.version)?;
                 let settings = header.settings.ok_or(missing("the configuration"))?;
+                let settings = Settings::try_from(settings)?;
+                let partitions = match header.partitions {
+                    Some(partitions) => partitions.read(&settings)?,
+                    None => settings.partitions.clone(),
+                };
                 self.state = Some(State {
                     now: Timestamp(header.now),
                     next_job: JobId(header.next_job),
-                    settings: Arc::new(settings.into()),
+                    partitions: Arc::new(partitions),
+                    settings: Arc::new(settings),
                     ..State::new()
                 });
             }
             Thing::Node(node) => {
-                let node = Node::from(node);
+                let node = Node::from(*node);
                 self.state()?.nodes.insert(node.name.clone(), Arc::new(node));
             }
             Thing::Job(job) => {
@@ -84,7 +93,7 @@ enum Thing {
     #[prost(message, tag = "1")]
     Header(StoredHeader),
     #[prost(message, tag = "2")]
-    Node(StoredNode),
+    Node(Box<StoredNode>),
     #[prost(message, tag = "3")]
     Job(Box<StoredJob>),
 }
@@ -99,16 +108,44 @@ struct StoredHeader {
     next_job: u32,
     #[prost(message, optional, tag = "4")]
     settings: Option<StoredSettings>,
+    #[prost(message, optional, tag = "5")]
+    partitions: Option<StoredPartitions>,
+}
+
+/// The partitions in force, as the file would say them.
+#[derive(Clone, PartialEq, Message)]
+struct StoredPartitions {
+    #[prost(string, tag = "1")]
+    toml: String,
+}
+
+impl From<&State> for StoredPartitions {
+    fn from(state: &State) -> StoredPartitions {
+        let partitions = state.partitions.iter().map(|it| (*it.rules).clone()).collect();
+        let node_sets = state.settings.config.node_sets.clone();
+        let nodes = state.settings.config.nodes.clone();
+        let config = Config { partitions, node_sets, nodes, ..Config::default() };
+        StoredPartitions { toml: config.to_toml() }
+    }
+}
+
+impl StoredPartitions {
+    fn read(&self, settings: &Settings) -> Result<Vec<Partition>, Error> {
+        let read = config::read(&self.toml);
+        let read = read.map_err(|problems| Error::Garbled(problems.to_string()))?;
+        let config = Config { partitions: read.partitions, ..(*settings.config).clone() };
+        Ok(config.partitions.iter().map(|rules| Partition::of(&config, rules)).collect())
+    }
 }
 
 #[derive(Clone, PartialEq, Message)]
 struct StoredNode {
     #[prost(string, tag = "1")]
     name: String,
-    #[prost(uint32, tag = "2")]
-    cpus: u32,
-    #[prost(uint64, tag = "3")]
-    memory_mb: u64,
+    #[prost(message, required, tag = "2")]
+    inventory: Inventory,
+    #[prost(message, required, tag = "3")]
+    found: Inventory,
     #[prost(string, tag = "4")]
     boot_id: String,
     #[prost(bool, tag = "5")]
@@ -117,6 +154,28 @@ struct StoredNode {
     link_since: i64,
     #[prost(uint32, tag = "7")]
     boots: u32,
+    #[prost(uint32, tag = "8")]
+    weight: u32,
+    #[prost(string, repeated, tag = "9")]
+    features: Vec<String>,
+    #[prost(string, repeated, tag = "10")]
+    active_features: Vec<String>,
+    #[prost(bool, tag = "11")]
+    drain: bool,
+    #[prost(bool, tag = "12")]
+    down: bool,
+    #[prost(bool, tag = "13")]
+    fail: bool,
+    #[prost(string, optional, tag = "14")]
+    reason: Option<String>,
+    #[prost(uint32, tag = "15")]
+    reason_by: u32,
+    #[prost(int64, tag = "16")]
+    reason_at: i64,
+    #[prost(string, tag = "17")]
+    comment: String,
+    #[prost(string, tag = "18")]
+    extra: String,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -167,14 +226,26 @@ impl From<&Node> for StoredNode {
             Link::Up(since) => (true, since),
             Link::Down(since) => (false, since),
         };
+        let reason = node.service.reason.as_ref();
         StoredNode {
             name: node.name.to_string(),
-            cpus: node.inventory.cpus,
-            memory_mb: node.inventory.memory_mb,
+            inventory: node.inventory.clone(),
+            found: node.found.clone(),
             boot_id: node.boot_id.clone(),
             up,
             link_since: since.0,
             boots: node.boots,
+            weight: node.weight,
+            features: node.features.clone(),
+            active_features: node.active_features.clone(),
+            drain: node.service.drain,
+            down: node.service.down,
+            fail: node.service.fail,
+            reason: reason.map(|note| note.text.clone()),
+            reason_by: reason.map_or(0, |note| note.by.0),
+            reason_at: reason.map_or(0, |note| note.at.0),
+            comment: node.comment.clone(),
+            extra: node.extra.clone(),
         }
     }
 }
@@ -182,12 +253,25 @@ impl From<&Node> for StoredNode {
 impl From<StoredNode> for Node {
     fn from(stored: StoredNode) -> Node {
         let since = Timestamp(stored.link_since);
+        let (by, at) = (Uid(stored.reason_by), Timestamp(stored.reason_at));
         Node {
             name: NodeName::from(stored.name),
-            inventory: Inventory { cpus: stored.cpus, memory_mb: stored.memory_mb },
+            inventory: stored.inventory,
+            found: stored.found,
+            weight: stored.weight,
+            features: stored.features,
+            active_features: stored.active_features,
             boot_id: stored.boot_id,
             boots: stored.boots,
             link: if stored.up { Link::Up(since) } else { Link::Down(since) },
+            service: Service {
+                drain: stored.drain,
+                down: stored.down,
+                fail: stored.fail,
+                reason: stored.reason.map(|text| Note { text, by, at }),
+            },
+            comment: stored.comment,
+            extra: stored.extra,
         }
     }
 }
