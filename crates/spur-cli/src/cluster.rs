@@ -3,10 +3,18 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use spur_proto::caller::Caller;
+use spur_core::views::{JobView, NodeView, PartitionView};
+use spur_proto::caller::{CallError, Caller};
 use spur_proto::client::Address;
+use spur_proto::slurm::controller_client::ControllerClient;
+use spur_proto::slurm::{
+    ListJobsRequest, ListNodesRequest, ListPartitionsRequest, PingReply, PingRequest,
+};
+use tonic::transport::Channel;
 
 use crate::output::note;
+
+type Client = ControllerClient<Channel>;
 
 /// Where a controller listens below the directory of a `spur up`.
 const SOCKET: &str = "run/spurctld.sock";
@@ -63,12 +71,58 @@ pub fn caller() -> Caller {
     Caller::new(address(), PATIENCE)
 }
 
+/// A controller and a thread to ask it from. Each question is one call, safe to repeat.
+pub struct Controller {
+    runtime: tokio::runtime::Runtime,
+    caller: Caller,
+}
+
+impl Controller {
+    /// Whoever leads the cluster.
+    pub fn find() -> Controller {
+        Controller { runtime: runtime(), caller: caller() }
+    }
+
+    /// Jobs.
+    pub fn jobs(&mut self, request: &ListJobsRequest) -> Result<Vec<JobView>, CallError> {
+        let ask = |mut client: Client| {
+            let request = request.clone();
+            async move { client.list_jobs(request).await }
+        };
+        Ok(self.runtime.block_on(self.caller.call(ask))?.jobs)
+    }
+
+    /// Nodes, by name.
+    pub fn nodes(&mut self) -> Result<Vec<NodeView>, CallError> {
+        let ask = |mut client: Client| async move { client.list_nodes(ListNodesRequest {}).await };
+        let mut nodes = self.runtime.block_on(self.caller.call(ask))?.nodes;
+        nodes.sort_by(|a, b| spur_core::hostlist::natural(&a.name, &b.name));
+        Ok(nodes)
+    }
+
+    /// Partitions, in their order.
+    pub fn partitions(&mut self) -> Result<Vec<PartitionView>, CallError> {
+        let ask = |mut client: Client| async move {
+            client.list_partitions(ListPartitionsRequest {}).await
+        };
+        Ok(self.runtime.block_on(self.caller.call(ask))?.partitions)
+    }
+
+    /// Who answers.
+    pub fn ping(&mut self) -> Result<PingReply, CallError> {
+        let ask = |mut client: Client| async move { client.ping(PingRequest {}).await };
+        self.runtime.block_on(self.caller.call(ask))
+    }
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.expect("a thread can have a runtime")
+}
+
 /// Runs what needs the network, on this thread alone.
 pub fn block_on<T>(work: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a thread can have a runtime");
+    let runtime = runtime();
     let done = runtime.block_on(work);
     // Threads that wait for something else are no reason to stay.
     runtime.shutdown_background();

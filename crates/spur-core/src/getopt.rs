@@ -21,6 +21,8 @@ pub enum Takes {
     Value,
     /// Only attached: `--name=value`, `-nvalue`.
     MayValue,
+    /// Attached, or the next word unless that is an option: squeue's `-j`.
+    MayFollow,
 }
 
 /// A command line, read.
@@ -86,9 +88,16 @@ fn read_long(
             let missing = || format!("option '--{}' requires an argument", flag.long);
             args.next().ok_or_else(missing)?.as_str()
         }
+        (Takes::MayFollow, None) => following(args),
         (_, attached) => attached.unwrap_or_default(),
     };
     Ok((flag, value.to_string()))
+}
+
+/// The next word where it is a value.
+fn following<'a>(args: &mut std::slice::Iter<'a, String>) -> &'a str {
+    let is_value = args.as_slice().first().is_some_and(|word| !word.starts_with('-'));
+    if is_value { args.next().map_or("", String::as_str) } else { "" }
 }
 
 fn find_long(flags: &[Flag], name: &str, word: &str) -> Result<Flag, String> {
@@ -125,7 +134,8 @@ fn read_cluster(
                 continue;
             }
             Takes::MayValue => attached,
-            Takes::Value if !attached.is_empty() => attached,
+            Takes::Value | Takes::MayFollow if !attached.is_empty() => attached,
+            Takes::MayFollow => following(args),
             Takes::Value => {
                 let missing = || format!("option requires an argument -- '{letter}'");
                 args.next().ok_or_else(missing)?.as_str()
@@ -148,6 +158,7 @@ mod tests {
         option("jobs", Some('j')),
         option("format", Some('o')),
         Flag { long: "steps", short: Some('s'), takes: Takes::MayValue },
+        Flag { long: "task", short: Some('t'), takes: Takes::MayFollow },
     ];
 
     fn read_words(words: &str) -> Result<Vec<String>, String> {

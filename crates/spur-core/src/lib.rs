@@ -25,5 +25,6 @@ pub mod size;
 pub mod state;
 pub mod step;
 pub mod time;
+pub mod tools;
 pub mod tres;
 pub mod views;

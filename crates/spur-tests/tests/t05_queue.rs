@@ -20,22 +20,40 @@ fn busy() -> Cluster {
 fn filters_choose_jobs() {
     let cluster = busy();
     let table = [
-        ("squeue -h -o %i", "4 2 3"),
+        ("squeue -h -S i -o %i", "2 3 4"),
+        ("squeue -h -S -i -o %i", "4 3 2"),
+        ("squeue -h -o %t", "PD R R"),
         ("squeue -h -o %i -t PD", "4"),
-        ("squeue -h -o %i -t running", "2 3"),
-        ("squeue -h -o %i -n a,c", "4 2"),
+        ("squeue -h -S i -o %i -t running", "2 3"),
+        ("squeue -h -S i -o %i -n a,C", "2 4"),
         ("squeue -h -o %i -j 3", "3"),
-        ("squeue -h -o %i -j 3,2", "2 3"),
-        ("squeue -h -o %i --me", "4 2 3"),
-        ("squeue -h -o %i -p default", "4 2 3"),
+        ("squeue -h -S i -o %i -j3,2", "2 3"),
+        ("squeue -h -S i -o %i -j 3,99", "3"),
+        ("squeue -h -S i -o %i --me", "2 3 4"),
+        ("squeue -h -S i -o %i --notme", ""),
+        ("squeue -h -S i -o %i -p default", "2 3 4"),
         ("squeue -h -o %i -p nosuch", ""),
-        ("squeue -h -o %i -t all", "4 2 3 1"),
-        ("squeue -h -O jobid:5,name:4", "4    c 2    a 3    b"),
+        ("squeue -h -o %i -A nosuch", ""),
+        ("squeue -h -S i -o %i -w n1", "2 3"),
+        ("squeue -h -S -j -o %j", "c b a"),
+        ("squeue -h -o %t -t all", "CD PD R R"),
+        ("squeue -h -S i -O jobid:5,name:4", "2    a 3    b 4    c"),
+        ("squeue -h -s -S i -o %i,%j,%P", "2.batch,batch,default 3.batch,batch,default"),
+        ("squeue -h -s2.batch -o %i", "2.batch"),
+        ("squeue --start -h -o %i", "4"),
+        ("sinfo -h -o %D", "1"),
+        ("sinfo -h -N -o %N,%t", "n1,alloc"),
+        ("sinfo -h -t idle -o %P,%D", "default*,0"),
+        ("sinfo -h -t alloc,mix -n n1 -o %D", "1"),
+        ("sinfo -h -R", ""),
+        ("sinfo -h -d -o %P,%D", "default*,0"),
     ];
     for (line, expected) in table {
         let shown = cluster.run(line);
         let lines: Vec<&str> = shown.stdout.lines().map(str::trim_end).collect();
-        assert_eq!((shown.status, lines.join(" ").as_str()), (0, expected), "{line}");
+        let told = lines.join(" ");
+        let told = told.trim();
+        assert_eq!((shown.status, told), (0, expected), "{line}: {}", shown.stderr);
     }
 }
 
@@ -44,6 +62,22 @@ fn questions_that_cannot_be_answered_are_refused() {
     let cluster = Cluster::up("n1", 1);
     let table = [
         ("squeue -j 99", 1, "slurm_load_jobs error: Invalid job id specified"),
+        ("squeue -j abc", 1, "squeue: error: Invalid job id: abc"),
+        ("squeue -s7", 1, "squeue: error: Invalid job_step id: 7.??"),
+        ("squeue -i 0", 1, "squeue: error: --iterate=0"),
+        ("squeue -S k", 1, "squeue: error: Invalid sort specification: k"),
+        ("squeue -w nosuch", 1, "squeue: error: Invalid node name nosuch"),
+        (
+            "squeue -o %i -O name",
+            1,
+            "squeue: error: -O (--Format) is incompatible with -o (--format)",
+        ),
+        ("squeue -M nosuch", 1, "squeue: error: No cluster 'nosuch' known by database."),
+        ("squeue -u nosuch", 0, "squeue: error: Invalid user: nosuch"),
+        ("squeue word", 1, "squeue: error: Unrecognized option: word"),
+        ("sinfo -t bogus", 1, "sinfo: error: Bad state string: \"bogus\""),
+        ("sinfo -i x", 1, "sinfo: error: Error: invalid entry for --iterate=x"),
+        ("sinfo -O nosuch", 0, "sinfo: error: Invalid job format specification: nosuch"),
         ("squeue -t bogus", 1, "squeue: error: Invalid job state specified: bogus"),
         ("sinfo --bogus", 1, "sinfo: unrecognized option '--bogus'"),
         ("scancel", 1, "scancel: error: No job identification provided"),

@@ -1,5 +1,6 @@
 //! Slurm's commands, a file each.
 
+pub mod answer;
 pub mod sbatch;
 pub mod scancel;
 pub mod scontrol;
@@ -7,15 +8,79 @@ pub mod sinfo;
 pub mod squeue;
 
 use spur_core::getopt::{self, Flag, Words};
+use spur_core::tools::Tool;
+
+use crate::cluster::Controller;
+use crate::output::{complain, print};
 
 /// What `-V` prints: clients parse it, so it is Slurm's form and the version we are compatible with.
 pub const VERSION: &str = "slurm 25.11.0";
 
+/// The command is over, with this exit status; whatever there was to say is said.
+#[derive(Debug)]
+pub struct Ended(pub u8);
+
+/// How an answer is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notation {
+    Table,
+    Json,
+    Yaml,
+}
+
 /// Reads the words of a tool whose bad options end with exit status 1.
 fn read(tool: &str, flags: &[Flag], args: &[String]) -> Result<Words, u8> {
-    getopt::read(flags, args).map_err(|message| {
-        eprintln!("{tool}: {message}");
-        eprintln!("Try \"{tool} --help\" for more information");
-        1
-    })
+    getopt::read(flags, args).map_err(|message| refuse(tool, &message).0)
+}
+
+/// The same by the tool's table; `--help`, `--usage` and `--version` are answered.
+fn read_tool(tool: &Tool, args: &[String]) -> Result<Words, Ended> {
+    let words = tool.read(args).map_err(|message| refuse(tool.name, &message))?;
+    let question = words.options.iter().find_map(|(flag, _)| match flag.long {
+        "help" => Some(tool.help()),
+        "usage" => Some(tool.usage.to_string()),
+        "version" => Some(format!("{VERSION}\n")),
+        _ => None,
+    });
+    match question {
+        None => Ok(words),
+        Some(text) => {
+            print(&text);
+            Err(Ended(0))
+        }
+    }
+}
+
+fn refuse(tool: &str, message: &str) -> Ended {
+    eprintln!("{tool}: {message}");
+    eprintln!("Try \"{tool} --help\" for more information");
+    Ended(1)
+}
+
+/// A user's number, by name or number.
+fn user(name: &str) -> Option<u32> {
+    match name.parse() {
+        Ok(number) => Some(number),
+        Err(_) => nix::unistd::User::from_name(name).ok()?.map(|found| found.uid.as_raw()),
+    }
+}
+
+/// `-M`: says which cluster answers. There is only our own.
+fn name_cluster(tool: &str, wanted: &str, controller: &mut Controller) -> Result<(), Ended> {
+    let own = controller.ping().map(|reply| reply.cluster_name).unwrap_or_default();
+    for name in wanted.split(',') {
+        if name != own && !name.eq_ignore_ascii_case("all") {
+            complain(tool, format!("No cluster '{name}' known by database."));
+            complain(
+                tool,
+                format!(
+                    "'{name}' can't be reached now, or it is an invalid entry for --cluster.  \
+                     Use 'sacctmgr list clusters' to see available clusters."
+                ),
+            );
+            return Err(Ended(1));
+        }
+    }
+    print(&format!("CLUSTER: {own}\n"));
+    Ok(())
 }

@@ -15,18 +15,23 @@ pub struct RenderContext<'a> {
     pub offset_at: &'a dyn Fn(Timestamp) -> i32,
     /// `--noconvert`: sizes stay in their own unit.
     pub no_convert: bool,
+    /// How moments are written, where `SLURM_TIME_FORMAT` says so.
+    pub spell: Option<&'a dyn Fn(Timestamp) -> String>,
 }
 
 impl Default for RenderContext<'_> {
     fn default() -> Self {
-        RenderContext { now: Timestamp(0), offset_at: &|_| 0, no_convert: false }
+        RenderContext { now: Timestamp(0), offset_at: &|_| 0, no_convert: false, spell: None }
     }
 }
 
 impl RenderContext<'_> {
     /// A moment on the reader's wall clock.
     pub fn moment(&self, secs: i64) -> String {
-        clock::moment(secs, (self.offset_at)(Timestamp(secs)))
+        match self.spell {
+            Some(spell) => spell(Timestamp(secs)),
+            None => clock::moment(secs, (self.offset_at)(Timestamp(secs))),
+        }
     }
 }
 

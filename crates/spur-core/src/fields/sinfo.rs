@@ -1,7 +1,7 @@
 //! The columns of `sinfo`: nodes of one partition that look alike share a line.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::json;
@@ -158,18 +158,21 @@ pub fn group(
         .collect();
     let mut groups: BTreeMap<(usize, Vec<Option<String>>), NodeGroup> = BTreeMap::new();
     let by_partition = splits.iter().any(|field| is_about_partitions(field));
+    let mut counted: BTreeSet<&str> = BTreeSet::new();
     for (place, partition) in partitions.iter().enumerate() {
         let members = nodes.iter().filter(|node| node.partitions.contains(&partition.name));
         let mut empty = true;
         for node in members {
             empty = false;
+            // Without a column about partitions a node looks the same in each of them.
+            if !by_partition && !counted.insert(&node.name) {
+                continue;
+            }
             let one = NodeGroup { partition: Some(partition.clone()), nodes: vec![node.clone()] };
             let look = splits.iter().map(|field| (field.get)(&one).text(context)).collect();
             let group = groups.entry((if by_partition { place } else { 0 }, look)).or_default();
             group.partition.get_or_insert_with(|| partition.clone());
-            if !group.nodes.iter().any(|known| known.name == node.name) {
-                group.nodes.push(node.clone());
-            }
+            group.nodes.push(node.clone());
         }
         if empty && by_partition {
             let group = NodeGroup { partition: Some(partition.clone()), nodes: Vec::new() };

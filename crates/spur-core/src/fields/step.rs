@@ -69,7 +69,8 @@ pub fn shown_id(step: &StepView) -> String {
     }
 }
 
-fn used(step: &StepView) -> Elapsed {
+/// How long it has run, pauses left out.
+pub fn used(step: &StepView) -> Elapsed {
     let since = (step.start_time > 0).then_some(step.start_time);
     Elapsed { counted: -step.suspended_secs, since }
 }

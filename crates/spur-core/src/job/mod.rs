@@ -9,6 +9,7 @@ pub mod mail;
 pub mod nice;
 pub mod phase;
 pub mod reason;
+pub mod reference;
 pub mod sharing;
 pub mod signal;
 pub mod spec;

@@ -1,0 +1,209 @@
+//! `squeue`: jobs in the queue.
+
+mod order;
+mod query;
+mod select;
+
+use std::time::Duration;
+
+use spur_core::fields::job::JOB_FIELDS;
+use spur_core::fields::step::STEP_FIELDS;
+use spur_core::fields::{Field, RenderContext, format, render};
+use spur_core::job::state::StateFilter;
+use spur_core::job::{JobState, JobStatus};
+use spur_core::views::{JobView, StepView};
+use spur_proto::caller::CallError;
+use spur_proto::slurm::ListJobsRequest;
+
+use self::query::{Format, Query};
+use super::{Ended, Notation, answer};
+use crate::cluster::Controller;
+use crate::output::{complain, note, print};
+use crate::zone;
+
+/// Runs the command.
+pub fn run(args: &[String]) -> u8 {
+    match answers(args) {
+        Ok(()) => 0,
+        Err(Ended(status)) => status,
+    }
+}
+
+fn answers(args: &[String]) -> Result<(), Ended> {
+    let query = Query::read(args)?;
+    let mut controller = Controller::find();
+    check_nodes(&query, &mut controller)?;
+    if let Some(wanted) = &query.with_cluster {
+        super::name_cluster("squeue", wanted, &mut controller)?;
+    }
+    loop {
+        one_answer(&query, &mut controller)?;
+        let Some(secs) = query.repeat_secs else { return Ok(()) };
+        print("\n");
+        std::thread::sleep(Duration::from_secs(secs));
+    }
+}
+
+fn one_answer(query: &Query, controller: &mut Controller) -> Result<(), Ended> {
+    let jobs = load(query, controller)?;
+    if query.notation != Notation::Table {
+        let jobs = select::jobs(query, jobs);
+        let list = jobs.iter().map(|job| render::json(JOB_FIELDS, job)).collect();
+        let now = zone::now().0;
+        let more = [("last_backfill", answer::moment(now)), ("last_update", answer::moment(now))];
+        let whole = answer::envelope(controller, "jobs", list, &more, &["squeue"]);
+        print(&answer::written(&whole, query.notation));
+        return Ok(());
+    }
+    let spell = zone::spelling("squeue");
+    let context = RenderContext {
+        now: zone::now(),
+        offset_at: &zone::offset_at,
+        no_convert: query.no_convert,
+        spell: spell.as_deref(),
+    };
+    if (query.dated && query.header) || query.repeat_secs.is_some() {
+        print(&format!("{}\n", zone::date(context.now)));
+    }
+    match query.steps {
+        Some(_) => {
+            let mut steps = select::steps(query, batch_steps(jobs));
+            let kind = "Invalid job step format specification";
+            let columns = header(query, STEP_FIELDS, kind);
+            let order = checked_order(query)?;
+            order.steps(&mut steps, &context);
+            print(&lines(&columns, &steps, &context));
+        }
+        None => {
+            let mut jobs = select::jobs(query, jobs);
+            let columns = header(query, JOB_FIELDS, "Invalid job format specification");
+            let order = checked_order(query)?;
+            order.jobs(&mut jobs, &context);
+            print(&lines(&columns, &jobs, &context));
+        }
+    }
+    Ok(())
+}
+
+/// Every node that is named must be there.
+fn check_nodes(query: &Query, controller: &mut Controller) -> Result<(), Ended> {
+    let Some(wanted) = &query.nodes else { return Ok(()) };
+    let known = controller.nodes().map_err(|error| {
+        note(format!("slurm_load_node error: {error}"));
+        Ended(1)
+    })?;
+    match wanted.iter().find(|name| !known.iter().any(|node| node.name == **name)) {
+        None => Ok(()),
+        Some(name) => {
+            complain("squeue", format!("Invalid node name {name}"));
+            Err(Ended(1))
+        }
+    }
+}
+
+fn load(query: &Query, controller: &mut Controller) -> Result<Vec<JobView>, Ended> {
+    let refused = |error: CallError| {
+        note(format!("slurm_load_jobs error: {error}"));
+        Ended(1)
+    };
+    let ids: Vec<u32> = query.jobs.iter().map(|reference| reference.job).collect();
+    // A single job that is not known is refused; an ended one is known.
+    let single = matches!(query.jobs[..], [_]);
+    let request = ListJobsRequest {
+        job_ids: ids,
+        uids: query.uids.clone().unwrap_or_default(),
+        ended: single || query.states() != StateFilter::default_for_squeue(),
+        partitions: query.partitions.clone(),
+        ..ListJobsRequest::default()
+    };
+    if query.uids.as_ref().is_some_and(Vec::is_empty) {
+        return Ok(Vec::new());
+    }
+    let request = match single {
+        true => ListJobsRequest { job_ids: request.job_ids, ended: true, ..Default::default() },
+        false => request,
+    };
+    let mut jobs = controller.jobs(&request).map_err(refused)?;
+    if single && jobs.is_empty() {
+        note("slurm_load_jobs error: Invalid job id specified");
+        return Err(Ended(1));
+    }
+    if single {
+        // The tasks of one array come latest first.
+        jobs.sort_by_key(|job| std::cmp::Reverse(job.job_id));
+    }
+    Ok(jobs)
+}
+
+/// The scripts of running batch jobs are steps of their own.
+fn batch_steps(jobs: Vec<JobView>) -> Vec<StepView> {
+    let runs = |job: &JobView| {
+        matches!(JobStatus(job.state).base(), JobState::Running | JobState::Suspended)
+            && job.het_job_offset == 0
+    };
+    let step = |job: JobView| StepView {
+        job_id: job.job_id,
+        array_job_id: job.array_job_id,
+        array_task_id: job.array_task_id,
+        het_job_id: job.het_job_id,
+        step_id: "batch".into(),
+        name: "batch".into(),
+        user_name: job.user_name,
+        uid: job.uid,
+        partition: job.partition,
+        state: job.state,
+        start_time: job.start_time,
+        nodes: job.batch_host,
+        num_nodes: 1,
+        num_tasks: 1,
+        num_cpus: job.num_cpus,
+        ..StepView::default()
+    };
+    jobs.into_iter().filter(runs).map(step).collect()
+}
+
+/// Prints the header, complaints about columns first.
+fn header<Row>(
+    query: &Query,
+    fields: &'static [Field<Row>],
+    complaint: &str,
+) -> Vec<spur_core::fields::Column<Row>> {
+    let format = match &query.format {
+        Format::Names(names) => format::names(fields, names),
+        _ => format::letters(fields, query.letters()),
+    };
+    for problem in &format.problems {
+        complain("squeue", format!("{complaint}: {problem}"));
+    }
+    if query.header {
+        print(&format!("{}\n", render::header(&format.columns)));
+    }
+    format.columns
+}
+
+fn checked_order(query: &Query) -> Result<order::Order, Ended> {
+    let order = query.order();
+    for letter in &order.ignored {
+        note(format!("squeue: Invalid sort specification: {letter}"));
+    }
+    match order.unknown {
+        None => Ok(order),
+        Some(letter) => {
+            complain("squeue", format!("Invalid sort specification: {letter}"));
+            Err(Ended(1))
+        }
+    }
+}
+
+fn lines<Row>(
+    columns: &[spur_core::fields::Column<Row>],
+    rows: &[Row],
+    context: &RenderContext<'_>,
+) -> String {
+    let mut text = String::new();
+    for row in rows {
+        text.push_str(&render::row(columns, row, context));
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,145 @@
+//! The options of the tools that ask and control, a table a tool. `--help`, completions and manual
+//! pages are printed from it; what an option does is the tool's own business.
+
+pub mod scancel;
+pub mod scontrol;
+pub mod sinfo;
+pub mod squeue;
+
+use crate::getopt::{self, Flag, Takes, Words};
+
+/// One option.
+pub struct Row {
+    /// How it is spelled.
+    pub flag: Flag,
+    /// What its value is called; empty where it takes none.
+    pub value: &'static str,
+    /// The variable that says the same; empty for none.
+    pub env: &'static str,
+    /// What it does.
+    pub help: &'static str,
+}
+
+/// A tool and its options.
+pub struct Tool {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, in a few words.
+    pub does: &'static str,
+    /// What may stand behind its options.
+    pub operands: &'static str,
+    /// What `--usage` prints; Slurm's words, since test suites compare them.
+    pub usage: &'static str,
+    /// Its options, by name.
+    pub rows: &'static [Row],
+}
+
+/// An option without a value.
+pub const fn flag(long: &'static str, short: Option<char>, help: &'static str) -> Row {
+    Row { flag: getopt::flag(long, short), value: "", env: "", help }
+}
+
+/// An option with a value.
+pub const fn option(
+    long: &'static str,
+    short: Option<char>,
+    value: &'static str,
+    help: &'static str,
+) -> Row {
+    Row { flag: getopt::option(long, short), value, env: "", help }
+}
+
+impl Row {
+    /// The same, also said by a variable.
+    pub const fn env(mut self, env: &'static str) -> Row {
+        self.env = env;
+        self
+    }
+
+    /// The same with a value only where one is attached.
+    pub const fn attached(mut self) -> Row {
+        self.flag.takes = Takes::MayValue;
+        self
+    }
+
+    /// The same with a value that may be attached or follow, or be left out.
+    pub const fn optional(mut self) -> Row {
+        self.flag.takes = Takes::MayFollow;
+        self
+    }
+
+    /// As `--help` writes it: `-p, --partition=names`.
+    pub fn spelling(&self) -> String {
+        let short = self.flag.short.map_or("    ".into(), |letter| format!("-{letter}, "));
+        let value = match self.flag.takes {
+            Takes::Nothing => String::new(),
+            Takes::Value => format!("={}", self.value),
+            Takes::MayValue | Takes::MayFollow => format!("[={}]", self.value),
+        };
+        format!("{short}--{}{value}", self.flag.long)
+    }
+}
+
+impl Tool {
+    /// Reads a command line. The error is what getopt prints behind the tool's name.
+    pub fn read(&self, args: &[String]) -> Result<Words, String> {
+        let flags: Vec<Flag> = self.rows.iter().map(|row| row.flag).collect();
+        getopt::read(&flags, args)
+    }
+
+    /// What the variables say, in the order of the table.
+    pub fn read_variables(&self, variable: impl Fn(&str) -> Option<String>) -> Vec<(Flag, String)> {
+        let said = |row: &Row| Some((row.flag, variable(row.env)?));
+        self.rows.iter().filter(|row| !row.env.is_empty()).filter_map(said).collect()
+    }
+
+    /// What `--help` prints.
+    pub fn help(&self) -> String {
+        let mut text = format!("Usage: {} [OPTIONS]{}\n", self.name, self.operands);
+        for row in self.rows {
+            let spelling = row.spelling();
+            match spelling.len() {
+                ..30 => text.push_str(&format!("  {spelling:<30}{}\n", row.help)),
+                _ => text.push_str(&format!("  {spelling}\n{:32}{}\n", "", row.help)),
+            }
+        }
+        text
+    }
+}
+
+/// Every tool with a table here.
+pub const TOOLS: &[&Tool] = &[&scancel::TOOL, &scontrol::TOOL, &sinfo::TOOL, &squeue::TOOL];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn no_spelling_has_two_meanings_and_every_option_has_help() {
+        for tool in TOOLS {
+            let mut seen = BTreeSet::new();
+            for row in tool.rows {
+                assert!(seen.insert(row.flag.long.to_string()), "{} {}", tool.name, row.flag.long);
+                let short = row.flag.short.map(String::from);
+                assert!(short.is_none_or(|letter| seen.insert(letter)), "{}", row.flag.long);
+                assert!(!row.help.is_empty());
+                assert_eq!(
+                    row.value.is_empty(),
+                    row.flag.takes == Takes::Nothing,
+                    "{}",
+                    row.flag.long
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn help_names_every_option() {
+        for tool in TOOLS {
+            let help = tool.help();
+            assert!(tool.rows.iter().all(|row| help.contains(&row.spelling())), "{help}");
+        }
+    }
+}
