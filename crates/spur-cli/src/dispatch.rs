@@ -19,6 +19,7 @@ const fn command(name: &'static str, help: &'static str, run: fn(&[String]) -> u
 
 /// Slurm's names: as a link to the binary, or as its first word.
 pub const SLURM: &[Command] = &[
+    command("sacct", "show jobs of the past", commands::sacct::run),
     command("sbatch", "hand in a script", commands::sbatch::run),
     command("scancel", "end jobs", commands::scancel::run),
     command("scontrol", "expand and compress host lists", commands::scontrol::run),

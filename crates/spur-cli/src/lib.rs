@@ -1,5 +1,6 @@
 //! One binary, many names: Slurm's commands and Spur's own verbs.
 
+mod accounting;
 mod cluster;
 mod commands;
 pub mod dispatch;

@@ -1,5 +1,6 @@
 //! Slurm's words and Spur's rules. Nothing here does IO, reads a clock or knows a runtime.
 
+pub mod accounts;
 pub mod auth;
 pub mod blob;
 pub mod config;

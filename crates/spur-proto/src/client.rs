@@ -7,6 +7,7 @@ use tokio::net::UnixStream;
 use tonic::transport::{Channel, Endpoint, Error, Uri};
 
 use crate::internal::agents_client::AgentsClient;
+use crate::slurm::accounting_client::AccountingClient;
 use crate::slurm::controller_client::ControllerClient;
 
 /// The largest message either side takes.
@@ -50,6 +51,13 @@ async fn connect_unix(path: &Path) -> Result<Channel, Error> {
 /// A client of the public surface.
 pub fn controller(channel: Channel) -> ControllerClient<Channel> {
     ControllerClient::new(channel)
+        .max_decoding_message_size(usize::MAX)
+        .max_encoding_message_size(MAX_MESSAGE)
+}
+
+/// A client of accounting.
+pub fn accounting(channel: Channel) -> AccountingClient<Channel> {
+    AccountingClient::new(channel)
         .max_decoding_message_size(usize::MAX)
         .max_encoding_message_size(MAX_MESSAGE)
 }

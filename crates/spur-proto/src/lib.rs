@@ -2,6 +2,7 @@
 
 pub mod caller;
 pub mod client;
+pub mod door;
 pub mod status;
 
 /// The public surface, package `slurm`.
@@ -10,7 +11,9 @@ pub mod slurm {
     pub use spur_core::job::JobSpec;
     pub use spur_core::limit::Limit;
     pub use spur_core::views::job::JobNodeShare;
-    pub use spur_core::views::{JobView, NodeView, PartitionView};
+    pub use spur_core::views::{
+        AccountingRecord, AccountingView, JobView, NodeView, PartitionView,
+    };
     tonic::include_proto!("slurm");
 }
 

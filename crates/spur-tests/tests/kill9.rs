@@ -1,4 +1,4 @@
-//! Controller and agents are killed with -9 in the middle of a stream of jobs. Every acknowledged job
+//! Controller, agents and accounting are killed with -9 in the middle of a stream of jobs. Every acknowledged job
 //! must end exactly once with its own exit code, its output to the byte, no id twice, nothing left over.
 
 use std::collections::BTreeMap;
@@ -59,8 +59,27 @@ fn nothing_is_lost_and_nothing_runs_twice() {
         let expected: String = (1..=LINES).map(|line| format!("{id} line {line}\n")).collect();
         assert_eq!(output.unwrap_or_default(), expected, "output of job {id}");
     }
+    accounting_agrees(&cluster, &recorded);
     cluster.down();
     until("all processes end", || cluster.processes().list().is_empty().then_some(()));
+}
+
+/// Accounting has one row for each job, and says the same of it.
+fn accounting_agrees(cluster: &Cluster, recorded: &BTreeMap<u32, ExitStatus>) {
+    let words = ["-a", "-D", "-X", "-n", "-P", "-S", "now-1day", "-o", "JobIDRaw,State,ExitCode"];
+    let expected: Vec<String> = recorded
+        .iter()
+        .map(|(id, exit)| {
+            let state = if exit.is_success() { "COMPLETED" } else { "FAILED" };
+            format!("{id}|{state}|{}:{}", exit.code, exit.signal)
+        })
+        .collect();
+    // The database may have been killed last; it is told when it is back.
+    until("accounting has everything", || {
+        let rows = cluster.run_words("sacct", &words);
+        let rows: Vec<String> = rows.stdout.lines().map(str::to_string).collect();
+        (rows == expected).then_some(())
+    });
 }
 
 /// Submits from two sides at once; the exit code each acknowledged job must end with.
@@ -97,7 +116,14 @@ fn submit(cluster: &Cluster, witness: &Path, code: u8) -> u32 {
 /// Kills one after the other, each as soon as the last victim is back at work.
 fn spawn_killer(cluster: Arc<Cluster>, killing: Arc<AtomicBool>) -> JoinHandle<()> {
     std::thread::spawn(move || {
-        let victims = [["spurctld", "-D"], ["-N", "n1"], ["spurctld", "-D"], ["-N", "n2"]];
+        let victims = [
+            ["spurctld", "-D"],
+            ["-N", "n1"],
+            ["spurdbd", "-D"],
+            ["spurctld", "-D"],
+            ["spurdbd", "-D"],
+            ["-N", "n2"],
+        ];
         for kill in 0..KILLS {
             let words = victims[kill % victims.len()];
             let pid =

@@ -11,9 +11,11 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use openraft::error::{Fatal, RaftError};
 use spur_core::state::{Entry, Settings};
 use spur_disk::RealDisk;
+use spur_proto::client::Address;
 use tokio::net::UnixListener;
 use tokio::sync::mpsc;
 
+use crate::accounting::{self, outbox::Outbox};
 use crate::api;
 use crate::controller::Controller;
 use crate::raft::{self, Batch, Raft};
@@ -28,6 +30,8 @@ pub struct Options {
     pub socket: PathBuf,
     /// The replicated configuration.
     pub settings: Settings,
+    /// Where accounting is, if there is any.
+    pub accounting: Option<Address>,
 }
 
 /// Runs a controller until `stop` resolves.
@@ -39,15 +43,24 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     let _lock = lock(&options.state_dir)?;
     let recovered = raft::recover(&options.state_dir)?;
     let life = random()?;
-    let controller = Controller::new(recovered.state, recovered.blobs, options.settings, life);
+    let mut settings = options.settings;
+    settings.accounting = options.accounting.is_some();
+    let controller = Controller::new(recovered.state, recovered.blobs, settings, life);
     let (proposer, proposals) = mpsc::unbounded_channel();
-    let inbox = shell::start(controller, proposer)?;
+    let outbox = match &options.accounting {
+        Some(_) => Some(Outbox::open(RealDisk::open(&options.state_dir)?)?),
+        None => None,
+    };
+    let inbox = shell::start(controller, proposer, outbox)?;
     let (raft, log_size) = {
         let (log, snapshot) = (recovered.log, recovered.snapshot);
         raft::start(log, snapshot, &options.state_dir, inbox.clone()).await?
     };
     tokio::spawn(propose(raft.clone(), inbox.clone(), proposals));
     tokio::spawn(follow_leadership(raft.clone(), inbox.clone()));
+    if let Some(address) = options.accounting {
+        tokio::spawn(accounting::send(inbox.clone(), options.state_dir.clone(), address));
+    }
     let listener = listen(&options.socket)?;
     tracing::info!(socket = %options.socket.display(), "ready");
     let server = api::serve(api::Service::new(inbox, raft.clone(), log_size), listener, stop);

@@ -1,5 +1,6 @@
 //! The controller: one deterministic core, thin shells around it.
 
+pub mod accounting;
 pub mod api;
 pub mod boot;
 mod clock;

@@ -7,6 +7,7 @@ use anyhow::{Context, bail};
 use clap::Parser;
 use spur_core::config;
 use spur_core::state::Settings;
+use spur_proto::client::Address;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// The controller of a Spur cluster.
@@ -25,6 +26,9 @@ struct Arguments {
     /// The configuration; without one, a cluster of whatever nodes join.
     #[arg(long)]
     config: Option<PathBuf>,
+    /// Where spurdbd listens, as unix:/PATH; without one, no history of jobs is kept.
+    #[arg(long)]
+    accounting: Option<String>,
     /// Say more; twice for even more.
     #[arg(short, action = clap::ArgAction::Count)]
     verbose: u8,
@@ -76,11 +80,20 @@ fn settings(file: Option<&Path>) -> anyhow::Result<Settings> {
     }
 }
 
+fn accounting(said: Option<&str>) -> anyhow::Result<Option<Address>> {
+    let read = |said| {
+        let address = Address::parse(said);
+        address.with_context(|| format!("--accounting {said} cannot be reached; say unix:/PATH"))
+    };
+    said.map(read).transpose()
+}
+
 fn serve(arguments: Arguments) -> anyhow::Result<()> {
     let options = spurctld::boot::Options {
         state_dir: arguments.state_dir,
         socket: arguments.socket,
         settings: settings(arguments.config.as_deref())?,
+        accounting: accounting(arguments.accounting.as_deref())?,
     };
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;

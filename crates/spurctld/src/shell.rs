@@ -9,11 +9,13 @@ use arc_swap::ArcSwap;
 use spur_core::ids::JobId;
 use spur_core::job::Reason;
 use spur_core::state::{Command, Entry, Reply, State};
+use spur_disk::RealDisk;
 use spur_proto::internal::ControllerMessage;
 use spur_proto::internal::agent_message::Message as AgentSays;
 use spur_sched::Planner;
 use tokio::sync::{mpsc as tokio_mpsc, oneshot, watch};
 
+use crate::accounting::outbox::Outbox;
 use crate::clock;
 use crate::controller::{Connection, Controller, Input, Output, Refusal, Ticket};
 
@@ -125,7 +127,11 @@ impl Inbox {
 pub type Proposer = tokio_mpsc::UnboundedSender<Arc<Vec<Entry>>>;
 
 /// Starts the controller's thread and the planner's.
-pub fn start(controller: Controller, proposer: Proposer) -> std::io::Result<Inbox> {
+pub fn start(
+    controller: Controller,
+    proposer: Proposer,
+    outbox: Option<Outbox<RealDisk>>,
+) -> std::io::Result<Inbox> {
     let (events, inbox) = mpsc::channel();
     let (changed, changes) = watch::channel(0);
     let published = Arc::new(ArcSwap::from_pointee(Published::default()));
@@ -141,6 +147,8 @@ pub fn start(controller: Controller, proposer: Proposer) -> std::io::Result<Inbo
         callers: BTreeMap::new(),
         next_ticket: 0,
         streams: BTreeMap::new(),
+        outbox,
+        states_asked: Vec::new(),
     };
     spawn("controller", move || shell.run(&inbox))?;
     Ok(handle)
@@ -169,6 +177,10 @@ struct Shell {
     callers: BTreeMap<Ticket, oneshot::Sender<Result<Reply, Refusal>>>,
     next_ticket: u64,
     streams: BTreeMap<Connection, tokio_mpsc::Sender<ControllerMessage>>,
+    /// Where records for accounting wait; none when there is no accounting.
+    outbox: Option<Outbox<RealDisk>>,
+    /// Who waits for a state to make a snapshot of.
+    states_asked: Vec<oneshot::Sender<State>>,
 }
 
 /// How often time-driven duties are looked at when nothing happens.
@@ -194,6 +206,7 @@ impl Shell {
             if now.boot_ms - last_tick >= TICK.as_millis() as u64 {
                 last_tick = now.boot_ms;
                 self.feed(Input::Tick);
+                self.hand_out_state();
             }
             // Readers who are told of a commit find it.
             self.publish();
@@ -222,7 +235,8 @@ impl Shell {
                 done.push(installed);
             }
             Event::State(answer) => {
-                let _ = answer.send(self.controller.state().clone());
+                self.states_asked.push(answer);
+                self.hand_out_state();
             }
             Event::AgentOpened(connection, sender) => {
                 self.streams.insert(connection, sender);
@@ -232,6 +246,34 @@ impl Shell {
                     self.streams.remove(connection);
                 }
                 self.feed(input);
+            }
+        }
+    }
+
+    /// A snapshot lets go of the log that records could be made from again, so they are made durable
+    /// first; with no room for them on the disk the snapshot waits.
+    fn hand_out_state(&mut self) {
+        if self.states_asked.is_empty() || !self.keep(Outbox::sync) {
+            return;
+        }
+        for answer in self.states_asked.drain(..) {
+            let _ = answer.send(self.controller.state().clone());
+        }
+    }
+
+    /// Does something with the outbox; false when the disk has no room for it now.
+    fn keep(
+        &mut self,
+        work: impl FnOnce(&mut Outbox<RealDisk>) -> Result<(), spur_disk::Error>,
+    ) -> bool {
+        let Some(outbox) = &mut self.outbox else { return true };
+        match work(outbox) {
+            Ok(()) => true,
+            Err(error) if error.is_full() => false,
+            Err(error) => {
+                let error = anyhow::Error::from(error);
+                tracing::error!("{error:#}: stopping, the state directory cannot be used");
+                std::process::exit(1);
             }
         }
     }
@@ -273,6 +315,9 @@ impl Shell {
                 }
                 Output::HangUp(connection) => {
                     self.streams.remove(&connection);
+                }
+                Output::Record(records) => {
+                    self.keep(|outbox| outbox.add(records));
                 }
                 Output::Plan => {
                     let _ = self.states.send(self.controller.state().clone());

@@ -14,12 +14,23 @@ pub fn envelope(
     command: &[&str],
 ) -> Json {
     let cluster = controller.ping().map(|reply| reply.cluster_name).unwrap_or_default();
+    enclosed(&cluster, name, list, more, command)
+}
+
+/// The same where the cluster's name is known already.
+pub fn enclosed(
+    cluster: &str,
+    name: &str,
+    list: Vec<Json>,
+    more: &[(&str, Json)],
+    command: &[&str],
+) -> Json {
     let mut whole = Map::new();
     whole.insert(name.into(), Json::Array(list));
     for (name, value) in more {
         whole.insert((*name).into(), value.clone());
     }
-    whole.insert("meta".into(), meta(&cluster, command));
+    whole.insert("meta".into(), meta(cluster, command));
     whole.insert("errors".into(), json!([]));
     whole.insert("warnings".into(), json!([]));
     Json::Object(whole)

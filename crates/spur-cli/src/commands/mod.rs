@@ -1,6 +1,7 @@
 //! Slurm's commands, a file each.
 
 pub mod answer;
+pub mod sacct;
 pub mod sbatch;
 pub mod scancel;
 pub mod scontrol;

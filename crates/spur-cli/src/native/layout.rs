@@ -22,6 +22,11 @@ impl Layout {
         Ok(Layout { dir })
     }
 
+    /// Where accounting listens.
+    pub fn accounting_socket(&self) -> PathBuf {
+        self.dir.join("run/spurdbd.sock")
+    }
+
     /// The controller's socket.
     pub fn socket(&self) -> PathBuf {
         self.dir.join("run/spurctld.sock")

@@ -41,6 +41,9 @@ struct Arguments {
     /// The cluster's configuration; none is needed.
     #[arg(long)]
     config: Option<PathBuf>,
+    /// Keep no history of jobs; sacct has nothing to show then.
+    #[arg(long)]
+    no_accounting: bool,
     /// Return as soon as the cluster is up.
     #[arg(long)]
     detach: bool,
@@ -85,7 +88,7 @@ fn detach(arguments: &Arguments, args: &[String]) -> anyhow::Result<()> {
         print(&format!("spur: already up in {}\n", layout.dir.display()));
     }
     cluster::block_on(ready(&layout, &daemons))?;
-    welcome(&layout, daemons.len() - 1, began);
+    welcome(&layout, agents(&daemons).count(), began);
     Ok(())
 }
 
@@ -131,7 +134,7 @@ async fn supervise(
 ) -> anyhow::Result<bool> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    let nodes = daemons.len() - 1;
+    let nodes = agents(&daemons).count();
     for daemon in &daemons {
         tokio::spawn(daemons::keep(layout.clone(), daemon.clone()));
     }
@@ -203,8 +206,20 @@ fn daemons(layout: &Layout, arguments: &Arguments) -> anyhow::Result<Vec<Daemon>
             .with_context(|| format!("could not find {}", config.display()))?;
         controller.args.extend(["--config".to_string(), text(&config)]);
     }
+    let mut daemons = Vec::new();
+    if !arguments.no_accounting {
+        let address = format!("unix:{}", text(&layout.accounting_socket()));
+        controller.args.extend(["--accounting".to_string(), address.clone()]);
+        let database = format!("sqlite:{}", text(&layout.dir.join("accounting.db")));
+        let args = ["-D", "--database-url", &database, "--listen", &address];
+        daemons.push(Daemon {
+            name: "spurdbd".to_string(),
+            program: beside("spurdbd")?,
+            args: args.map(str::to_string).to_vec(),
+        });
+    }
+    daemons.push(controller);
     let agent = beside("spurd")?;
-    let mut daemons = vec![controller];
     for node in nodes(arguments)? {
         let mut args = vec![
             "-D".to_string(),
@@ -229,6 +244,11 @@ fn daemons(layout: &Layout, arguments: &Arguments) -> anyhow::Result<Vec<Daemon>
         daemons.push(Daemon { name: format!("spurd-{node}"), program: agent.clone(), args });
     }
     Ok(daemons)
+}
+
+/// The daemons that are nodes.
+fn agents(daemons: &[Daemon]) -> impl Iterator<Item = &Daemon> {
+    daemons.iter().filter(|daemon| daemon.name.starts_with("spurd-"))
 }
 
 fn nodes(arguments: &Arguments) -> anyhow::Result<Vec<String>> {
@@ -290,7 +310,7 @@ async fn ready(layout: &Layout, daemons: &[Daemon]) -> anyhow::Result<()> {
                     && NodeStatus(node.state).base() != NodeState::Down
             })
         };
-        let Some(missing) = daemons[1..].iter().find(|daemon| !is_there(daemon)) else {
+        let Some(missing) = agents(daemons).find(|daemon| !is_there(daemon)) else {
             return Ok(());
         };
         if Instant::now() > deadline {

@@ -22,6 +22,8 @@ pub enum Who {
     User,
     /// Agents of nodes.
     Node,
+    /// Whoever may do everything; controllers of the same machine among them.
+    Administrator,
 }
 
 /// Every method there is.
@@ -34,6 +36,9 @@ pub static METHODS: &[MethodRule] = &[
     MethodRule { method: "/slurm.Controller/ListNodes", who: Who::User },
     MethodRule { method: "/slurm.Controller/ListPartitions", who: Who::User },
     MethodRule { method: "/slurm.Controller/Watch", who: Who::User },
+    MethodRule { method: "/slurm.Accounting/PingAccounting", who: Who::Anyone },
+    MethodRule { method: "/slurm.Accounting/Ingest", who: Who::Administrator },
+    MethodRule { method: "/slurm.Accounting/ListJobHistory", who: Who::User },
     MethodRule { method: "/spur.internal.Agents/Session", who: Who::Node },
 ];
 
@@ -51,6 +56,7 @@ impl Who {
                 | (_, Actor::Controller)
                 | (Who::User, Actor::User { .. })
                 | (Who::Node, Actor::Node(_))
+                | (Who::Administrator, Actor::User { level: Level::Administrator, .. })
         )
     }
 }
@@ -120,6 +126,9 @@ mod tests {
                 ".xxx. /slurm.Controller/ListNodes",
                 ".xxx. /slurm.Controller/ListPartitions",
                 ".xxx. /slurm.Controller/Watch",
+                "xxxxx /slurm.Accounting/PingAccounting",
+                "...x. /slurm.Accounting/Ingest",
+                ".xxx. /slurm.Accounting/ListJobHistory",
                 "....x /spur.internal.Agents/Session",
             ]
         );

@@ -17,11 +17,19 @@ pub struct RenderContext<'a> {
     pub no_convert: bool,
     /// How moments are written, where `SLURM_TIME_FORMAT` says so.
     pub spell: Option<&'a dyn Fn(Timestamp) -> String>,
+    /// `--units`: sizes are told in this one of `KMGTP`.
+    pub unit: Option<char>,
 }
 
 impl Default for RenderContext<'_> {
     fn default() -> Self {
-        RenderContext { now: Timestamp(0), offset_at: &|_| 0, no_convert: false, spell: None }
+        RenderContext {
+            now: Timestamp(0),
+            offset_at: &|_| 0,
+            no_convert: false,
+            spell: None,
+            unit: None,
+        }
     }
 }
 

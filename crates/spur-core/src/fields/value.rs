@@ -144,7 +144,7 @@ impl Value {
             Value::PaddedSpan(secs) => clock::span_padded(*secs),
             Value::Moment(0, word) => (*word).into(),
             Value::Moment(secs, _) => context.moment(*secs),
-            Value::Megabytes(megabytes) => size(*megabytes, MEGABYTES, context.no_convert),
+            Value::Megabytes(megabytes) => sized(*megabytes, MEGABYTES, context),
             Value::Bit(bit) => u8::from(*bit).to_string(),
             Value::Either(is, yes, no) => (if *is { *yes } else { *no }).into(),
             Value::JobState(status) => status.name().into(),
@@ -163,7 +163,7 @@ impl Value {
                 elapsed.secs(context).saturating_mul(times).to_string()
             }
             Value::CpuMicros(micros) => clock::cpu_time(*micros),
-            Value::Bytes(bytes) => size(*bytes, BYTES, context.no_convert),
+            Value::Bytes(bytes) => sized(*bytes, BYTES, context),
             Value::MegabytesOf(bytes) => format!("{:.2}M", *bytes as f64 / 1_048_576.0),
             Value::Left(None, _) => "NOT_SET".into(),
             Value::Left(Some(Limit::Unlimited), _) => "UNLIMITED".into(),
@@ -274,6 +274,25 @@ fn megabytes(amount: &str) -> u64 {
         _ => 1.0,
     };
     (number * factor) as u64
+}
+
+/// A size in the unit that was asked for, or in the one that suits.
+fn sized(number: u64, units: &[&str], context: &RenderContext<'_>) -> String {
+    let place = |unit: char| units.iter().position(|known| known.starts_with(unit));
+    let (Some(unit), true) = (context.unit, number > 0) else {
+        return size(number, units, context.no_convert);
+    };
+    match (place(unit), units[0]) {
+        (Some(0), _) => format!("{number}{}", units[0]),
+        (Some(power), _) => in_unit(number as f64 / 1024f64.powi(power as i32), unit),
+        // Kilobytes of what is counted in megabytes.
+        (None, "M") => format!("{}{unit}", number.saturating_mul(1024)),
+        (None, _) => size(number, units, context.no_convert),
+    }
+}
+
+fn in_unit(number: f64, unit: char) -> String {
+    if number.fract() == 0.0 { format!("{number}{unit}") } else { format!("{number:.2}{unit}") }
 }
 
 /// A size in the largest unit that leaves wholes or halves, counted from the first of `UNITS`:

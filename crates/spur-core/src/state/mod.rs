@@ -28,6 +28,7 @@ pub use index::Index;
 pub use settings::Settings;
 pub use used::Used;
 
+use crate::accounts::record;
 use crate::blob::BlobHash;
 use crate::errors::SlurmError;
 use crate::ids::{JobId, NodeName};
@@ -35,6 +36,7 @@ use crate::job::Job;
 use crate::node::Node;
 use crate::partition::Partition;
 use crate::time::Timestamp;
+use crate::views::AccountingRecord;
 
 /// Everything the controllers agree on. Cloning is cheap: the maps share their branches.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -55,6 +57,20 @@ pub struct State {
     pub blobs: OrdMap<BlobHash, u32>,
     /// What can be told from the rest, kept at hand.
     pub index: Index,
+    /// How far the telling of accounting has come.
+    pub history: History,
+    /// What the entry at hand has to tell accounting; [`apply`] hands it out.
+    pub untold: Vec<AccountingRecord>,
+}
+
+/// The records made for accounting since the cluster was founded. Every controller makes the same ones
+/// and gives them the same numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct History {
+    /// Tells this log from any other: the founder's life.
+    pub birth: u64,
+    /// The number of the last record.
+    pub records: u64,
 }
 
 /// What an entry brought about.
@@ -64,11 +80,16 @@ pub struct Applied {
     pub reply: Result<Reply, SlurmError>,
     /// What is to be done about it.
     pub effects: Vec<Effect>,
+    /// What accounting is to be told of it.
+    pub records: Vec<AccountingRecord>,
 }
 
 /// Applies one committed entry. A refused one leaves the state as it was, but for the time.
 pub fn apply(state: &mut State, entry: &Entry) -> Applied {
     state.now = state.now.max(entry.at);
+    if state.history.birth == 0 {
+        state.history.birth = entry.origin.life;
+    }
     let mut effects = Vec::new();
     let reply = match &entry.command {
         Command::Configure(settings) => settings::configure(state, settings),
@@ -81,7 +102,7 @@ pub fn apply(state: &mut State, entry: &Entry) -> Applied {
         Command::Finished { node, finishes } => jobs::finished(state, node, finishes),
         Command::Purge { before } => jobs::purge(state, *before, &mut effects),
     };
-    Applied { reply, effects }
+    Applied { reply, effects, records: state.tell() }
 }
 
 impl State {
@@ -133,9 +154,23 @@ impl State {
         used
     }
 
-    /// Puts a job in, or in place of its former self, and keeps the index true.
+    /// The records of the entry at hand, with their numbers.
+    fn tell(&mut self) -> Vec<AccountingRecord> {
+        let mut records = std::mem::take(&mut self.untold);
+        for record in &mut records {
+            self.history.records += 1;
+            record.number = self.history.records;
+        }
+        records
+    }
+
+    /// Puts a job in, or in place of its former self, keeps the index true and tells accounting.
     fn put_job(&mut self, job: Job) {
         let former = self.jobs.get(&job.id).cloned();
+        if self.settings.accounting {
+            let records = record::of_job(self, former.as_deref(), &job);
+            self.untold.extend(records);
+        }
         self.index.replace(former.as_deref(), Some(&job));
         self.jobs.insert(job.id, Arc::new(job));
     }

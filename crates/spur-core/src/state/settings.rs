@@ -26,6 +26,8 @@ pub struct Settings {
     pub config: Arc<Config>,
     /// Which of the declared nodes a name belongs to.
     node_rules: Arc<BTreeMap<NodeName, usize>>,
+    /// Whether what happens is told to accounting.
+    pub accounting: bool,
 }
 
 impl Default for Settings {
@@ -63,6 +65,8 @@ impl Settings {
             first_job_id: config.limits.first_job_id,
             node_rules: Arc::new(node_rules),
             config: Arc::new(config),
+            // Turned on by whoever knows where accounting is.
+            accounting: false,
         }
     }
 

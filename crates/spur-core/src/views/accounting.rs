@@ -172,6 +172,20 @@ pub struct AccountingView {
     pub pids: String,
 }
 
+/// Something accounting is told. Each is applied once, in the order of the numbers.
+#[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
+pub struct AccountingRecord {
+    /// Counts the records of one log from 1, without gaps.
+    #[prost(uint64, tag = "1")]
+    pub number: u64,
+    /// Which run of its job this is about; each has a row of its own.
+    #[prost(uint32, tag = "2")]
+    pub run: u32,
+    /// The row as it stands now.
+    #[prost(message, optional, tag = "3")]
+    pub job: Option<AccountingView>,
+}
+
 /// How much of one resource the tasks of a step used.
 #[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
 pub struct TresUsage {

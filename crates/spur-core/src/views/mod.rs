@@ -12,7 +12,7 @@ pub mod reservation;
 pub mod share;
 pub mod step;
 
-pub use accounting::{AccountingView, TresUsage};
+pub use accounting::{AccountingRecord, AccountingView, TresUsage};
 pub use association::AssociationView;
 pub use job::{JobNodeShare, JobView};
 pub use node::NodeView;

@@ -1,35 +1,9 @@
-//! Who calls, as the kernel tells.
+//! Names of callers.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use spur_core::auth::{Actor, Level};
-use spur_core::ids::{Gid, NodeName, Uid};
-use tonic::Extensions;
-use tonic::transport::server::UdsConnectInfo;
-
-/// The caller on this connection.
-pub fn actor(extensions: &Extensions) -> Actor {
-    let Some(credentials) = extensions.get::<UdsConnectInfo>().and_then(|info| info.peer_cred)
-    else {
-        return Actor::Anonymous;
-    };
-    let uid = Uid(credentials.uid());
-    let level = if is_ours(uid) { Level::Administrator } else { Level::None };
-    Actor::User { uid, gid: Gid(credentials.gid()), level }
-}
-
-/// An agent of this machine: root, or whoever runs this controller, may speak for its nodes.
-pub fn local_agent(actor: Actor) -> Actor {
-    match actor {
-        Actor::User { level: Level::Administrator, .. } => Actor::Node(NodeName::from("")),
-        other => other,
-    }
-}
-
-fn is_ours(uid: Uid) -> bool {
-    uid == Uid::ROOT || uid.0 == nix::unistd::geteuid().as_raw()
-}
+use spur_core::ids::Uid;
 
 /// Names of users, as this machine knows them. Asking may take long, so answers are kept.
 #[derive(Default)]

@@ -1,7 +1,6 @@
 //! The edge: who calls, whether they may, what they get. Methods convert, ask, convert back.
 
 mod agents;
-mod door;
 mod identify;
 mod jobs;
 mod nodes;
@@ -9,6 +8,7 @@ mod read;
 mod service;
 mod watch;
 
+use spur_proto::door::DoorLayer;
 use spur_proto::internal::agents_server::AgentsServer;
 use spur_proto::slurm::controller_server::ControllerServer;
 use tokio::net::UnixListener;
@@ -25,7 +25,7 @@ pub async fn serve(
 ) -> Result<(), tonic::transport::Error> {
     let max = spur_proto::client::MAX_MESSAGE;
     let serving = Server::builder()
-        .layer(door::DoorLayer)
+        .layer(DoorLayer)
         .add_service(
             ControllerServer::new(service.clone())
                 .max_decoding_message_size(max)

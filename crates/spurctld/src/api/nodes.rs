@@ -21,6 +21,8 @@ impl Service {
             version: env!("CARGO_PKG_VERSION").to_string(),
             cluster_name: published.state.settings.cluster_name.clone(),
             leads: published.leads,
+            history_birth: published.state.history.birth,
+            history_records: published.state.history.records,
         })
     }
 

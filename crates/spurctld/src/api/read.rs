@@ -1,7 +1,8 @@
 //! A job as readers see it.
 
+use spur_core::accounts::record::ending;
 use spur_core::hostlist;
-use spur_core::job::{Cause, Demand, ExitStatus, Job, JobFlag, JobState, JobStatus, Phase, Reason};
+use spur_core::job::{Demand, ExitStatus, Job, JobFlag, JobState, JobStatus, Phase, Reason};
 use spur_core::limit::Limit;
 use spur_core::views::JobView;
 
@@ -79,16 +80,5 @@ fn status(published: &Published, job: &Job) -> (JobStatus, Reason) {
             let (state, reason) = ending(*cause, *exit);
             (JobStatus(state.number()), reason)
         }
-    }
-}
-
-fn ending(cause: Cause, exit: ExitStatus) -> (JobState, Reason) {
-    match cause {
-        Cause::Exited if exit.is_success() => (JobState::Completed, Reason::None),
-        Cause::Exited => (JobState::Failed, Reason::NonZeroExitCode),
-        Cause::Cancelled { .. } => (JobState::Cancelled, Reason::None),
-        Cause::TimeLimit => (JobState::Timeout, Reason::TimeLimit),
-        Cause::LaunchFailed => (JobState::Failed, Reason::JobLaunchFailure),
-        Cause::NodeFailed => (JobState::NodeFail, Reason::NodeDown),
     }
 }

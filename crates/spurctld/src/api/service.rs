@@ -3,9 +3,9 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use spur_core::auth::Actor;
 use spur_core::errors::SlurmError;
 use spur_core::state::{Command, Reply};
+use spur_proto::door::caller_of;
 use spur_proto::internal::agents_server::Agents;
 use spur_proto::internal::{AgentMessage, ControllerMessage};
 use spur_proto::slurm::controller_server::Controller;
@@ -48,11 +48,6 @@ impl Service {
     }
 }
 
-/// Who calls; the door has put it there.
-pub(super) fn actor<T>(request: &Request<T>) -> Actor {
-    request.extensions().get::<Actor>().cloned().unwrap_or(Actor::Anonymous)
-}
-
 type Answer<T> = Result<Response<T>, Status>;
 
 #[tonic::async_trait]
@@ -68,12 +63,12 @@ impl Controller for Service {
     }
 
     async fn submit_job(&self, request: Request<SubmitJobRequest>) -> Answer<SubmitJobReply> {
-        let actor = actor(&request);
+        let actor = caller_of(&request);
         self.submit(actor, request.into_inner()).await.map(Response::new)
     }
 
     async fn cancel_job(&self, request: Request<CancelJobRequest>) -> Answer<CancelJobReply> {
-        let actor = actor(&request);
+        let actor = caller_of(&request);
         self.cancel(actor, request.into_inner()).await.map(Response::new)
     }
 

@@ -16,6 +16,7 @@ use spur_core::ids::JobId;
 use spur_core::job::Reason;
 use spur_core::state::{self, Command, Effect, Entry, Reply, Settings, State};
 use spur_core::time::Timestamp;
+use spur_core::views::AccountingRecord;
 use spur_disk::{Disk, RealDisk};
 use spur_proto::internal::agent_message::Message as AgentSays;
 use spur_proto::internal::controller_message::Message as AgentHears;
@@ -82,6 +83,8 @@ pub enum Output {
     HangUp(Connection),
     /// Run the planner on the present state.
     Plan,
+    /// Keep these until accounting has them. Every replica.
+    Record(Vec<AccountingRecord>),
 }
 
 /// Why a call was not carried out.
@@ -293,6 +296,9 @@ impl<D: Disk> Controller<D> {
                     Effect::DropBlob { hash } => self.blobs.discard(hash)?,
                     Effect::Launch { .. } | Effect::Kill { .. } => errands.push(effect),
                 }
+            }
+            if !applied.records.is_empty() {
+                out.push(Output::Record(applied.records));
             }
             self.planning.wanted |= changes_the_plan(&entry.command);
             if let Some(waiter) = self.proposals.applied(entry.origin) {

@@ -20,7 +20,7 @@ impl StoreBuilder<TypeConfig, LogStore, Machine, TempDir> for Builder {
         let recovered = recover(dir.path()).expect("an empty directory is read");
         let controller = Controller::new(recovered.state, recovered.blobs, Settings::default(), 1);
         let (proposer, _) = mpsc::unbounded_channel();
-        let inbox = shell::start(controller, proposer).expect("threads start");
+        let inbox = shell::start(controller, proposer, None).expect("threads start");
         let machine = Machine::new(dir.path(), inbox, None).expect("no snapshot, no trouble");
         Ok((dir, recovered.log, machine))
     }

@@ -50,6 +50,7 @@ fn one_answer(query: &Query, controller: &mut Controller) -> Result<(), Ended> {
         offset_at: &zone::offset_at,
         no_convert: query.no_convert,
         spell: spell.as_deref(),
+        unit: None,
     };
     if query.notation != Notation::Table {
         let columns = format::letters(SINFO_FIELDS, query.layout().0).columns;

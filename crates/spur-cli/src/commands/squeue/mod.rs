@@ -61,6 +61,7 @@ fn one_answer(query: &Query, controller: &mut Controller) -> Result<(), Ended> {
         offset_at: &zone::offset_at,
         no_convert: query.no_convert,
         spell: spell.as_deref(),
+        unit: None,
     };
     if (query.dated && query.header) || query.repeat_secs.is_some() {
         print(&format!("{}\n", zone::date(context.now)));

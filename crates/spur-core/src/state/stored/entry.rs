@@ -75,6 +75,8 @@ enum StoredCommand {
 pub(super) struct StoredSettings {
     #[prost(string, tag = "1")]
     toml: String,
+    #[prost(bool, tag = "2")]
+    accounting: bool,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -291,7 +293,7 @@ impl TryFrom<StoredEntry> for Entry {
 
 impl From<&Settings> for StoredSettings {
     fn from(settings: &Settings) -> StoredSettings {
-        StoredSettings { toml: settings.config.to_toml() }
+        StoredSettings { toml: settings.config.to_toml(), accounting: settings.accounting }
     }
 }
 
@@ -301,7 +303,9 @@ impl TryFrom<StoredSettings> for Settings {
     fn try_from(stored: StoredSettings) -> Result<Settings, Error> {
         let config = config::read(&stored.toml);
         let config = config.map_err(|problems| Error::Garbled(problems.to_string()))?;
-        Ok(Settings::of(&config))
+        let mut settings = Settings::of(&config);
+        settings.accounting = stored.accounting;
+        Ok(settings)
     }
 }
 

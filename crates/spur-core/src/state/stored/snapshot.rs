@@ -11,7 +11,7 @@ use crate::ids::{Epoch, Gid, JobId, NodeName, Uid};
 use crate::job::{Cause, ExitStatus, Job, JobSpec, Owner, Phase};
 use crate::node::{Inventory, Link, Node, Note, Service};
 use crate::partition::Partition;
-use crate::state::{Index, Settings, State};
+use crate::state::{History, Index, Settings, State};
 use crate::time::Timestamp;
 
 /// Hands each record of a snapshot of `state` to `sink`.
@@ -23,6 +23,8 @@ pub fn encode(state: &State, mut sink: impl FnMut(Vec<u8>)) {
         next_job: state.next_job.0,
         settings: Some((&*state.settings).into()),
         partitions: Some(StoredPartitions::from(state)),
+        birth: state.history.birth,
+        records: state.history.records,
     }));
     state.nodes.values().for_each(|node| put(Thing::Node(Box::new((&**node).into()))));
     state.jobs.values().for_each(|job| put(Thing::Job(Box::new((&**job).into()))));
@@ -51,6 +53,7 @@ impl Reader {
                     next_job: JobId(header.next_job),
                     partitions: Arc::new(partitions),
                     settings: Arc::new(settings),
+                    history: History { birth: header.birth, records: header.records },
                     ..State::new()
                 });
             }
@@ -110,6 +113,10 @@ struct StoredHeader {
     settings: Option<StoredSettings>,
     #[prost(message, optional, tag = "5")]
     partitions: Option<StoredPartitions>,
+    #[prost(fixed64, tag = "6")]
+    birth: u64,
+    #[prost(uint64, tag = "7")]
+    records: u64,
 }
 
 /// The partitions in force, as the file would say them.

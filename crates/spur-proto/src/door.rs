@@ -1,16 +1,18 @@
-//! The one layer every call passes: it looks the method up in the table of rights, and refuses what has
-//! no row.
+//! The one layer every call to a daemon passes: it asks the kernel who calls, looks the method up in the
+//! table of rights, and refuses what has no row.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use spur_core::auth::{Actor, Who, method_rule};
+use spur_core::auth::{Actor, Level, Who, method_rule};
 use spur_core::errors::SlurmError;
-use spur_proto::status::to_status;
+use spur_core::ids::{Gid, NodeName, Uid};
 use tonic::codegen::http;
+use tonic::transport::server::UdsConnectInfo;
+use tonic::{Extensions, Request};
 use tower::{Layer, Service};
 
-use super::identify;
+use crate::status::to_status;
 
 /// Puts the door in front of all services.
 #[derive(Clone, Copy)]
@@ -59,11 +61,39 @@ where
     }
 }
 
+/// Who calls; the door has put it there.
+pub fn caller_of<T>(request: &Request<T>) -> Actor {
+    request.extensions().get::<Actor>().cloned().unwrap_or(Actor::Anonymous)
+}
+
 fn let_in(method: &str, extensions: &http::Extensions) -> Option<Actor> {
     let rule = method_rule(method)?;
-    let mut actor = identify::actor(extensions);
+    let mut actor = actor(extensions);
     if rule.who == Who::Node {
-        actor = identify::local_agent(actor);
+        actor = local_agent(actor);
     }
     rule.who.admits(&actor).then_some(actor)
+}
+
+/// The caller on this connection, as the kernel tells.
+fn actor(extensions: &Extensions) -> Actor {
+    let Some(credentials) = extensions.get::<UdsConnectInfo>().and_then(|info| info.peer_cred)
+    else {
+        return Actor::Anonymous;
+    };
+    let uid = Uid(credentials.uid());
+    let level = if is_ours(uid) { Level::Administrator } else { Level::None };
+    Actor::User { uid, gid: Gid(credentials.gid()), level }
+}
+
+/// An agent of this machine: root, or whoever runs this daemon, may speak for its nodes.
+fn local_agent(actor: Actor) -> Actor {
+    match actor {
+        Actor::User { level: Level::Administrator, .. } => Actor::Node(NodeName::from("")),
+        other => other,
+    }
+}
+
+fn is_ours(uid: Uid) -> bool {
+    uid == Uid::ROOT || uid.0 == nix::unistd::geteuid().as_raw()
 }

@@ -1,0 +1,126 @@
+//! Finds accounting and asks it.
+
+use std::time::Duration;
+
+use spur_proto::caller::Caller;
+use spur_proto::client::{self, Address};
+use spur_proto::slurm::accounting_client::AccountingClient;
+use spur_proto::slurm::{
+    AccountingView, HistoryPoint, ListJobHistoryRequest, PingReply, PingRequest,
+};
+use tonic::transport::Channel;
+use tonic::{Code, Status};
+
+use crate::cluster;
+use crate::output::note;
+
+/// How long the controller is asked for its name and what it has told accounting.
+const GLANCE: Duration = Duration::from_millis(500);
+
+/// How long accounting may be away, restarting for one.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// `SPUR_ACCOUNTING_ADDR`, or the socket beside the controller's.
+pub fn address() -> Address {
+    if let Ok(said) = std::env::var("SPUR_ACCOUNTING_ADDR")
+        && !said.is_empty()
+    {
+        return Address::parse(&said).unwrap_or_else(|| {
+            note(format!("error: SPUR_ACCOUNTING_ADDR={said} cannot be reached; say unix:/PATH"));
+            std::process::exit(1)
+        });
+    }
+    let Address::Unix(controller) = cluster::address();
+    Address::Unix(controller.with_file_name("spurdbd.sock"))
+}
+
+/// Why accounting gave no answer.
+#[derive(Debug)]
+pub enum Trouble {
+    /// There is none.
+    Disabled,
+    /// It is away, or its database is.
+    Away(String),
+    /// It said no.
+    Refused(Status),
+}
+
+impl std::fmt::Display for Trouble {
+    /// Slurm's words first, then what helps.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Trouble::Disabled => f.write_str(
+                "Slurm accounting storage is disabled\n\
+                 No history is kept. To turn it on, run\n\
+                 \x20 spurdbd --database-url sqlite:/var/spool/spur/accounting.db\n\
+                 and start the controller with\n\
+                 \x20 spurctld --accounting unix:/run/spur/spurdbd.sock",
+            ),
+            Trouble::Away(what) => write!(f, "Problem talking to the database: {what}"),
+            Trouble::Refused(status) => f.write_str(status.message()),
+        }
+    }
+}
+
+/// A connection to accounting; waits for one that is being started again.
+pub async fn connect() -> Result<AccountingClient<Channel>, Trouble> {
+    let address = address();
+    let Address::Unix(socket) = &address;
+    if !socket.exists() {
+        return Err(Trouble::Disabled);
+    }
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    loop {
+        match client::connect(&address).await {
+            Ok(channel) => return Ok(client::accounting(channel)),
+            Err(_) if tokio::time::Instant::now() > deadline => {
+                let what = format!("nobody listens on {}", socket.display());
+                return Err(Trouble::Away(what));
+            }
+            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+        }
+    }
+}
+
+/// What a refused call means.
+pub fn refused(status: Status) -> Trouble {
+    match status.code() {
+        Code::Unavailable | Code::Unknown | Code::Cancelled | Code::Internal => {
+            Trouble::Away(status.message().to_string())
+        }
+        _ => Trouble::Refused(status),
+    }
+}
+
+/// What the controller says of itself, if it is there.
+pub async fn glance() -> Option<PingReply> {
+    let ask = |mut client: spur_proto::slurm::controller_client::ControllerClient<_>| async move {
+        client.ping(PingRequest {}).await
+    };
+    Caller::new(cluster::address(), GLANCE).call(ask).await.ok()
+}
+
+/// Jobs of the past, and of this moment: what the controller has told by now is waited for.
+pub async fn history(mut request: ListJobHistoryRequest) -> Result<Vec<AccountingView>, Trouble> {
+    let mut client = connect().await?;
+    if let Some(controller) = glance().await {
+        if request.clusters.is_empty() {
+            request.clusters.push(controller.cluster_name.clone());
+        }
+        request.reached = (controller.history_records > 0).then_some(HistoryPoint {
+            cluster: controller.cluster_name,
+            birth: controller.history_birth,
+            number: controller.history_records,
+        });
+    }
+    request.clusters.retain(|cluster| cluster != ALL_CLUSTERS);
+    let mut pages = client.list_job_history(request).await.map_err(refused)?.into_inner();
+    let mut jobs = Vec::new();
+    while let Some(page) = pages.message().await.map_err(refused)? {
+        jobs.extend(page.jobs);
+    }
+    Ok(jobs)
+}
+
+/// `-M all`
+pub const ALL_CLUSTERS: &str = "all";

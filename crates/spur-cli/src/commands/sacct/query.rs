@@ -1,0 +1,402 @@
+//! What `sacct` is asked: options, variables, and the time they mean.
+
+use spur_core::fields::accounting::{ACCOUNTING_FIELDS, BRIEF, DEFAULT, LONG};
+use spur_core::fields::render::Layout;
+use spur_core::fields::{Column, format};
+use spur_core::getopt::{Flag, Takes, flag, option};
+use spur_core::hostlist;
+use spur_core::job::JobState;
+use spur_core::job::state;
+use spur_core::limit::Limit;
+use spur_core::time::moment::Toward;
+use spur_core::time::{Timestamp, duration, moment};
+use spur_core::views::AccountingView;
+use spur_proto::slurm::{JobSelector, ListJobHistoryRequest};
+
+use crate::accounting::ALL_CLUSTERS;
+use crate::commands::{Notation, VERSION};
+use crate::output::{complain, print};
+use crate::zone;
+
+const FLAGS: &[Flag] = &[
+    option("accounts", Some('A')),
+    flag("allclusters", Some('L')),
+    flag("allocations", Some('X')),
+    flag("allusers", Some('a')),
+    option("associations", Some('x')),
+    flag("array", None),
+    flag("batch-script", Some('B')),
+    flag("brief", Some('b')),
+    option("clusters", Some('M')),
+    option("cluster", None),
+    flag("completion", Some('c')),
+    option("constraints", Some('C')),
+    option("delimiter", None),
+    flag("duplicates", Some('D')),
+    option("endtime", Some('E')),
+    flag("env-vars", None),
+    flag("expand-patterns", None),
+    flag("federation", None),
+    option("file", Some('f')),
+    option("flags", Some('F')),
+    option("format", Some('o')),
+    option("fields", None),
+    option("gid", Some('g')),
+    option("group", None),
+    flag("help", Some('h')),
+    flag("helpformat", Some('e')),
+    option("jobs", Some('j')),
+    Flag { long: "json", short: None, takes: Takes::MayValue },
+    flag("local", None),
+    flag("long", Some('l')),
+    option("name", None),
+    option("ncpus", Some('I')),
+    option("nnodes", Some('i')),
+    flag("noconvert", None),
+    option("nodelist", Some('N')),
+    flag("noheader", Some('n')),
+    flag("parsable", Some('p')),
+    flag("parsable2", Some('P')),
+    option("partition", Some('r')),
+    option("qos", Some('q')),
+    option("reason", Some('R')),
+    option("starttime", Some('S')),
+    option("state", Some('s')),
+    option("timelimit-max", Some('K')),
+    option("timelimit-min", Some('k')),
+    flag("truncate", Some('T')),
+    option("uid", Some('u')),
+    option("user", None),
+    option("units", None),
+    flag("usage", None),
+    flag("use-local-uid", Some('U')),
+    flag("verbose", Some('v')),
+    flag("version", Some('V')),
+    option("wckeys", Some('W')),
+    Flag { long: "whole-hetjob", short: None, takes: Takes::MayValue },
+    Flag { long: "yaml", short: None, takes: Takes::MayValue },
+];
+
+const USAGE: &str = "Usage: sacct [options]\n\tUse --help for help\n";
+
+/// What is asked for, and how to show it.
+pub struct Query {
+    pub request: ListJobHistoryRequest,
+    pub columns: Vec<Column<AccountingView>>,
+    pub layout: Layout,
+    pub header: bool,
+    /// `--json`, `--yaml`.
+    pub notation: Option<Notation>,
+    pub no_convert: bool,
+    pub unit: Option<char>,
+    /// `-T`: the window that times are cut to.
+    pub cut: Option<(i64, i64)>,
+    /// `-B`, `--env-vars`: texts instead of a table.
+    pub texts: Option<Text>,
+    /// `-R`: only jobs with one of these reasons.
+    pub reasons: Vec<String>,
+    /// `-C`: only jobs that asked for all of these.
+    pub constraints: Vec<String>,
+    /// `-F`: only jobs with one of these flags.
+    pub flags: Vec<String>,
+    /// `-x`: only jobs of these associations.
+    pub associations: Vec<u32>,
+}
+
+/// A text of a job that is kept if the configuration says so.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Text {
+    Script,
+    Environment,
+}
+
+/// Reads the words; the error is the exit status.
+pub fn read(args: &[String]) -> Result<Query, u8> {
+    let words = crate::commands::read("sacct", FLAGS, args)?;
+    let mut request = ListJobHistoryRequest::default();
+    let mut format = std::env::var("SACCT_FORMAT").unwrap_or_else(|_| DEFAULT.to_string());
+    let (mut delimiter, mut parsable) = ("|".to_string(), None);
+    let (mut start, mut end, mut all_users) = (None, None, false);
+    let mut query = Query {
+        request: ListJobHistoryRequest::default(),
+        columns: Vec::new(),
+        layout: Layout::Fixed,
+        header: true,
+        notation: None,
+        no_convert: false,
+        unit: None,
+        cut: None,
+        texts: None,
+        reasons: Vec::new(),
+        constraints: Vec::new(),
+        flags: Vec::new(),
+        associations: Vec::new(),
+    };
+    let mut truncate = false;
+    for (flag, value) in &words.options {
+        match flag.long {
+            "accounts" => request.accounts.extend(list(value)),
+            "allclusters" => request.clusters.push(ALL_CLUSTERS.to_string()),
+            "allocations" => request.no_steps = true,
+            "allusers" => all_users = true,
+            "associations" => {
+                query.associations.extend(list(value).filter_map(|id| id.parse::<u32>().ok()));
+            }
+            "batch-script" => query.texts = Some(Text::Script),
+            "env-vars" => query.texts = Some(Text::Environment),
+            "brief" => format = BRIEF.to_string(),
+            "clusters" | "cluster" => request.clusters.extend(list(value)),
+            "constraints" => query.constraints.extend(list(value)),
+            "delimiter" => delimiter = value.clone(),
+            "duplicates" => request.duplicates = true,
+            "endtime" => end = Some(time(value)?),
+            "starttime" => start = Some(time(value)?),
+            "flags" => query.flags.extend(list(value)),
+            "format" | "fields" => format = value.clone(),
+            "gid" | "group" => request.gids.extend(groups(value)?),
+            "jobs" => request.jobs.extend(jobs(value)?),
+            "json" => query.notation = Some(Notation::Json),
+            "yaml" => query.notation = Some(Notation::Yaml),
+            "long" => format = LONG.to_string(),
+            "name" => request.names.extend(list(value)),
+            "ncpus" => (request.cpus_min, request.cpus_max) = range(value, "ncpus")?,
+            "nnodes" => (request.nodes_min, request.nodes_max) = range(value, "nnodes")?,
+            "noconvert" => query.no_convert = true,
+            "nodelist" => request.nodes.extend(hostlist::expand(value).unwrap_or_default()),
+            "noheader" => query.header = false,
+            "parsable" => parsable = Some(true),
+            "parsable2" => parsable = Some(false),
+            "partition" => request.partitions.extend(list(value)),
+            "qos" => request.qos.extend(list(value)),
+            "reason" => query.reasons.extend(list(value)),
+            "state" => request.states.extend(states(value)?),
+            "timelimit-min" => request.time_limit_min = minutes(value)?,
+            "timelimit-max" => request.time_limit_max = minutes(value)?,
+            "truncate" => truncate = true,
+            "uid" | "user" => users(value, &mut request)?,
+            "units" => query.unit = Some(unit(value)?),
+            "wckeys" => request.wckeys.extend(list(value)),
+            "version" => return say(&format!("{VERSION}\n")),
+            "usage" => return say(USAGE),
+            "help" => return say(&help()),
+            "helpformat" => return say(&help_format()),
+            _ => {}
+        }
+    }
+    // A lone maximum says nothing.
+    if request.time_limit_min.is_none() {
+        request.time_limit_max = None;
+    } else if request.time_limit_max.is_none() {
+        request.time_limit_max = request.time_limit_min;
+    }
+    let me = nix::unistd::getuid();
+    let says_who = !request.uids.is_empty() || !request.user_names.is_empty();
+    let says_what = !request.jobs.is_empty() || !request.accounts.is_empty();
+    if !all_users && !says_who && !says_what && !me.is_root() {
+        request.uids.push(me.as_raw());
+    }
+    if all_users {
+        request.uids.clear();
+        request.user_names.clear();
+    }
+    (request.start, request.end) = window(&request, start, end);
+    query.cut = truncate.then_some((request.start, request.end));
+    query.layout = match parsable {
+        Some(ends) => Layout::Parsable { delimiter, ends },
+        None => Layout::Fixed,
+    };
+    query.columns = columns(&format)?;
+    query.request = request;
+    Ok(query)
+}
+
+fn columns(format: &str) -> Result<Vec<Column<AccountingView>>, u8> {
+    let everything = || {
+        let names = ACCOUNTING_FIELDS.iter().map(|field| field.name);
+        names.collect::<Vec<_>>().join(",")
+    };
+    let expanded: Vec<String> = format
+        .split(',')
+        .map(|word| match word.eq_ignore_ascii_case("all") {
+            true => everything(),
+            false => word.to_string(),
+        })
+        .collect();
+    format::accounting(ACCOUNTING_FIELDS, &expanded.join(",")).map_err(|unknown| {
+        complain("sacct", format!("Invalid field requested: \"{unknown}\""));
+        1
+    })
+}
+
+/// The default window: today; the present for those who ask for states; all time for those who name jobs.
+fn window(
+    request: &ListJobHistoryRequest,
+    start: Option<Timestamp>,
+    end: Option<Timestamp>,
+) -> (i64, i64) {
+    let now = zone::now();
+    let by_number = !request.jobs.is_empty();
+    let today = || {
+        moment::parse("00:00:00", Toward::Past, now, &zone::Local)
+            .unwrap_or(Timestamp(now.0 - now.0.rem_euclid(86_400)))
+    };
+    let start = match start {
+        Some(start) => start.0,
+        None if by_number => 0,
+        None if !request.states.is_empty() => end.unwrap_or(now).0,
+        None => today().0,
+    };
+    let end = match end {
+        Some(end) => end.0,
+        None if by_number && request.states.is_empty() => 0,
+        None => now.0,
+    };
+    (start, end)
+}
+
+fn say<T>(text: &str) -> Result<T, u8> {
+    print(text);
+    Err(0)
+}
+
+fn refuse<T>(message: String) -> Result<T, u8> {
+    complain("sacct", message);
+    Err(1)
+}
+
+fn list(value: &str) -> impl Iterator<Item = String> + '_ {
+    value.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_string)
+}
+
+fn time(value: &str) -> Result<Timestamp, u8> {
+    match moment::parse(value, Toward::Past, zone::now(), &zone::Local) {
+        Ok(at) => Ok(at),
+        Err(_) => refuse(format!("Invalid time specification (pos=0): {value}")),
+    }
+}
+
+fn minutes(value: &str) -> Result<Option<u32>, u8> {
+    match duration::parse_limit(value) {
+        Ok(Limit::Is(minutes)) => Ok(Some(u32::try_from(minutes).unwrap_or(u32::MAX))),
+        Ok(Limit::Unlimited) => Ok(None),
+        Err(_) => refuse(format!("Invalid time limit: {value}")),
+    }
+}
+
+fn unit(value: &str) -> Result<char, u8> {
+    let mut letters = value.chars();
+    match (letters.next().map(|letter| letter.to_ascii_uppercase()), letters.next()) {
+        (Some(unit @ ('K' | 'M' | 'G' | 'T' | 'P')), None) => Ok(unit),
+        _ => refuse("Invalid --units option. Possible options are 'KMGTP'.".to_string()),
+    }
+}
+
+fn range(value: &str, option: &str) -> Result<(Option<u32>, Option<u32>), u8> {
+    let (low, high) = match value.split_once('-') {
+        Some((low, high)) => (low, Some(high)),
+        None => (value, None),
+    };
+    let number = |text: &str| text.trim().parse::<u32>().ok();
+    match (number(low), high.map(number)) {
+        (Some(low), None) => Ok((Some(low), Some(low))),
+        (Some(low), Some(Some(high))) => Ok((Some(low), Some(high))),
+        _ => refuse(format!("invalid --{option} value: {value}")),
+    }
+}
+
+fn states(value: &str) -> Result<Vec<u32>, u8> {
+    let mut numbers = Vec::new();
+    for word in list(value) {
+        if word.eq_ignore_ascii_case("all") {
+            numbers.extend(JobState::ALL.iter().map(|state| state.number()));
+            continue;
+        }
+        match state::parse(&word) {
+            Some(status) => numbers.push(status.0),
+            None => return refuse(format!("Invalid job state specified: {word}")),
+        }
+    }
+    Ok(numbers)
+}
+
+fn users(value: &str, request: &mut ListJobHistoryRequest) -> Result<(), u8> {
+    for word in list(value) {
+        if let Ok(uid) = word.parse() {
+            request.uids.push(uid);
+            continue;
+        }
+        match nix::unistd::User::from_name(&word) {
+            Ok(Some(user)) => request.uids.push(user.uid.as_raw()),
+            // Someone whose account is gone may still have a history.
+            _ => request.user_names.push(word),
+        }
+    }
+    Ok(())
+}
+
+fn groups(value: &str) -> Result<Vec<u32>, u8> {
+    let mut numbers = Vec::new();
+    for word in list(value) {
+        let found = word.parse().ok().or_else(|| {
+            nix::unistd::Group::from_name(&word).ok().flatten().map(|group| group.gid.as_raw())
+        });
+        match found {
+            Some(gid) => numbers.push(gid),
+            None => return refuse(format!("Invalid group id: {word}")),
+        }
+    }
+    Ok(numbers)
+}
+
+fn jobs(value: &str) -> Result<Vec<JobSelector>, u8> {
+    list(value).map(|word| job(&word)).collect()
+}
+
+/// `5`, `5.0`, `5.batch`, `9_1`, `9_[1-3]`, `27+1`.
+fn job(word: &str) -> Result<JobSelector, u8> {
+    let bad = || {
+        complain("sacct", format!("Invalid job id specified: {word}"));
+        1
+    };
+    let (job, step) = word.split_once('.').unwrap_or((word, ""));
+    let mut selector = JobSelector { step: step.to_string(), ..JobSelector::default() };
+    let number = if let Some((array, task)) = job.split_once('_') {
+        // All of a bracket is the whole array; its rows tell their tasks.
+        selector.array_task_id = task.parse().ok();
+        array
+    } else if let Some((het, offset)) = job.split_once('+') {
+        selector.het_offset = Some(offset.parse().map_err(|_| bad())?);
+        het
+    } else {
+        job
+    };
+    selector.job_id = number.parse().map_err(|_| bad())?;
+    Ok(selector)
+}
+
+/// Four names a line, as wide as the longest.
+fn help_format() -> String {
+    let mut text = String::new();
+    for (place, field) in ACCOUNTING_FIELDS.iter().enumerate() {
+        let is_last = place + 1 == ACCOUNTING_FIELDS.len();
+        match place % 4 == 3 || is_last {
+            true => text.push_str(&format!("{}\n", field.name)),
+            false => text.push_str(&format!("{:<19} ", field.name)),
+        }
+    }
+    text
+}
+
+fn help() -> String {
+    let mut text = "sacct [<OPTION>]\n    Valid <OPTION> values are:\n".to_string();
+    for flag in FLAGS {
+        let short = flag.short.map_or("    ".to_string(), |short| format!("-{short}, "));
+        let value = match flag.takes {
+            Takes::Nothing => "",
+            Takes::Value => "=VALUE",
+            Takes::MayValue | Takes::MayFollow => "[=VALUE]",
+        };
+        text.push_str(&format!("     {short}--{}{value}\n", flag.long));
+    }
+    text
+}

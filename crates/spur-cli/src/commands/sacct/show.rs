@@ -1,0 +1,124 @@
+//! How `sacct` shows what was found: tables, texts, JSON.
+
+use std::collections::BTreeMap;
+
+use spur_core::fields::accounting::JOB_JSON;
+use spur_core::fields::{RenderContext, render};
+use spur_core::job::Reason;
+use spur_core::views::AccountingView;
+use spur_proto::slurm::JobSelector;
+
+use super::query::{Query, Text};
+use crate::commands::answer;
+use crate::zone;
+
+/// The whole answer.
+pub fn table(query: &Query, jobs: Vec<AccountingView>, cluster: &str) -> String {
+    let jobs: Vec<AccountingView> = jobs
+        .into_iter()
+        .filter(|job| is_wanted(query, job))
+        .map(|job| prepared(query, job))
+        .collect();
+    if let Some(notation) = query.notation {
+        let rows = jobs.iter().map(|job| render::json(JOB_JSON, job)).collect();
+        let whole = answer::enclosed(cluster, "jobs", rows, &[], &["sacct"]);
+        return answer::written(&whole, notation);
+    }
+    if let Some(text) = query.texts {
+        return jobs.iter().map(|job| kept_text(text, job)).collect();
+    }
+    let spell = zone::spelling("sacct");
+    let context = RenderContext {
+        now: zone::now(),
+        offset_at: &zone::offset_at,
+        no_convert: query.no_convert,
+        unit: query.unit,
+        spell: spell.as_deref(),
+    };
+    let mut lines = Vec::new();
+    if query.header {
+        lines.extend(render::accounting_header(&query.columns, &query.layout));
+    }
+    for job in &jobs {
+        for row in rows(query, job) {
+            lines.push(render::accounting_row(&query.columns, row, &query.layout, &context));
+        }
+    }
+    lines.into_iter().map(|line| line + "\n").collect()
+}
+
+/// The lines of a job: itself and its steps, or only the step that was named.
+fn rows<'a>(query: &'a Query, job: &'a AccountingView) -> Vec<&'a AccountingView> {
+    let named: Vec<&JobSelector> =
+        query.request.jobs.iter().filter(|selector| selects(selector, job)).collect();
+    let whole = named.is_empty() || named.iter().any(|selector| selector.step.is_empty());
+    let mut rows = Vec::new();
+    if whole {
+        rows.push(job);
+    }
+    let steps = job.steps.iter();
+    rows.extend(steps.filter(|step| whole || named.iter().any(|one| one.step == step.step_id)));
+    rows
+}
+
+fn selects(selector: &JobSelector, job: &AccountingView) -> bool {
+    let ids = [job.job_id, job.array_job_id, job.het_job_id];
+    ids.contains(&selector.job_id)
+        && selector.array_task_id.is_none_or(|task| job.array_task_id == Some(task))
+        && selector.het_offset.is_none_or(|offset| job.het_job_offset == offset)
+}
+
+fn is_wanted(query: &Query, job: &AccountingView) -> bool {
+    let is = |list: &[String], word: &str| list.iter().any(|one| one.eq_ignore_ascii_case(word));
+    (query.reasons.is_empty() || is(&query.reasons, &Reason::word(job.reason)))
+        && (query.flags.is_empty() || job.flags.iter().any(|flag| is(&query.flags, flag)))
+        && (query.associations.is_empty() || query.associations.contains(&job.association_id))
+        && query.constraints.iter().all(|wanted| {
+            job.constraints.split(['&', '|', ',']).any(|constraint| constraint == wanted)
+        })
+}
+
+/// Adds what only this machine knows, sums what the steps used, and cuts times to the window.
+fn prepared(query: &Query, mut job: AccountingView) -> AccountingView {
+    if job.group_name.is_empty() {
+        job.group_name = group(job.gid);
+    }
+    job.user_cpu_micros += job.steps.iter().map(|step| step.user_cpu_micros).sum::<u64>();
+    job.system_cpu_micros += job.steps.iter().map(|step| step.system_cpu_micros).sum::<u64>();
+    if let Some((start, end)) = query.cut {
+        cut(&mut job, start, end);
+        job.steps.iter_mut().for_each(|step| cut(step, start, end));
+    }
+    job
+}
+
+fn cut(row: &mut AccountingView, start: i64, end: i64) {
+    if row.start_time > 0 && row.start_time < start {
+        row.start_time = start;
+    }
+    if end > 0 && row.start_time > 0 && (row.end_time == 0 || row.end_time > end) {
+        row.end_time = end;
+    }
+}
+
+fn group(gid: u32) -> String {
+    thread_local! {
+        static KNOWN: std::cell::RefCell<BTreeMap<u32, String>> = const {
+            std::cell::RefCell::new(BTreeMap::new())
+        };
+    }
+    let look_up = || {
+        let found = nix::unistd::Group::from_gid(nix::unistd::Gid::from_raw(gid));
+        found.ok().flatten().map_or_else(|| gid.to_string(), |group| group.name)
+    };
+    KNOWN.with_borrow_mut(|known| known.entry(gid).or_insert_with(look_up).clone())
+}
+
+/// Scripts and environments are not kept yet, which Slurm calls NONE.
+fn kept_text(text: Text, job: &AccountingView) -> String {
+    let title = match text {
+        Text::Script => "Batch Script",
+        Text::Environment => "Environment",
+    };
+    format!("{title} for {}\n{}\nNONE\n\n", job.job_id, "-".repeat(80))
+}

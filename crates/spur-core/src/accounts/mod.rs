@@ -1,0 +1,3 @@
+//! Accounting: what is recorded of jobs and nodes, and the rules of who may use how much.
+
+pub mod record;

@@ -1,0 +1,257 @@
+//! Finds jobs of the past: what `sacct` asks.
+
+use std::collections::BTreeMap;
+
+use prost::Message;
+use spur_core::hostlist;
+use spur_core::job::JobState;
+use spur_core::views::AccountingView;
+use spur_proto::slurm::{JobSelector, ListJobHistoryRequest};
+
+use crate::db::{Connection, Error, Row, Value};
+use crate::ingest::OPEN;
+
+/// Jobs handed over at a time.
+const PAGE: usize = 1000;
+
+/// Hands over the jobs that are asked for, in pages, in the order of their numbers.
+pub fn find(
+    connection: &mut Connection,
+    request: &ListJobHistoryRequest,
+    mut hand_over: impl FnMut(Vec<AccountingView>) -> bool,
+) -> Result<(), Error> {
+    let mut wanted = Conditions::of(request);
+    let sql = format!(
+        "SELECT id, record FROM jobs WHERE {} ORDER BY cluster, job_id, submit_time, run",
+        wanted.text()
+    );
+    let rows = connection.query(&sql, &wanted.values)?;
+    let mut jobs: Vec<(i64, AccountingView)> = Vec::new();
+    let mut left = match request.limit {
+        0 => usize::MAX,
+        limit => limit as usize,
+    };
+    for (id, job) in last_runs(rows, request)? {
+        jobs.push((id, job));
+        left -= 1;
+        if (jobs.len() == PAGE || left == 0)
+            && !hand_over(complete(connection, request, std::mem::take(&mut jobs))?)
+        {
+            return Ok(());
+        }
+        if left == 0 {
+            return Ok(());
+        }
+    }
+    if !jobs.is_empty() {
+        hand_over(complete(connection, request, jobs)?);
+    }
+    Ok(())
+}
+
+/// Decodes rows and leaves only the last run of each job, unless all are wanted.
+fn last_runs(
+    rows: Vec<Row>,
+    request: &ListJobHistoryRequest,
+) -> Result<Vec<(i64, AccountingView)>, Error> {
+    let mut jobs: Vec<(i64, AccountingView)> = Vec::new();
+    for row in rows {
+        let id = row.int(0)?;
+        let mut job = AccountingView::decode(row.bytes(1)?)?;
+        if !ran_on(&job, &request.nodes) {
+            continue;
+        }
+        job.database_index = id as u64;
+        if let Some((_, before)) = jobs.last()
+            && !request.duplicates
+            && (&before.cluster, before.job_id) == (&job.cluster, job.job_id)
+        {
+            jobs.pop();
+        }
+        jobs.push((id, job));
+    }
+    Ok(jobs)
+}
+
+fn ran_on(job: &AccountingView, nodes: &[String]) -> bool {
+    if nodes.is_empty() {
+        return true;
+    }
+    let held = hostlist::expand(&job.nodes).unwrap_or_default();
+    nodes.iter().any(|node| held.contains(node))
+}
+
+/// Puts the steps into their jobs.
+fn complete(
+    connection: &mut Connection,
+    request: &ListJobHistoryRequest,
+    mut jobs: Vec<(i64, AccountingView)>,
+) -> Result<Vec<AccountingView>, Error> {
+    if !request.no_steps {
+        let mut steps: BTreeMap<i64, Vec<AccountingView>> = BTreeMap::new();
+        for chunk in jobs.chunks(500) {
+            let ids: Vec<Value> = chunk.iter().map(|(id, _)| Value::Int(*id)).collect();
+            let places: Vec<String> = (1..=ids.len()).map(|number| format!("${number}")).collect();
+            let sql = format!(
+                "SELECT job, record FROM steps WHERE job IN ({}) ORDER BY job, place, step",
+                places.join(", ")
+            );
+            for row in connection.query(&sql, &ids)? {
+                let step = AccountingView::decode(row.bytes(1)?)?;
+                steps.entry(row.int(0)?).or_default().push(step);
+            }
+        }
+        for (id, job) in &mut jobs {
+            job.steps = steps.remove(id).unwrap_or_default();
+        }
+    }
+    Ok(jobs.into_iter().map(|(_, job)| job).collect())
+}
+
+/// The WHERE clause, and the values in it.
+struct Conditions {
+    all: Vec<String>,
+    values: Vec<Value>,
+}
+
+impl Conditions {
+    fn of(request: &ListJobHistoryRequest) -> Conditions {
+        let mut wanted = Conditions { all: Vec::new(), values: Vec::new() };
+        wanted.any_of("cluster", request.clusters.iter());
+        wanted.users(request);
+        wanted.any_of("gid", request.gids.iter().copied());
+        wanted.any_of("account", request.accounts.iter());
+        wanted.any_of("partition_name", request.partitions.iter());
+        wanted.any_of("name", request.names.iter());
+        wanted.any_of("qos", request.qos.iter());
+        wanted.any_of("wckey", request.wckeys.iter());
+        wanted.any_of("reservation", request.reservations.iter());
+        wanted.at_least("node_count", request.nodes_min);
+        wanted.at_most("node_count", request.nodes_max);
+        wanted.at_least("cpus", request.cpus_min);
+        wanted.at_most("cpus", request.cpus_max);
+        wanted.at_least("time_limit", request.time_limit_min);
+        wanted.at_most("time_limit", request.time_limit_max);
+        wanted.jobs(&request.jobs);
+        wanted.time(request);
+        wanted
+    }
+
+    fn text(&mut self) -> String {
+        match self.all.is_empty() {
+            true => "1 = 1".to_string(),
+            false => self.all.join(" AND "),
+        }
+    }
+
+    /// A place for a value.
+    fn value(&mut self, value: impl Into<Value>) -> String {
+        self.values.push(value.into());
+        format!("${}", self.values.len())
+    }
+
+    fn list<T: Into<Value>>(&mut self, column: &str, values: impl Iterator<Item = T>) -> String {
+        let places: Vec<String> = values.map(|value| self.value(value)).collect();
+        format!("{column} IN ({})", places.join(", "))
+    }
+
+    fn any_of<T: Into<Value>>(&mut self, column: &str, values: impl Iterator<Item = T>) {
+        let mut values = values.peekable();
+        if values.peek().is_some() {
+            let condition = self.list(column, values);
+            self.all.push(condition);
+        }
+    }
+
+    fn users(&mut self, request: &ListJobHistoryRequest) {
+        let mut either = Vec::new();
+        if !request.uids.is_empty() {
+            either.push(self.list("uid", request.uids.iter().copied()));
+        }
+        if !request.user_names.is_empty() {
+            either.push(self.list("user_name", request.user_names.iter()));
+        }
+        if !either.is_empty() {
+            self.all.push(format!("({})", either.join(" OR ")));
+        }
+    }
+
+    fn at_least(&mut self, column: &str, bound: Option<u32>) {
+        if let Some(bound) = bound {
+            let place = self.value(bound);
+            self.all.push(format!("{column} >= {place}"));
+        }
+    }
+
+    fn at_most(&mut self, column: &str, bound: Option<u32>) {
+        if let Some(bound) = bound {
+            let place = self.value(bound);
+            self.all.push(format!("{column} <= {place}"));
+        }
+    }
+
+    fn jobs(&mut self, selectors: &[JobSelector]) {
+        let mut either = Vec::new();
+        for selector in selectors {
+            let job = self.value(selector.job_id);
+            either.push(match (selector.array_task_id, selector.het_offset) {
+                (Some(task), _) => {
+                    let task = self.value(task);
+                    format!("(array_job_id = {job} AND array_task_id = {task})")
+                }
+                (None, Some(offset)) => {
+                    let offset = self.value(offset);
+                    format!("(het_job_id = {job} AND het_job_offset = {offset})")
+                }
+                (None, None) => {
+                    format!("job_id = {job} OR array_job_id = {job} OR het_job_id = {job}")
+                }
+            });
+        }
+        if !either.is_empty() {
+            self.all.push(format!("({})", either.join(" OR ")));
+        }
+    }
+
+    /// With states, jobs that were in one of them within the time; without, jobs that were there at all.
+    fn time(&mut self, request: &ListJobHistoryRequest) {
+        let end = if request.end > 0 { request.end } else { OPEN - 1 };
+        if request.states.is_empty() {
+            if request.start > 0 {
+                let start = self.value(request.start);
+                self.all.push(format!("closed_time >= {start}"));
+            }
+            // A job that nobody knows the turn of is shown to those who ask for it by number.
+            if request.jobs.is_empty() {
+                self.all.push("eligible_time > 0".to_string());
+            }
+            if request.end > 0 {
+                let end = self.value(end);
+                self.all.push(format!("eligible_time <= {end}"));
+            }
+            return;
+        }
+        let mut either = Vec::new();
+        for state in &request.states {
+            let (start, end) = (self.value(request.start), self.value(end));
+            either.push(match JobState::from_number(*state) {
+                Some(JobState::Pending) => format!(
+                    "(eligible_time > 0 AND eligible_time <= {end} AND closed_time >= {start} \
+                     AND (start_time = 0 OR start_time > {start}))"
+                ),
+                Some(JobState::Running) => {
+                    format!("(start_time > 0 AND start_time <= {end} AND closed_time >= {start})")
+                }
+                Some(JobState::Suspended) | None => {
+                    let state = self.value(*state);
+                    format!("(state = {state} AND start_time <= {end} AND closed_time >= {start})")
+                }
+                Some(_) => {
+                    let state = self.value(*state);
+                    format!("(state = {state} AND closed_time >= {start} AND closed_time <= {end})")
+                }
+            });
+        }
+        self.all.push(format!("({})", either.join(" OR ")));
+    }
+}

@@ -1,0 +1,9 @@
+//! Accounting: keeps what happened, and the rules of who may use how much, on SQLite or PostgreSQL.
+
+mod api;
+pub mod db;
+mod history;
+mod ingest;
+mod migrate;
+mod pool;
+pub mod serve;

@@ -1,0 +1,92 @@
+//! Starts the daemon: database, schema, socket.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use spur_proto::client::MAX_MESSAGE;
+use spur_proto::door::DoorLayer;
+use spur_proto::slurm::accounting_server::AccountingServer;
+use tokio::net::UnixListener;
+use tokio_stream::wrappers::UnixListenerStream;
+use tonic::transport::Server;
+
+use crate::api::Service;
+use crate::db::{Connection, Location};
+use crate::migrate;
+use crate::pool::Pool;
+
+/// How the daemon is started.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where everything is kept.
+    pub database: Location,
+    /// Where it listens.
+    pub socket: PathBuf,
+    /// Bring a server's schema up to date; a file's is without asking.
+    pub migrate: bool,
+}
+
+/// Serves until `stop` resolves.
+pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
+    let (database, may_migrate) = (options.database.clone(), options.migrate);
+    let prepare = move || -> anyhow::Result<()> {
+        if let Location::Sqlite(file) = &database {
+            make_file(file)?;
+        }
+        let mut connection = Connection::open(&database)?;
+        if may_migrate || matches!(database, Location::Sqlite(_)) {
+            migrate::migrate(&mut connection)?;
+        }
+        Ok(migrate::check(&mut connection)?)
+    };
+    // The engines' calls block.
+    tokio::task::spawn_blocking(prepare).await??;
+    let engine = options.database.engine();
+    let service = Service { pool: Pool::start(&options.database)?, engine };
+    let listener = listen(&options.socket)?;
+    tracing::info!(socket = %options.socket.display(), engine, "ready");
+    let serving = Server::builder()
+        .layer(DoorLayer)
+        .add_service(
+            AccountingServer::new(service)
+                .max_decoding_message_size(MAX_MESSAGE)
+                .max_encoding_message_size(usize::MAX),
+        )
+        .serve_with_incoming(UnixListenerStream::new(listener));
+    tokio::select! {
+        result = serving => result.context("could not serve the socket"),
+        () = stop => Ok(()),
+    }
+}
+
+/// The history is nobody else's to read.
+fn make_file(file: &Path) -> anyhow::Result<()> {
+    let at = || format!("could not make {}", file.display());
+    if let Some(parent) = file.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        fs::create_dir_all(parent).with_context(at)?;
+    }
+    let made = fs::File::options().create(true).append(true).open(file).with_context(at)?;
+    made.set_permissions(fs::Permissions::from_mode(0o600)).with_context(at)
+}
+
+/// Everybody may knock: the kernel tells who it is.
+fn listen(socket: &Path) -> anyhow::Result<UnixListener> {
+    let at = || format!("could not listen on {}", socket.display());
+    if let Some(parent) = socket.parent() {
+        fs::create_dir_all(parent).with_context(at)?;
+    }
+    if std::os::unix::net::UnixStream::connect(socket).is_ok() {
+        anyhow::bail!("{}: another spurdbd listens there", at());
+    }
+    match fs::remove_file(socket) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(error).with_context(at);
+        }
+        _ => {}
+    }
+    let listener = UnixListener::bind(socket).with_context(at)?;
+    fs::set_permissions(socket, fs::Permissions::from_mode(0o666)).with_context(at)?;
+    Ok(listener)
+}

@@ -1,0 +1,207 @@
+//! What holds on both engines.
+
+mod common;
+
+use common::{Daemon, Server};
+use spur_core::job::JobState;
+use spur_core::views::accounting::AccountingRecord;
+use spur_proto::slurm::{AccountingView, IngestRequest, JobSelector, ListJobHistoryRequest};
+
+fn job(id: u32, state: JobState, end_time: i64) -> AccountingView {
+    let batch = AccountingView {
+        job_id: id,
+        step_id: "batch".to_string(),
+        state: state.number(),
+        start_time: 1010,
+        end_time,
+        ..AccountingView::default()
+    };
+    AccountingView {
+        cluster: "c".to_string(),
+        job_id: id,
+        name: format!("job{id}"),
+        uid: 1000,
+        state: state.number(),
+        submit_time: 1000,
+        eligible_time: 1000,
+        start_time: 1010,
+        end_time,
+        nodes: "n[1-2]".to_string(),
+        steps: vec![batch],
+        ..AccountingView::default()
+    }
+}
+
+fn record(number: u64, run: u32, job: AccountingView) -> AccountingRecord {
+    AccountingRecord { number, run, job: Some(job) }
+}
+
+fn batch(records: Vec<AccountingRecord>) -> IngestRequest {
+    IngestRequest { cluster: "c".to_string(), birth: u64::MAX, records }
+}
+
+async fn send(daemon: &mut Daemon, request: IngestRequest) -> u64 {
+    daemon.client.ingest(request).await.expect("is taken").into_inner().acknowledged
+}
+
+async fn everything(daemon: &mut Daemon) -> Vec<AccountingView> {
+    daemon.jobs(ListJobHistoryRequest { duplicates: true, ..Default::default() }).await
+}
+
+/// Runs a test on both engines, the second one only where it is installed.
+fn on_both(test: impl AsyncFn(&mut Daemon)) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        test(&mut Daemon::on_a_file().await).await;
+        if let Some(server) = Server::start() {
+            test(&mut Daemon::on(&server).await).await;
+        }
+    });
+}
+
+#[test]
+fn each_record_counts_once_whatever_is_repeated() {
+    on_both(async |daemon| {
+        let running = record(1, 1, job(7, JobState::Running, 0));
+        let ended = record(2, 1, job(7, JobState::Completed, 1100));
+        assert_eq!(send(daemon, batch(vec![])).await, 0);
+        assert_eq!(send(daemon, batch(vec![running.clone(), ended.clone()])).await, 2);
+        // A late repetition of an older record changes nothing.
+        assert_eq!(send(daemon, batch(vec![running.clone()])).await, 2);
+        daemon.restart().await;
+        assert_eq!(send(daemon, batch(vec![running, ended])).await, 2);
+        let jobs = everything(daemon).await;
+        assert_eq!(jobs.len(), 1);
+        assert_eq!(jobs[0].state, JobState::Completed.number());
+        assert_eq!(jobs[0].steps.len(), 1);
+        assert_eq!(jobs[0].steps[0].end_time, 1100);
+    });
+}
+
+#[test]
+fn a_new_log_of_the_same_cluster_counts_from_its_own_beginning() {
+    on_both(async |daemon| {
+        send(daemon, batch(vec![record(1, 1, job(1, JobState::Completed, 1100))])).await;
+        let mut again = job(1, JobState::Failed, 2100);
+        again.submit_time = 2000;
+        let request = IngestRequest { birth: 1, ..batch(vec![record(1, 1, again)]) };
+        assert_eq!(send(daemon, request).await, 1);
+        assert_eq!(everything(daemon).await.len(), 2);
+        // Without -D the last job of a number is shown.
+        let shown = daemon.jobs(ListJobHistoryRequest::default()).await;
+        assert_eq!(shown.len(), 1);
+        assert_eq!(shown[0].state, JobState::Failed.number());
+    });
+}
+
+#[test]
+fn requeued_runs_keep_their_rows() {
+    on_both(async |daemon| {
+        let records = vec![
+            record(1, 1, job(3, JobState::NodeFail, 1050)),
+            record(2, 2, job(3, JobState::Running, 0)),
+        ];
+        send(daemon, batch(records)).await;
+        let states: Vec<u32> = everything(daemon).await.iter().map(|job| job.state).collect();
+        assert_eq!(states, [JobState::NodeFail.number(), JobState::Running.number()]);
+    });
+}
+
+#[test]
+fn words_of_users_are_values_and_nothing_else() {
+    on_both(async |daemon| {
+        let hostile = "'; DROP TABLE jobs; --\\\" $1 ?1 \0 %s {}";
+        let mut row = job(1, JobState::Completed, 1100);
+        (row.name, row.account) = (hostile.to_string(), hostile.to_string());
+        (row.partition, row.user_name) = (hostile.to_string(), hostile.to_string());
+        (row.wckey, row.qos) = (hostile.to_string(), hostile.to_string());
+        row.reservation = hostile.to_string();
+        send(daemon, batch(vec![record(1, 1, row)])).await;
+        let words = || vec![hostile.to_string()];
+        let found = daemon
+            .jobs(ListJobHistoryRequest {
+                names: words(),
+                accounts: words(),
+                partitions: words(),
+                user_names: words(),
+                wckeys: words(),
+                qos: words(),
+                reservations: words(),
+                ..Default::default()
+            })
+            .await;
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].name, hostile);
+        let clusters = words();
+        assert!(
+            daemon.jobs(ListJobHistoryRequest { clusters, ..Default::default() }).await.is_empty()
+        );
+        assert_eq!(everything(daemon).await.len(), 1);
+    });
+}
+
+#[test]
+fn a_window_shows_who_was_there_and_in_which_state() {
+    on_both(async |daemon| {
+        let mut waiting = job(4, JobState::Pending, 0);
+        (waiting.start_time, waiting.nodes) = (0, String::new());
+        let mut held = waiting.clone();
+        (held.job_id, held.eligible_time) = (5, 0);
+        let records = vec![
+            record(1, 1, job(1, JobState::Completed, 1100)),
+            record(2, 1, job(2, JobState::Failed, 1300)),
+            record(3, 1, job(3, JobState::Running, 0)),
+            record(4, 1, waiting),
+            record(5, 1, held),
+        ];
+        send(daemon, batch(records)).await;
+        let mut ids = async |request: ListJobHistoryRequest| -> Vec<u32> {
+            daemon.jobs(request).await.iter().map(|job| job.job_id).collect()
+        };
+        let window = |start, end| ListJobHistoryRequest { start, end, ..Default::default() };
+        let states = |states: &[JobState], start, end| ListJobHistoryRequest {
+            states: states.iter().map(|state| state.number()).collect(),
+            ..window(start, end)
+        };
+        assert_eq!(ids(window(1200, 1400)).await, [2, 3, 4]);
+        assert_eq!(ids(window(1, 999)).await, [0; 0]);
+        assert_eq!(ids(window(0, 0)).await, [1, 2, 3, 4]);
+        assert_eq!(ids(states(&[JobState::Failed], 1200, 1400)).await, [2]);
+        assert_eq!(ids(states(&[JobState::Failed], 1200, 1250)).await, [0; 0]);
+        assert_eq!(ids(states(&[JobState::Running], 1200, 1250)).await, [2, 3]);
+        assert_eq!(ids(states(&[JobState::Pending], 1200, 1400)).await, [4]);
+        // Asked for by its number, a held job is shown too.
+        let by_number = JobSelector { job_id: 5, ..Default::default() };
+        let request = ListJobHistoryRequest { jobs: vec![by_number], ..Default::default() };
+        assert_eq!(ids(request).await, [5]);
+        let on = |node: &str| ListJobHistoryRequest {
+            nodes: vec![node.to_string()],
+            ..Default::default()
+        };
+        assert_eq!(ids(on("n2")).await, [1, 2, 3]);
+        assert_eq!(ids(on("n3")).await, [0; 0]);
+    });
+}
+
+#[test]
+fn a_server_that_crashes_loses_nothing_it_acknowledged() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let Some(mut server) = Server::start() else { return };
+    runtime.block_on(async {
+        let mut daemon = Daemon::on(&server).await;
+        let mut acknowledged = 0;
+        for round in 0..3 {
+            let mut records = Vec::new();
+            for number in acknowledged + 1..=acknowledged + 50 {
+                records.push(record(number, 1, job(number as u32, JobState::Completed, 1100)));
+            }
+            acknowledged = send(&mut daemon, batch(records.clone())).await;
+            assert_eq!(acknowledged, (round + 1) * 50);
+            server.crash();
+            // The first call on a broken connection fails; the sender asks again.
+            while daemon.client.ingest(batch(vec![])).await.is_err() {}
+            assert_eq!(send(&mut daemon, batch(records)).await, acknowledged);
+        }
+        assert_eq!(everything(&mut daemon).await.len(), 150);
+    });
+}
