@@ -372,6 +372,7 @@ complete -c spur -n __fish_use_subcommand -f -a env -d 'print the shell variable
 complete -c spur -n __fish_use_subcommand -f -a config -d 'check a configuration, or turn slurm.conf into one'
 complete -c spur -n __fish_use_subcommand -f -a version -d 'print the version'
 complete -c spur -n __fish_use_subcommand -f -a help -d 'show the commands'
+complete -c spur -n __fish_use_subcommand -f -a sacct -d 'show jobs of the past'
 complete -c spur -n __fish_use_subcommand -f -a sbatch -d 'hand in a script'
 complete -c spur -n __fish_use_subcommand -f -a scancel -d 'end jobs'
 complete -c spur -n __fish_use_subcommand -f -a scontrol -d 'expand and compress host lists'

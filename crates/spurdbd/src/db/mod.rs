@@ -152,7 +152,7 @@ pub enum Connection {
     /// To a file.
     Sqlite(sqlite::Sqlite),
     /// To a server.
-    Postgres(postgres::Postgres),
+    Postgres(Box<postgres::Postgres>),
 }
 
 impl Connection {
@@ -160,7 +160,9 @@ impl Connection {
     pub fn open(location: &Location) -> Result<Connection, Error> {
         Ok(match location {
             Location::Sqlite(file) => Connection::Sqlite(sqlite::Sqlite::open(file)?),
-            Location::Postgres(url) => Connection::Postgres(postgres::Postgres::open(url)?),
+            Location::Postgres(url) => {
+                Connection::Postgres(Box::new(postgres::Postgres::open(url)?))
+            }
         })
     }
 
