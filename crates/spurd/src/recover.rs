@@ -7,8 +7,11 @@ use std::time::Duration;
 
 use spur_core::ids::{Epoch, JobId};
 
+use tracing::warn;
+
 use crate::agent::RunFile;
 use crate::claim::Claim;
+use crate::confine;
 use crate::ending::Ending;
 use crate::machine::pidfd::Pidfd;
 use crate::machine::processes::{self, Process};
@@ -69,7 +72,24 @@ impl Remains {
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_secs(1));
         }
+        self.remove_groups();
         shepherd::remove_script(&self.spool, self.job, self.epoch);
+    }
+
+    /// Everybody in the run's groups ends with them, whoever they are.
+    fn remove_groups(&self) {
+        let Some(host) = confine::host(&self.spool) else { return };
+        for group in confine::groups_of(&host, self.job, self.epoch) {
+            let mut pause = Duration::from_millis(1);
+            while !group.is_empty() {
+                let _ = group.kill();
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(Duration::from_secs(1));
+            }
+            if let Err(error) = group.remove() {
+                warn!(job = %self.job, "{:#}", anyhow::Error::from(error));
+            }
+        }
     }
 
     /// Processes started with the run's marker, everybody in a session with one of them, and all their

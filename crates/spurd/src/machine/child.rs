@@ -3,11 +3,12 @@
 use std::convert::Infallible;
 use std::ffi::CString;
 use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use nix::errno::Errno;
 use nix::sys::signal::SigSet;
-use nix::unistd::ForkResult;
+use nix::unistd::{ForkResult, Pid};
 
 /// What `waitpid` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,17 +33,63 @@ pub fn wait_any() -> io::Result<Waited> {
     }
 }
 
-/// Runs `child` in a new process and returns its number. Only for processes with a single thread.
-pub fn fork(child: impl FnOnce() -> Infallible) -> io::Result<i32> {
-    // SAFETY: a single thread holds no lock that the copy could miss, so the child may do all we may.
-    match unsafe { nix::unistd::fork() }? {
+/// Runs `child` in a new process and returns its number. The child is born into the group that `cradle`
+/// is, where the kernel can do that, and told whether it was. Only for processes with a single thread.
+pub fn fork(
+    cradle: Option<BorrowedFd<'_>>,
+    child: impl FnOnce(bool) -> Infallible,
+) -> io::Result<i32> {
+    let (forked, born_in) = match cradle.map(fork_into) {
+        Some(Ok(forked)) => (forked, true),
+        // SAFETY: a single thread holds no lock that the copy could miss, so the child may do all we may.
+        Some(Err(_)) | None => (unsafe { nix::unistd::fork() }?, false),
+    };
+    match forked {
         ForkResult::Parent { child } => Ok(child.as_raw()),
         ForkResult::Child => {
             // A panic must not unwind into the parent's frames and have everything done twice.
-            let _ = catch_unwind(AssertUnwindSafe(child));
+            let _ = catch_unwind(AssertUnwindSafe(|| child(born_in)));
             leave(PANICKED)
         }
     }
+}
+
+/// Sparing the child from being moved spares it a wait for the whole machine. Kernels before 5.7 cannot.
+fn fork_into(group: BorrowedFd<'_>) -> Result<ForkResult, Errno> {
+    let mut arguments = CloneArguments {
+        flags: CLONE_INTO_CGROUP,
+        exit_signal: libc::SIGCHLD as u64,
+        group: group.as_raw_fd() as u64,
+        ..CloneArguments::default()
+    };
+    let size = size_of::<CloneArguments>();
+    // SAFETY: the kernel reads a structure of our own and copies the process as `fork` does; as there, a
+    // single thread holds no lock that the copy could miss.
+    match unsafe { libc::syscall(libc::SYS_clone3, &raw mut arguments, size) } {
+        -1 => Err(Errno::last()),
+        0 => Ok(ForkResult::Child),
+        child => Ok(ForkResult::Parent { child: Pid::from_raw(child as i32) }),
+    }
+}
+
+/// The C library has it in a type that is too small.
+const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
+
+/// `struct clone_args`, as the kernel reads it.
+#[repr(C)]
+#[derive(Default)]
+struct CloneArguments {
+    flags: u64,
+    pidfd: u64,
+    child_tid: u64,
+    parent_tid: u64,
+    exit_signal: u64,
+    stack: u64,
+    stack_size: u64,
+    tls: u64,
+    set_tid: u64,
+    set_tid_size: u64,
+    group: u64,
 }
 
 const PANICKED: i32 = 255;

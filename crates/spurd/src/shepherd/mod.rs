@@ -22,7 +22,9 @@ use spur_proto::internal::Launch;
 
 use crate::agent::RunFile;
 use crate::claim::Claim;
+use crate::confine;
 use crate::ending::Ending;
+use crate::machine::cgroup::{self, Group, Limits};
 
 pub use script::remove as remove_script;
 
@@ -44,11 +46,16 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
+/// The step that a job's script is.
+const BATCH_STEP: &str = "batch";
+
 /// What a shepherd is for.
 struct Run {
     spool: PathBuf,
     job: JobId,
     epoch: Epoch,
+    /// Who started us.
+    agent: u32,
 }
 
 impl Run {
@@ -61,6 +68,7 @@ impl Run {
             spool: PathBuf::from(spool),
             job: JobId(number(job).context("the job is no number")?),
             epoch: Epoch(number(epoch).context("the epoch is no number")?),
+            agent: std::os::unix::process::parent_id(),
         })
     }
 
@@ -78,6 +86,7 @@ impl Run {
             return Ok(FORGOTTEN);
         }
         let ending = self.run(&launch, &claim);
+        self.remove_group();
         script::remove(&self.spool, self.job, self.epoch);
         self.write_down(&ending)?;
         Ok(0)
@@ -90,12 +99,38 @@ impl Run {
             Err(error) => return Ending::NodeFault(format!("unreadable launch: {error:#}")),
         };
         let marker = claim.variable(self.job, self.epoch);
-        let plan = match plan::Plan::make(&self.spool, launch, marker) {
+        let group = match self.group(&launch) {
+            Ok(group) => group,
+            Err(error) => {
+                return Ending::NodeFault(format!("{:#}", anyhow::Error::from(error)));
+            }
+        };
+        let plan = match plan::Plan::make(&self.spool, launch, marker, group) {
             Ok(plan) => plan,
             Err(plan::Error::Request(reason)) => return Ending::CouldNotStart(reason),
             Err(plan::Error::Node(reason)) => return Ending::NodeFault(reason),
         };
         watch::run(&plan).unwrap_or_else(|error| Ending::NodeFault(format!("{error:#}")))
+    }
+
+    /// Makes the run's group, where the agent found that there can be one.
+    fn group(&self, _launch: &Launch) -> Result<Option<Group>, cgroup::Error> {
+        let Some(host) = confine::host(&self.spool) else { return Ok(None) };
+        let group = host.group(self.job, self.epoch, BATCH_STEP);
+        group.make(&Limits::default())?;
+        Ok(Some(group))
+    }
+
+    /// The agent removes the place of all groups when it goes; after an agent that was killed, the last
+    /// shepherd does.
+    fn remove_group(&self) {
+        let Some(host) = confine::host(&self.spool) else { return };
+        if let Err(error) = host.group(self.job, self.epoch, BATCH_STEP).remove() {
+            eprintln!("spurd shepherd: {:#}", anyhow::Error::from(error));
+        }
+        if std::os::unix::process::parent_id() != self.agent {
+            host.remove_if_unused();
+        }
     }
 
     /// Without this file the run counts as lost, so a full disk is waited out.

@@ -11,6 +11,7 @@ use spur_proto::internal::Launch;
 
 use super::environment::Environment;
 use super::script;
+use crate::machine::cgroup::Group;
 use crate::machine::privilege::{Credentials, Refusal};
 
 /// How a script is to be started.
@@ -39,6 +40,8 @@ pub struct Plan {
     pub umask: Mode,
     /// How long a run that is to end has to end by itself.
     pub kill_wait: Duration,
+    /// The group its processes are in, where there are groups.
+    pub group: Option<Group>,
 }
 
 /// Why there is no plan.
@@ -51,7 +54,12 @@ pub enum Error {
 
 impl Plan {
     /// Looks up the user, places the script and names the files.
-    pub fn make(spool: &Path, launch: Launch, marker: String) -> Result<Plan, Error> {
+    pub fn make(
+        spool: &Path,
+        launch: Launch,
+        marker: String,
+        group: Option<Group>,
+    ) -> Result<Plan, Error> {
         let (job, epoch) = (JobId(launch.job), Epoch(launch.epoch));
         let owner = Credentials::resolve(launch.uid, launch.gid, &launch.user_name);
         let owner = owner.map_err(|refusal| match refusal {
@@ -96,6 +104,7 @@ impl Plan {
             kill_wait: launch
                 .kill_wait_secs
                 .map_or(KILL_WAIT, |secs| Duration::from_secs(secs.into())),
+            group,
         })
     }
 }

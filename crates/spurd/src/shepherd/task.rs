@@ -18,8 +18,8 @@ use crate::machine::child;
 use crate::machine::privilege;
 
 /// Becomes the script. Why it could not goes down `fault`, which closes by itself when it could.
-pub fn become_script(plan: &Plan, fault: OwnedFd) -> Infallible {
-    let error = match prepare(plan) {
+pub fn become_script(plan: &Plan, born_in_group: bool, fault: OwnedFd) -> Infallible {
+    let error = match prepare(plan, born_in_group) {
         Ok(()) => {
             let environment = plan.environment.for_task(std::process::id(), tmp_dir(plan));
             let errno = child::execute(&plan.program, &plan.arguments, &environment);
@@ -32,8 +32,11 @@ pub fn become_script(plan: &Plan, fault: OwnedFd) -> Infallible {
     child::leave(1)
 }
 
-fn prepare(plan: &Plan) -> Result<()> {
+fn prepare(plan: &Plan, born_in_group: bool) -> Result<()> {
     unistd::setsid().context("could not begin a session")?;
+    if let Some(group) = &plan.group {
+        group.join(born_in_group)?;
+    }
     child::reset_signals().context("could not reset the signals")?;
     privilege::become_user(&plan.owner)?;
     // From here on nothing is done that the user could not do.

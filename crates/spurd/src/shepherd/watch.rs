@@ -15,6 +15,7 @@ use nix::unistd;
 use super::plan::Plan;
 use super::task;
 use crate::ending::Ending;
+use crate::machine::cgroup::Group;
 use crate::machine::child::{self, Waited};
 use crate::machine::processes;
 
@@ -23,16 +24,21 @@ pub fn run(plan: &Plan) -> Result<Ending> {
     let signals = Signals::listen()?;
     let (fault, fault_writer) =
         unistd::pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK).context("could not make a pipe")?;
-    let pid = child::fork(|| task::become_script(plan, fault_writer)).context("could not fork")?;
-    let status = await_script(plan, &signals, pid)?;
-    bury_the_rest(&signals)?;
+    let run = Family { group: plan.group.as_ref() };
+    let cradle = plan.group.as_ref().and_then(Group::cradle);
+    let become_script = |born_in| task::become_script(plan, born_in, fault_writer);
+    let pid = child::fork(cradle.as_ref().map(AsFd::as_fd), become_script);
+    let pid = pid.context("could not fork")?;
+    drop(cradle);
+    let status = await_script(plan, &run, &signals, pid)?;
+    bury_the_rest(&run, &signals)?;
     let mut reason = String::new();
     // The writing end here is closed with `fork`'s argument; all others ended with their processes.
     let _ = File::from(fault).read_to_string(&mut reason);
     Ok(if reason.is_empty() { Ending::Exited(status) } else { Ending::CouldNotStart(reason) })
 }
 
-fn await_script(plan: &Plan, signals: &Signals, script: i32) -> Result<u32> {
+fn await_script(plan: &Plan, run: &Family, signals: &Signals, script: i32) -> Result<u32> {
     let mut end: Option<Insistence> = None;
     loop {
         loop {
@@ -43,23 +49,16 @@ fn await_script(plan: &Plan, signals: &Signals, script: i32) -> Result<u32> {
                 Waited::Childless => anyhow::bail!("the script's process vanished"),
             }
         }
-        let pause = end.as_mut().map(Insistence::kill_when_due);
+        let pause = end.as_mut().map(|end| end.kill_when_due(run));
         if signals.wait(pause)? && end.is_none() {
-            ask_to_end();
+            run.ask_to_end();
             end = Some(Insistence::after(plan.kill_wait));
         }
     }
 }
 
-/// As Slurm: the stopped ones must be able to heed it.
-fn ask_to_end() {
-    let processes = run_processes();
-    processes.iter().for_each(|process| process.signal(libc::SIGTERM));
-    processes.iter().for_each(|process| process.signal(libc::SIGCONT));
-}
-
 /// Nothing of a run outlives its script, however it was detached: orphans become our children.
-fn bury_the_rest(signals: &Signals) -> Result<()> {
+fn bury_the_rest(run: &Family, signals: &Signals) -> Result<()> {
     let mut end = Insistence::after(Duration::ZERO);
     loop {
         loop {
@@ -69,7 +68,7 @@ fn bury_the_rest(signals: &Signals) -> Result<()> {
                 Waited::Childless => return Ok(()),
             }
         }
-        signals.wait(Some(end.kill_when_due()))?;
+        signals.wait(Some(end.kill_when_due(run)))?;
     }
 }
 
@@ -82,13 +81,13 @@ struct Insistence {
 
 impl Insistence {
     fn after(patience: Duration) -> Insistence {
-        Insistence { due: Instant::now() + patience, pause: Duration::from_millis(5) }
+        Insistence { due: Instant::now() + patience, pause: FIRST_PAUSE }
     }
 
     /// Kills all of the run if it is time to; returns how long to wait for the next time.
-    fn kill_when_due(&mut self) -> Duration {
+    fn kill_when_due(&mut self, run: &Family) -> Duration {
         if self.due <= Instant::now() {
-            processes::kill_all(run_processes);
+            run.kill(self.pause > FIRST_PAUSE);
             self.due = Instant::now() + self.pause;
             self.pause = (self.pause * 2).min(Duration::from_secs(1));
         }
@@ -96,7 +95,35 @@ impl Insistence {
     }
 }
 
-fn run_processes() -> Vec<processes::Process> {
+const FIRST_PAUSE: Duration = Duration::from_millis(5);
+
+/// All processes of the run: our descendants, and with a group its members.
+struct Family<'a> {
+    group: Option<&'a Group>,
+}
+
+impl Family<'_> {
+    /// As Slurm: the stopped ones must be able to heed it.
+    fn ask_to_end(&self) {
+        let processes = match self.group {
+            Some(group) => group.members(),
+            None => descendants(),
+        };
+        processes.iter().for_each(|process| process.signal(libc::SIGTERM));
+        processes.iter().for_each(|process| process.signal(libc::SIGCONT));
+    }
+
+    /// Who is not hit by the group's end has left it, which only root can; so that is looked for only
+    /// when somebody `is_left`.
+    fn kill(&self, is_left: bool) {
+        let killed = self.group.is_some_and(|group| group.kill().is_ok());
+        if !killed || is_left {
+            processes::kill_all(descendants);
+        }
+    }
+}
+
+fn descendants() -> Vec<processes::Process> {
     processes::descendants(std::process::id() as i32)
 }
 

@@ -1,0 +1,236 @@
+//! What this machine offers for groups, decided once by the agent and read by every shepherd.
+
+use std::fs;
+use std::path::Path;
+
+use spur_core::ids::{Epoch, JobId};
+
+use super::discover::{Hierarchy, hierarchies};
+use super::folder::Folder;
+use super::legacy::{self, LegacyPart};
+use super::unified::{self, UnifiedPart, enabling};
+use super::{Controller, Error, Group, Part, bpf};
+
+/// The places where groups of runs are made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Host {
+    unified: Option<unified::Place>,
+    legacy: Vec<legacy::Place>,
+}
+
+impl Host {
+    /// Looks around and makes a group of this name for all runs' groups to be in. Why there can be none
+    /// is told in words for the log.
+    pub fn find(name: &str) -> Result<Host, String> {
+        let read = |file| fs::read_to_string(file).map_err(|error| format!("{file}: {error}"));
+        let found = hierarchies(&read("/proc/self/mountinfo")?, &read("/proc/self/cgroup")?);
+        if found.is_empty() {
+            return Err("no control groups are mounted".to_string());
+        }
+        let mut complaints = Vec::new();
+        let mut host = Host { unified: None, legacy: Vec::new() };
+        for hierarchy in found.iter().filter(|it| it.controllers.is_none()).take(1) {
+            match unified_place(hierarchy, name) {
+                Ok(place) => host.unified = Some(place),
+                Err(error) => complaints.push(error),
+            }
+        }
+        for hierarchy in &found {
+            let Some(controllers) = &hierarchy.controllers else { continue };
+            let wanted: Vec<Controller> =
+                controllers.iter().copied().filter(|it| !host.has(*it)).collect();
+            if wanted.is_empty() {
+                continue;
+            }
+            let base = Folder::new(hierarchy.own.join(name));
+            let place = legacy::Place { controllers: wanted, base };
+            match place.prepare() {
+                Ok(()) => host.legacy.push(place),
+                Err(error) => complaints.push(told(&error)),
+            }
+        }
+        if host.unified.is_none() && host.legacy.is_empty() {
+            return Err(complaints.join("; "));
+        }
+        Ok(host)
+    }
+
+    /// Makes the places again if they are gone; fails if that cannot be done.
+    pub fn prepare(&self) -> Result<(), Error> {
+        self.unified.iter().try_for_each(unified::Place::prepare)?;
+        self.legacy.iter().try_for_each(legacy::Place::prepare)
+    }
+
+    /// Removes the places if there is no group in them.
+    pub fn remove_if_unused(&self) {
+        self.bases().for_each(Folder::remove_if_unused);
+    }
+
+    /// Whether this can be controlled here.
+    pub fn has(&self, controller: Controller) -> bool {
+        let unified = self.unified.as_ref().is_some_and(|place| {
+            // Any group of version 2 can be frozen.
+            controller == Controller::Freezer || place.controllers.contains(&controller)
+        });
+        unified || self.legacy.iter().any(|place| place.controllers.contains(&controller))
+    }
+
+    /// What cannot be controlled here, by the kernel's words.
+    pub fn lacks(&self) -> Vec<&'static str> {
+        let lacking = Controller::ALL.into_iter().filter(|controller| !self.has(*controller));
+        lacking.map(Controller::name).collect()
+    }
+
+    /// Which versions are in use, in words.
+    pub fn version(&self) -> &'static str {
+        match (&self.unified, self.legacy.is_empty()) {
+            (Some(_), true) => "2",
+            (Some(_), false) => "1 and 2",
+            (None, _) => "1",
+        }
+    }
+
+    /// The group of one step of a run: `batch`, `0` …
+    pub fn group(&self, job: JobId, epoch: Epoch, step: &str) -> Group {
+        let folders = |base: &Folder| {
+            let job = base.path().join(job_name(job, epoch));
+            let step = job.join(format!("step_{step}"));
+            (Folder::new(job), Folder::new(step))
+        };
+        let unified = self.unified.iter().map(|place| {
+            let (job, step) = folders(&place.base);
+            Box::new(UnifiedPart { place: place.clone(), job, step }) as Box<dyn Part>
+        });
+        let legacy = self.legacy.iter().map(|place| {
+            let (job, step) = folders(&place.base);
+            Box::new(LegacyPart { place: place.clone(), job, step }) as Box<dyn Part>
+        });
+        Group { parts: unified.chain(legacy).collect() }
+    }
+
+    /// The groups of runs that are there, each step by itself.
+    pub fn groups(&self) -> Vec<(JobId, Epoch, String)> {
+        let jobs = self.bases().flat_map(|base| base.inner());
+        let mut found: Vec<(JobId, Epoch, String)> = jobs
+            .filter_map(|folder| Some((parse_job(folder.path())?, folder)))
+            .flat_map(|((job, epoch), folder)| {
+                let steps = folder.inner().into_iter().filter_map(|step| {
+                    Some(step.path().file_name()?.to_str()?.strip_prefix("step_")?.to_string())
+                });
+                steps.map(move |step| (job, epoch, step)).collect::<Vec<_>>()
+            })
+            .collect();
+        found.sort();
+        found.dedup();
+        found
+    }
+
+    /// One line a hierarchy: its controllers, then where; version 2 first says `2`.
+    pub fn to_text(&self) -> String {
+        let names = |controllers: &[Controller]| {
+            controllers.iter().map(|it| it.name()).collect::<Vec<_>>().join(",")
+        };
+        let unified = self.unified.iter().map(|place| {
+            format!("2 {} {}\n", names(&place.controllers), place.base.path().display())
+        });
+        let legacy = self.legacy.iter().map(|place| {
+            format!("1 {} {}\n", names(&place.controllers), place.base.path().display())
+        });
+        unified.chain(legacy).collect()
+    }
+
+    /// Reads [`Host::to_text`].
+    pub fn parse(text: &str) -> Option<Host> {
+        let mut host = Host { unified: None, legacy: Vec::new() };
+        for line in text.lines() {
+            let mut words = line.splitn(3, ' ');
+            let (version, names, base) = (words.next()?, words.next()?, words.next()?);
+            let controllers = names.split(',').filter_map(Controller::parse).collect();
+            let base = Folder::new(base);
+            match version {
+                "2" => host.unified = Some(unified::Place { controllers, base }),
+                "1" => host.legacy.push(legacy::Place { controllers, base }),
+                _ => return None,
+            }
+        }
+        (host.unified.is_some() || !host.legacy.is_empty()).then_some(host)
+    }
+
+    fn bases(&self) -> impl Iterator<Item = &Folder> {
+        let legacy = self.legacy.iter().map(|place| &place.base);
+        self.unified.iter().map(|place| &place.base).chain(legacy)
+    }
+}
+
+fn job_name(job: JobId, epoch: Epoch) -> String {
+    format!("job_{job}.{epoch}")
+}
+
+fn parse_job(folder: &Path) -> Option<(JobId, Epoch)> {
+    let (job, epoch) = folder.file_name()?.to_str()?.strip_prefix("job_")?.split_once('.')?;
+    Some((JobId(job.parse().ok()?), Epoch(epoch.parse().ok()?)))
+}
+
+/// Finds a group whose controllers can be passed on: our own if we can leave it, or the topmost.
+fn unified_place(hierarchy: &Hierarchy, name: &str) -> Result<unified::Place, String> {
+    let own = Folder::new(&hierarchy.own);
+    let top = Folder::new(&hierarchy.top);
+    let in_leaf = hierarchy.own.file_name().is_some_and(|name| name == LEAF);
+    let left = own.parent().filter(|_| in_leaf && own != top);
+    let candidates = left.into_iter().chain([own, top]);
+    let mut complaint = String::new();
+    for above in candidates {
+        match place_below(&above, name) {
+            Ok(place) => return Ok(place),
+            Err(error) => complaint = told(&error),
+        }
+    }
+    Err(complaint)
+}
+
+fn place_below(above: &Folder, name: &str) -> Result<unified::Place, Error> {
+    let offered = above.read("cgroup.controllers")?;
+    let mut controllers: Vec<Controller> =
+        offered.split_ascii_whitespace().filter_map(Controller::parse).collect();
+    let words = enabling(&controllers);
+    if !words.is_empty() && above.write("cgroup.subtree_control", &words).is_err() {
+        // A group with members cannot pass controllers on. Ours we can leave, if nobody else is in it.
+        let leaf = Folder::new(above.path().join(LEAF));
+        if above.read("cgroup.procs")?.trim() == std::process::id().to_string() {
+            leaf.make()?;
+            leaf.write("cgroup.procs", "0")?;
+        }
+        above.write("cgroup.subtree_control", &words)?;
+    }
+    if bpf::is_possible() {
+        controllers.push(Controller::Devices);
+    }
+    let place = unified::Place { controllers, base: Folder::new(above.path().join(name)) };
+    place.prepare()?;
+    Ok(place)
+}
+
+/// Where the agent itself goes in a group that was handed to it.
+const LEAF: &str = "agent";
+
+fn told(error: &Error) -> String {
+    format!("{error}: {}", error.source)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_found_reads_back() {
+        let text = "2 pids,devices /sys/fs/cgroup/unified/spur ab\n1 memory /m/a\n1 cpuset /c\n";
+        let host = Host::parse(text).expect("reads");
+        assert_eq!(host.to_text(), text);
+        assert!(host.has(Controller::Devices) && host.has(Controller::Memory));
+        assert!(host.has(Controller::Freezer), "any group of version 2 can be frozen");
+        assert_eq!(host.lacks(), Vec::<&str>::new());
+        assert_eq!(Host::parse("2  /x\n").map(|host| host.to_text()).as_deref(), Some("2  /x\n"));
+        assert_eq!(Host::parse(""), None);
+        assert_eq!(Host::parse("3 memory /x\n"), None);
+    }
+}

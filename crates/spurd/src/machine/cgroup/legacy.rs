@@ -1,0 +1,141 @@
+//! A run's group in a hierarchy of version 1, which has one or a few controllers.
+
+use std::os::fd::OwnedFd;
+
+use super::folder::Folder;
+use super::{Controller, Error, Limits, Part, Usage};
+
+/// Where groups are made in one hierarchy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) controllers: Vec<Controller>,
+    pub(super) base: Folder,
+}
+
+impl Place {
+    /// Makes the group that all runs' groups are in.
+    pub(super) fn prepare(&self) -> Result<(), Error> {
+        self.base.make()?;
+        if self.controllers.contains(&Controller::Cpuset) {
+            inherit_cpuset(&self.base)?;
+        }
+        // Kernels before 5.11 count only direct members unless told otherwise.
+        if self.controllers.contains(&Controller::Memory)
+            && self.base.number("memory.use_hierarchy") == Some(0)
+        {
+            self.base.write("memory.use_hierarchy", "1")?;
+        }
+        Ok(())
+    }
+}
+
+/// A step's group inside its job's.
+pub(super) struct LegacyPart {
+    pub(super) place: Place,
+    pub(super) job: Folder,
+    pub(super) step: Folder,
+}
+
+impl LegacyPart {
+    fn has(&self, controller: Controller) -> bool {
+        self.place.controllers.contains(&controller)
+    }
+
+    fn limit(&self, limits: &Limits) -> Result<(), Error> {
+        if self.has(Controller::Cpuset) {
+            inherit_cpuset(&self.job)?;
+            if let Some(cpus) = &limits.cpus {
+                self.job.write("cpuset.cpus", &list(cpus))?;
+            }
+        }
+        if self.has(Controller::Memory)
+            && let Some(bytes) = limits.memory_bytes
+        {
+            self.job.write("memory.limit_in_bytes", &bytes.to_string())?;
+            if let Some(swap) = limits.swap_bytes
+                && self.job.has("memory.memsw.limit_in_bytes")
+            {
+                let both = bytes.saturating_add(swap).to_string();
+                self.job.write("memory.memsw.limit_in_bytes", &both)?;
+            }
+        }
+        if self.has(Controller::Pids)
+            && let Some(processes) = limits.processes
+        {
+            self.job.write("pids.max", &processes.to_string())?;
+        }
+        if self.has(Controller::Devices) {
+            for device in &limits.denied {
+                self.job.write("devices.deny", &device.line())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Part for LegacyPart {
+    fn make(&self, limits: &Limits) -> Result<(), Error> {
+        // The place may be gone, or go before we have used it: whoever leaves last removes it.
+        if self.job.make().is_err() {
+            self.place.prepare()?;
+            self.job.make().or_else(|_| self.place.prepare().and_then(|()| self.job.make()))?;
+        }
+        self.limit(limits)?;
+        self.step.make()?;
+        if self.has(Controller::Cpuset) { inherit_cpuset(&self.step) } else { Ok(()) }
+    }
+
+    fn move_in(&self, pid: u32) -> Result<(), Error> {
+        self.step.write("cgroup.procs", &pid.to_string())
+    }
+
+    fn cradle(&self) -> Option<OwnedFd> {
+        None
+    }
+
+    fn freeze(&self, frozen: bool) -> Result<bool, Error> {
+        if !self.has(Controller::Freezer) {
+            return Ok(false);
+        }
+        self.step.write("freezer.state", if frozen { "FROZEN" } else { "THAWED" })?;
+        Ok(true)
+    }
+
+    fn kill(&self) -> Result<bool, Error> {
+        Ok(false)
+    }
+
+    fn members(&self) -> Vec<i32> {
+        self.step.members()
+    }
+
+    fn measure(&self, usage: &mut Usage) {
+        if self.has(Controller::Memory) {
+            usage.memory_bytes = self.step.entry("memory.stat", "total_rss");
+            usage.memory_peak_bytes = self.step.number("memory.max_usage_in_bytes");
+            usage.oom_kills = self.step.entry("memory.oom_control", "oom_kill").unwrap_or(0);
+        }
+    }
+
+    fn remove(&self) -> Result<(), Error> {
+        self.step.remove()?;
+        self.job.remove_if_unused();
+        Ok(())
+    }
+}
+
+/// A new group has neither processors nor memory, and nobody can join it before it has.
+fn inherit_cpuset(folder: &Folder) -> Result<(), Error> {
+    let Some(parent) = folder.parent() else { return Ok(()) };
+    for file in ["cpuset.cpus", "cpuset.mems"] {
+        if folder.read(file)?.trim().is_empty() {
+            folder.write(file, parent.read(file)?.trim())?;
+        }
+    }
+    Ok(())
+}
+
+/// As the kernel reads lists: `0,2,3`.
+pub(super) fn list(numbers: &[u32]) -> String {
+    numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
+}

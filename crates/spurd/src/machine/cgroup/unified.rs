@@ -1,0 +1,140 @@
+//! A run's group in the hierarchy of version 2, which has all controllers or, beside version 1, none.
+
+use std::fs::File;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+
+use super::folder::Folder;
+use super::legacy::list;
+use super::{Controller, Error, Limits, Part, Usage, bpf};
+
+/// Where groups are made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// What can be controlled here; devices need no controller but a program.
+    pub(super) controllers: Vec<Controller>,
+    pub(super) base: Folder,
+}
+
+impl Place {
+    /// Makes the group that all runs' groups are in, and has its controllers passed on to them.
+    pub(super) fn prepare(&self) -> Result<(), Error> {
+        self.base.make()?;
+        self.pass_on(&self.base)
+    }
+
+    fn pass_on(&self, folder: &Folder) -> Result<(), Error> {
+        let words = enabling(&self.controllers);
+        if words.is_empty() { Ok(()) } else { folder.write("cgroup.subtree_control", &words) }
+    }
+}
+
+/// What `cgroup.subtree_control` is told: `+memory +pids`.
+pub(super) fn enabling(controllers: &[Controller]) -> String {
+    let real = controllers.iter().filter(|controller| **controller != Controller::Devices);
+    real.map(|controller| format!("+{}", controller.name())).collect::<Vec<_>>().join(" ")
+}
+
+/// A step's group inside its job's.
+pub(super) struct UnifiedPart {
+    pub(super) place: Place,
+    pub(super) job: Folder,
+    pub(super) step: Folder,
+}
+
+impl UnifiedPart {
+    fn has(&self, controller: Controller) -> bool {
+        self.place.controllers.contains(&controller)
+    }
+
+    fn limit(&self, limits: &Limits) -> Result<(), Error> {
+        if self.has(Controller::Cpuset)
+            && let Some(cpus) = &limits.cpus
+        {
+            self.job.write("cpuset.cpus", &list(cpus))?;
+        }
+        if self.has(Controller::Memory)
+            && let Some(bytes) = limits.memory_bytes
+        {
+            self.job.write("memory.max", &bytes.to_string())?;
+            if let Some(swap) = limits.swap_bytes
+                && self.job.has("memory.swap.max")
+            {
+                self.job.write("memory.swap.max", &swap.to_string())?;
+            }
+        }
+        if self.has(Controller::Pids)
+            && let Some(processes) = limits.processes
+        {
+            self.job.write("pids.max", &processes.to_string())?;
+        }
+        Ok(())
+    }
+
+    fn deny(&self, limits: &Limits) -> Result<(), Error> {
+        if !self.has(Controller::Devices) || limits.denied.is_empty() {
+            return Ok(());
+        }
+        // On the step's own group: a job's may be there already and have its program.
+        let denied =
+            File::open(self.step.path()).and_then(|group| bpf::deny(group.as_fd(), &limits.denied));
+        denied.map_err(|error| self.step.error("deny devices to", "", error))
+    }
+}
+
+impl Part for UnifiedPart {
+    fn make(&self, limits: &Limits) -> Result<(), Error> {
+        // The place may be gone, or go before we have used it: whoever leaves last removes it.
+        if self.job.make().is_err() {
+            self.place.prepare()?;
+            self.job.make().or_else(|_| self.place.prepare().and_then(|()| self.job.make()))?;
+        }
+        self.limit(limits)?;
+        self.place.pass_on(&self.job)?;
+        self.step.make()?;
+        self.deny(limits)
+    }
+
+    fn move_in(&self, pid: u32) -> Result<(), Error> {
+        self.step.write("cgroup.procs", &pid.to_string())
+    }
+
+    fn cradle(&self) -> Option<OwnedFd> {
+        File::open(self.step.path()).ok().map(OwnedFd::from)
+    }
+
+    fn freeze(&self, frozen: bool) -> Result<bool, Error> {
+        self.step.write("cgroup.freeze", if frozen { "1" } else { "0" })?;
+        Ok(true)
+    }
+
+    fn kill(&self) -> Result<bool, Error> {
+        // Kernels before 5.14 have none.
+        if !self.step.has("cgroup.kill") {
+            return Ok(false);
+        }
+        self.step.write("cgroup.kill", "1")?;
+        Ok(true)
+    }
+
+    fn members(&self) -> Vec<i32> {
+        self.step.members()
+    }
+
+    fn measure(&self, usage: &mut Usage) {
+        let time = |word| self.step.entry("cpu.stat", word).map(Duration::from_micros);
+        usage.user = time("user_usec");
+        usage.system = time("system_usec");
+        if self.has(Controller::Memory) {
+            usage.memory_bytes = self.step.entry("memory.stat", "anon");
+            usage.memory_peak_bytes = self.step.number("memory.peak");
+            usage.oom_kills = self.step.entry("memory.events", "oom_kill").unwrap_or(0);
+        }
+    }
+
+    fn remove(&self) -> Result<(), Error> {
+        self.step.remove()?;
+        self.job.remove_if_unused();
+        Ok(())
+    }
+}
