@@ -1,83 +1,157 @@
-//! Which groups the runs of a spool are put into: settled by the agent once a boot, read by shepherds.
+//! Which groups the runs of a spool are put into, and with which limits: settled by the agent when it
+//! starts, read by shepherds.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
 use spur_core::ids::{Epoch, JobId};
+use spur_proto::internal::Launch;
 use tracing::{info, warn};
 
 use crate::agent::RunFile;
-use crate::machine::cgroup::{Group, Host};
+use crate::machine::cgroup::{Group, Host, Limits};
 
-/// In the spool: the boot, then [`Host::to_text`].
+/// What an agent has found out for its shepherds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Confines {
+    /// The boot it holds for.
+    boot_id: String,
+    /// The kernel's number of each processor of the node, in the node's order. Empty where the node's
+    /// processors are not those of the machine: several trial nodes of one machine must not all be
+    /// pressed into the same few.
+    cpus: Vec<u32>,
+    /// Where groups are.
+    pub host: Host,
+}
+
+/// In the spool: the boot, the processors, then [`Host::to_text`].
 const FILE: &str = "cgroup";
 
-/// Looks where groups can be made and writes it down. Within one boot the place stays the same, since
-/// runs of an earlier life are there. Says once what cannot be had.
-pub fn settle(spool: &Path, boot_id: &str) -> Option<Host> {
-    // The spool's own number is the last word: two agents of one machine never share a place.
-    let name = format!("spur-{}", boot_id.rsplit(' ').next().unwrap_or_default());
-    let before = read(spool).filter(|(boot, host)| boot == boot_id && host.prepare().is_ok());
-    let found = match before {
-        Some((_, host)) => Ok(host),
-        None => Host::find(&name),
-    };
-    let host = match found {
-        Ok(host) => host,
-        Err(why) => {
-            warn!("jobs run without control groups, held together by their session only: {why}");
-            let _ = fs::remove_file(spool.join(FILE));
+impl Confines {
+    /// Looks where groups can be made and writes it down. Within one boot the place stays the same, since
+    /// runs of an earlier life are there. Says once what cannot be had.
+    pub fn settle(spool: &Path, boot_id: &str, cpus: Vec<u32>) -> Option<Confines> {
+        // The spool's own number is the last word: two agents of one machine never share a place.
+        let name = format!("spur-{}", boot_id.rsplit(' ').next().unwrap_or_default());
+        let before = Confines::read(spool)
+            .filter(|before| before.boot_id == boot_id && before.host.is_usable());
+        let found = match before {
+            Some(before) => Ok(before.host),
+            None => Host::find(&name),
+        };
+        let host = match found {
+            Ok(host) => host,
+            Err(why) => {
+                warn!("jobs run without control groups, held together by sessions only: {why}");
+                let _ = fs::remove_file(spool.join(FILE));
+                return None;
+            }
+        };
+        let lacks = host.lacks();
+        if lacks.is_empty() {
+            info!("jobs run in control groups of version {}", host.version());
+        } else {
+            warn!("control groups here have no {}: jobs are not held to those", lacks.join(", "));
+        }
+        let confines = Confines { boot_id: boot_id.to_string(), cpus, host };
+        if let Err(error) = confines.write(spool) {
+            warn!("jobs run without control groups: could not write {FILE}: {error}");
             return None;
         }
-    };
-    let lacks = host.lacks();
-    if lacks.is_empty() {
-        info!("jobs run in control groups of version {}", host.version());
-    } else {
-        warn!("control groups here have no {}: jobs are not held to those", lacks.join(", "));
+        Some(confines)
     }
-    if let Err(error) = write(spool, boot_id, &host) {
-        warn!("jobs run without control groups: could not write {FILE}: {error}");
-        host.remove_if_unused();
-        return None;
+
+    /// What the agent has settled, if anything.
+    pub fn read(spool: &Path) -> Option<Confines> {
+        Confines::parse(&fs::read_to_string(spool.join(FILE)).ok()?)
     }
-    Some(host)
-}
 
-/// What the agent has settled.
-pub fn host(spool: &Path) -> Option<Host> {
-    read(spool).map(|(_, host)| host)
-}
-
-/// The groups of a run that are still there, its steps' included.
-pub fn groups_of(host: &Host, job: JobId, epoch: Epoch) -> Vec<Group> {
-    let of_run = host.groups().into_iter().filter(|(of, run, _)| (*of, *run) == (job, epoch));
-    of_run.map(|(job, epoch, step)| host.group(job, epoch, &step)).collect()
-}
-
-/// Ends and removes what belongs to no run that the spool knows.
-pub fn sweep(spool: &Path, host: &Host) {
-    for (job, epoch, step) in host.groups() {
-        if spool.join(RunFile::Launch.name(job, epoch)).exists() {
-            continue;
-        }
-        warn!(%job, %epoch, step, "a forgotten group is ended");
-        let group = host.group(job, epoch, &step);
-        if let Err(error) = group.kill().and_then(|()| group.remove()) {
-            warn!(%job, %epoch, step, "{:#}", anyhow::Error::from(error));
+    /// What a run is held to.
+    pub fn limits(&self, launch: &Launch) -> Limits {
+        let asked = launch.confinement.unwrap_or_default();
+        let ids = launch.shares.first().and_then(|share| share.cpu_ids.as_ref());
+        let known = |id: u32| self.cpus.get(id as usize).copied();
+        let cpus: Option<Vec<u32>> = ids.and_then(|ids| ids.iter().map(known).collect());
+        Limits {
+            cpus: cpus.filter(|cpus| asked.cores && !cpus.is_empty()),
+            memory_bytes: asked.memory_bytes,
+            swap_bytes: asked.swap_bytes,
+            processes: asked.processes,
+            denied: Vec::new(),
         }
     }
+
+    /// The groups of a run that are still there, its steps' included.
+    pub fn groups_of(&self, job: JobId, epoch: Epoch) -> Vec<Group> {
+        let of_run =
+            self.host.groups().into_iter().filter(|(of, run, _)| (*of, *run) == (job, epoch));
+        of_run.map(|(job, epoch, step)| self.host.group(job, epoch, &step)).collect()
+    }
+
+    /// Ends and removes what belongs to no run that the spool knows.
+    pub fn sweep(&self, spool: &Path) {
+        for (job, epoch, step) in self.host.groups() {
+            if spool.join(RunFile::Launch.name(job, epoch)).exists() {
+                continue;
+            }
+            warn!(%job, %epoch, step, "a forgotten group is ended");
+            let group = self.host.group(job, epoch, &step);
+            if let Err(error) = group.kill().and_then(|()| group.remove()) {
+                warn!(%job, %epoch, step, "{:#}", anyhow::Error::from(error));
+            }
+        }
+    }
+
+    fn write(&self, spool: &Path) -> io::Result<()> {
+        let temporary = spool.join("cgroup-new");
+        let cpus: Vec<String> = self.cpus.iter().map(u32::to_string).collect();
+        let text = format!("{}\n{}\n{}", self.boot_id, cpus.join(","), self.host.to_text());
+        fs::write(&temporary, text)?;
+        fs::rename(temporary, spool.join(FILE))
+    }
+
+    fn parse(text: &str) -> Option<Confines> {
+        let (boot_id, rest) = text.split_once('\n')?;
+        let (cpus, host) = rest.split_once('\n')?;
+        let cpus: Option<Vec<u32>> =
+            cpus.split(',').filter(|cpu| !cpu.is_empty()).map(|cpu| cpu.parse().ok()).collect();
+        Some(Confines { boot_id: boot_id.to_string(), cpus: cpus?, host: Host::parse(host)? })
+    }
 }
 
-fn write(spool: &Path, boot_id: &str, host: &Host) -> io::Result<()> {
-    let temporary = spool.join("cgroup-new");
-    fs::write(&temporary, format!("{boot_id}\n{}", host.to_text()))?;
-    fs::rename(temporary, spool.join(FILE))
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spur_proto::internal::{Confinement, NodeShare};
 
-fn read(spool: &Path) -> Option<(String, Host)> {
-    let text = fs::read_to_string(spool.join(FILE)).ok()?;
-    let (boot, host) = text.split_once('\n')?;
-    Some((boot.to_string(), Host::parse(host)?))
+    fn confines(cpus: &str) -> Confines {
+        Confines::parse(&format!("boot\n{cpus}\nspur\n1 memory /nowhere\n")).expect("reads")
+    }
+
+    #[test]
+    fn what_is_settled_reads_back() {
+        let spool = tempfile::tempdir().expect("a temporary directory");
+        assert_eq!(Confines::read(spool.path()), None);
+        for cpus in ["", "0,2,1,3"] {
+            confines(cpus).write(spool.path()).expect("writes");
+            assert_eq!(Confines::read(spool.path()), Some(confines(cpus)));
+        }
+    }
+
+    #[test]
+    fn processors_are_named_by_the_kernels_numbers() {
+        let share =
+            NodeShare { cpu_ids: Some([1, 2].into_iter().collect()), ..NodeShare::default() };
+        let mut launch = Launch {
+            shares: vec![share],
+            confinement: Some(Confinement { cores: true, ..Confinement::default() }),
+            ..Launch::default()
+        };
+        assert_eq!(confines("0,2,1,3").limits(&launch).cpus, Some(vec![2, 1]));
+        assert_eq!(confines("").limits(&launch).cpus, None, "a trial node");
+        assert_eq!(confines("0,2").limits(&launch).cpus, None, "more than there are");
+        launch.confinement = None;
+        assert_eq!(confines("0,2,1,3").limits(&launch).cpus, None, "not asked for");
+    }
 }

@@ -15,6 +15,8 @@ use crate::agent::RunFile;
 pub enum Ending {
     /// The script's process ended with this status, as `waitpid` gave it.
     Exited(u32),
+    /// The kernel killed some of the run for using more memory than it was given.
+    OutOfMemory,
     /// The script could not be started, by a fault of the request.
     CouldNotStart(String),
     /// The script could not be started, by a fault of this node.
@@ -26,6 +28,7 @@ impl Ending {
     pub fn outcome(&self) -> Outcome {
         match self {
             Ending::Exited(status) => Outcome::Exited(ExitStatus::from_wait(*status)),
+            Ending::OutOfMemory => Outcome::OutOfMemory,
             Ending::CouldNotStart(_) => Outcome::CouldNotStart,
             Ending::NodeFault(_) => Outcome::Lost,
         }
@@ -51,6 +54,7 @@ impl Ending {
     fn to_text(&self) -> String {
         match self {
             Ending::Exited(status) => format!("{EXITED} {status}\n"),
+            Ending::OutOfMemory => format!("{OUT_OF_MEMORY} \n"),
             Ending::CouldNotStart(reason) => format!("{COULD_NOT_START} {reason}\n"),
             Ending::NodeFault(reason) => format!("{NODE_FAULT} {reason}\n"),
         }
@@ -59,6 +63,7 @@ impl Ending {
     fn parse(text: &str) -> Option<Ending> {
         match text.strip_suffix('\n')?.split_once(' ')? {
             (EXITED, status) => Some(Ending::Exited(status.parse().ok()?)),
+            (OUT_OF_MEMORY, _) => Some(Ending::OutOfMemory),
             (COULD_NOT_START, reason) => Some(Ending::CouldNotStart(reason.to_string())),
             (NODE_FAULT, reason) => Some(Ending::NodeFault(reason.to_string())),
             _ => None,
@@ -67,6 +72,7 @@ impl Ending {
 }
 
 const EXITED: &str = "exited";
+const OUT_OF_MEMORY: &str = "out-of-memory";
 const COULD_NOT_START: &str = "could-not-start";
 const NODE_FAULT: &str = "node-fault";
 
@@ -86,6 +92,7 @@ mod tests {
         assert_eq!(Ending::read(spool.path(), job, epoch).expect("reads"), None);
         let endings = [
             Ending::Exited(256),
+            Ending::OutOfMemory,
             Ending::CouldNotStart("could not open /x: not\nfound".to_string()),
             Ending::NodeFault("no room".to_string()),
         ];

@@ -45,6 +45,25 @@ fn spool_id(spool: &Path) -> Result<String> {
     Ok(made.trim().to_string())
 }
 
+/// The kernel's numbers of the node's processors, in the node's order. None if the node offers others
+/// than the machine has, or goes by another name: then it may not be the only one here.
+pub fn cpu_numbers(options: &Options) -> Vec<u32> {
+    if options.node.as_ref().is_some_and(|name| short_host_name().ok().as_ref() != Some(name)) {
+        return Vec::new();
+    }
+    let Ok(own) = nix::sched::sched_getaffinity(nix::unistd::Pid::from_raw(0)) else {
+        return Vec::new();
+    };
+    let count = nix::sched::CpuSet::count();
+    let numbers: Vec<u32> =
+        (0..count).filter(|cpu| own.is_set(*cpu).unwrap_or(false)).map(|cpu| cpu as u32).collect();
+    if options.cpus.is_some_and(|cpus| cpus as usize != numbers.len()) {
+        Vec::new()
+    } else {
+        numbers
+    }
+}
+
 /// The processors we may use, also in a container.
 fn processors() -> u32 {
     std::thread::available_parallelism().map_or(1, NonZero::get) as u32

@@ -2,7 +2,7 @@
 
 pub mod agent;
 pub mod claim;
-mod confine;
+pub mod confine;
 pub mod ending;
 mod inventory;
 mod machine;

@@ -11,7 +11,7 @@ use tracing::warn;
 
 use crate::agent::RunFile;
 use crate::claim::Claim;
-use crate::confine;
+use crate::confine::Confines;
 use crate::ending::Ending;
 use crate::machine::pidfd::Pidfd;
 use crate::machine::processes::{self, Process};
@@ -78,8 +78,8 @@ impl Remains {
 
     /// Everybody in the run's groups ends with them, whoever they are.
     fn remove_groups(&self) {
-        let Some(host) = confine::host(&self.spool) else { return };
-        for group in confine::groups_of(&host, self.job, self.epoch) {
+        let Some(confines) = Confines::read(&self.spool) else { return };
+        for group in confines.groups_of(self.job, self.epoch) {
             let mut pause = Duration::from_millis(1);
             while !group.is_empty() {
                 let _ = group.kill();

@@ -208,6 +208,7 @@ pub fn ending(cause: Cause, exit: ExitStatus) -> (JobState, Reason) {
         Cause::TimeLimit => (JobState::Timeout, Reason::TimeLimit),
         Cause::LaunchFailed => (JobState::Failed, Reason::JobLaunchFailure),
         Cause::NodeFailed => (JobState::NodeFail, Reason::NodeDown),
+        Cause::OutOfMemory => (JobState::OutOfMemory, Reason::OutOfMemory),
     }
 }
 

@@ -75,6 +75,8 @@ pub enum Cause {
     LaunchFailed,
     /// The node lost it.
     NodeFailed,
+    /// It used more memory than it was given, and the kernel killed some of it.
+    OutOfMemory,
 }
 
 /// What is taken on which nodes; the first node runs the script.
@@ -157,6 +159,9 @@ impl ExitStatus {
     pub fn from_wait(status: u32) -> ExitStatus {
         ExitStatus { code: (status >> 8) as u8, signal: (status & 0x7f) as u8 }
     }
+
+    /// What Slurm shows of a run that ran out of memory, however its script ended.
+    pub const OUT_OF_MEMORY: ExitStatus = ExitStatus { code: 0, signal: 125 };
 
     /// Whether all went well.
     pub fn is_success(self) -> bool {

@@ -138,6 +138,8 @@ pub enum Outcome {
     CouldNotStart,
     /// The node lost sight of it: a reboot, or its shepherd was killed.
     Lost,
+    /// The kernel killed some of it for using more memory than it was given.
+    OutOfMemory,
 }
 
 /// The answer to a command that was accepted.

@@ -181,6 +181,9 @@ pub(super) fn finished(
                 (ending.unwrap_or(Cause::LaunchFailed), ExitStatus { code: 1, signal: 0 })
             }
             Outcome::Lost => (ending.unwrap_or(Cause::NodeFailed), ExitStatus::default()),
+            Outcome::OutOfMemory => {
+                (ending.unwrap_or(Cause::OutOfMemory), ExitStatus::OUT_OF_MEMORY)
+            }
         };
         let phase = Phase::Ended {
             started: Some(started),

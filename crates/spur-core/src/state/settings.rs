@@ -45,7 +45,6 @@ impl Settings {
         let config = Config {
             controller: none.controller,
             agent: none.agent,
-            cgroup: none.cgroup,
             accounting: none.accounting,
             rest: none.rest,
             update: none.update,

@@ -15,6 +15,7 @@ use spur_proto::internal::{
     Report, Run, Table, Welcome,
 };
 
+use super::confinement;
 use super::proposals::Waiter;
 use super::{Connection, Controller, Now, Output, Role};
 use crate::store;
@@ -353,6 +354,9 @@ impl<D: Disk> Controller<D> {
             shares: allocation.shares.iter().map(share).collect(),
             submitted: job.submitted.0,
             kill_wait_secs: Some(self.state.settings.kill_wait_secs),
+            confinement: allocation.shares.first().map(|share| {
+                confinement::of(&self.state.settings.config.cgroup, share, &self.state)
+            }),
         }))
     }
 }
@@ -396,6 +400,7 @@ fn finish(report: &Report) -> Finish {
         internal::Outcome::Exited => Outcome::Exited(ExitStatus::from_wait(report.exit_status)),
         internal::Outcome::CouldNotStart => Outcome::CouldNotStart,
         internal::Outcome::Lost => Outcome::Lost,
+        internal::Outcome::OutOfMemory => Outcome::OutOfMemory,
     };
     Finish { job: JobId(report.job), epoch: Epoch(report.epoch), outcome }
 }

@@ -5,6 +5,7 @@
 //! seed. Consensus is whoever takes `Output::Propose` and hands back `Input::Committed`.
 
 mod agents;
+mod confinement;
 mod duties;
 mod proposals;
 

@@ -114,6 +114,7 @@ pub fn report(sequence: u64, job: JobId, epoch: Epoch, outcome: Outcome) -> Repo
         Outcome::Exited(exit) => (internal::Outcome::Exited, exit.to_wait()),
         Outcome::CouldNotStart => (internal::Outcome::CouldNotStart, 0),
         Outcome::Lost => (internal::Outcome::Lost, 0),
+        Outcome::OutOfMemory => (internal::Outcome::OutOfMemory, 0),
     };
     Report { sequence, job: job.0, epoch: epoch.0, outcome: outcome.into(), exit_status }
 }

@@ -17,7 +17,7 @@ use tracing::{error, info};
 use tracing_subscriber::EnvFilter;
 
 use crate::agent::{Agent, Found, Identity, Input, Output};
-use crate::confine;
+use crate::confine::Confines;
 use crate::inventory;
 use crate::machine::clock::boot_time;
 use crate::options::Options;
@@ -33,9 +33,10 @@ pub fn serve(options: Options) -> Result<()> {
     let _lock = spool::lock(&spool)?;
     spool::warn_unless_reachable(&spool);
     recover::sweep(&spool).context("could not sweep the spool")?;
-    let groups = confine::settle(&spool, &identity.boot_id);
-    if let Some(groups) = &groups {
-        confine::sweep(&spool, groups);
+    let cpus = inventory::cpu_numbers(&options);
+    let confines = Confines::settle(&spool, &identity.boot_id, cpus);
+    if let Some(confines) = confines {
+        confines.sweep(&spool);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -49,11 +50,7 @@ pub fn serve(options: Options) -> Result<()> {
         let mut shell = Shell { agent, runs, stream: Stream::dial(options.controller) };
         shell.carry_out(outputs)?;
         shell.run().await
-    })?;
-    if let Some(groups) = groups {
-        groups.remove_if_unused();
-    }
-    Ok(())
+    })
 }
 
 const HEARTBEAT: Duration = Duration::from_secs(1);

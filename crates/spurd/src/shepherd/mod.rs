@@ -22,9 +22,9 @@ use spur_proto::internal::Launch;
 
 use crate::agent::RunFile;
 use crate::claim::Claim;
-use crate::confine;
+use crate::confine::Confines;
 use crate::ending::Ending;
-use crate::machine::cgroup::{self, Group, Limits};
+use crate::machine::cgroup::{self, Group};
 
 pub use script::remove as remove_script;
 
@@ -54,8 +54,6 @@ struct Run {
     spool: PathBuf,
     job: JobId,
     epoch: Epoch,
-    /// Who started us.
-    agent: u32,
 }
 
 impl Run {
@@ -68,7 +66,6 @@ impl Run {
             spool: PathBuf::from(spool),
             job: JobId(number(job).context("the job is no number")?),
             epoch: Epoch(number(epoch).context("the epoch is no number")?),
-            agent: std::os::unix::process::parent_id(),
         })
     }
 
@@ -114,22 +111,17 @@ impl Run {
     }
 
     /// Makes the run's group, where the agent found that there can be one.
-    fn group(&self, _launch: &Launch) -> Result<Option<Group>, cgroup::Error> {
-        let Some(host) = confine::host(&self.spool) else { return Ok(None) };
-        let group = host.group(self.job, self.epoch, BATCH_STEP);
-        group.make(&Limits::default())?;
+    fn group(&self, launch: &Launch) -> Result<Option<Group>, cgroup::Error> {
+        let Some(confines) = Confines::read(&self.spool) else { return Ok(None) };
+        let group = confines.host.group(self.job, self.epoch, BATCH_STEP);
+        group.make(&confines.limits(launch))?;
         Ok(Some(group))
     }
 
-    /// The agent removes the place of all groups when it goes; after an agent that was killed, the last
-    /// shepherd does.
     fn remove_group(&self) {
-        let Some(host) = confine::host(&self.spool) else { return };
+        let Some(Confines { host, .. }) = Confines::read(&self.spool) else { return };
         if let Err(error) = host.group(self.job, self.epoch, BATCH_STEP).remove() {
             eprintln!("spurd shepherd: {:#}", anyhow::Error::from(error));
-        }
-        if std::os::unix::process::parent_id() != self.agent {
-            host.remove_if_unused();
         }
     }
 

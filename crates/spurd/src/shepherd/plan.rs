@@ -40,6 +40,8 @@ pub struct Plan {
     pub umask: Mode,
     /// How long a run that is to end has to end by itself.
     pub kill_wait: Duration,
+    /// What Slurm calls it: `12.batch`.
+    pub step: String,
     /// The group its processes are in, where there are groups.
     pub group: Option<Group>,
 }
@@ -104,6 +106,7 @@ impl Plan {
             kill_wait: launch
                 .kill_wait_secs
                 .map_or(KILL_WAIT, |secs| Duration::from_secs(secs.into())),
+            step: format!("{}.batch", launch.job),
             group,
         })
     }

@@ -15,11 +15,18 @@ use nix::unistd;
 use super::environment::TMP_DIR;
 use super::plan::Plan;
 use crate::machine::child;
+use crate::machine::handover;
 use crate::machine::privilege;
 
-/// Becomes the script. Why it could not goes down `fault`, which closes by itself when it could.
-pub fn become_script(plan: &Plan, born_in_group: bool, fault: OwnedFd) -> Infallible {
-    let error = match prepare(plan, born_in_group) {
+/// Becomes the script. Why it could not goes down `fault`, which closes by itself when it could. Where its
+/// errors go is passed to `words`, for what the shepherd has to tell the user.
+pub fn become_script(
+    plan: &Plan,
+    born_in_group: bool,
+    fault: OwnedFd,
+    words: &OwnedFd,
+) -> Infallible {
+    let error = match prepare(plan, born_in_group, words) {
         Ok(()) => {
             let environment = plan.environment.for_task(std::process::id(), tmp_dir(plan));
             let errno = child::execute(&plan.program, &plan.arguments, &environment);
@@ -32,7 +39,7 @@ pub fn become_script(plan: &Plan, born_in_group: bool, fault: OwnedFd) -> Infall
     child::leave(1)
 }
 
-fn prepare(plan: &Plan, born_in_group: bool) -> Result<()> {
+fn prepare(plan: &Plan, born_in_group: bool, words: &OwnedFd) -> Result<()> {
     unistd::setsid().context("could not begin a session")?;
     if let Some(group) = &plan.group {
         group.join(born_in_group)?;
@@ -42,6 +49,7 @@ fn prepare(plan: &Plan, born_in_group: bool) -> Result<()> {
     // From here on nothing is done that the user could not do.
     umask(plan.umask);
     open_files(plan)?;
+    handover::give(words, io::stderr()).context("could not pass the output on")?;
     enter_work_dir(plan)?;
     child::close_others_on_exec().context("could not close what is open")?;
     let readable = unistd::access(plan.program.as_c_str(), unistd::AccessFlags::X_OK);
@@ -104,7 +112,12 @@ fn tmp_dir(plan: &Plan) -> &Path {
 
 /// A line in the job's error output, in Slurm's words and name: users search for them.
 fn say_to_user(complaint: &str) {
-    let _ = io::stderr().write_all(format!("slurmstepd: error: {complaint}\n").as_bytes());
+    say(io::stderr(), complaint);
+}
+
+/// The same, wherever the error output is held.
+pub fn say(mut output: impl Write, complaint: &str) {
+    let _ = output.write_all(format!("slurmstepd: error: {complaint}\n").as_bytes());
 }
 
 fn no_execution(plan: &Plan, errno: Errno) -> String {

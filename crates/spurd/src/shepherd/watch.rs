@@ -17,6 +17,7 @@ use super::task;
 use crate::ending::Ending;
 use crate::machine::cgroup::Group;
 use crate::machine::child::{self, Waited};
+use crate::machine::handover;
 use crate::machine::processes;
 
 /// Runs the script to its end and beyond: returns when no process of the run is left.
@@ -24,9 +25,10 @@ pub fn run(plan: &Plan) -> Result<Ending> {
     let signals = Signals::listen()?;
     let (fault, fault_writer) =
         unistd::pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK).context("could not make a pipe")?;
+    let (words, words_giver) = handover::passage().context("could not make a passage")?;
     let run = Family { group: plan.group.as_ref() };
     let cradle = plan.group.as_ref().and_then(Group::cradle);
-    let become_script = |born_in| task::become_script(plan, born_in, fault_writer);
+    let become_script = |born_in| task::become_script(plan, born_in, fault_writer, &words_giver);
     let pid = child::fork(cradle.as_ref().map(AsFd::as_fd), become_script);
     let pid = pid.context("could not fork")?;
     drop(cradle);
@@ -35,7 +37,22 @@ pub fn run(plan: &Plan) -> Result<Ending> {
     let mut reason = String::new();
     // The writing end here is closed with `fork`'s argument; all others ended with their processes.
     let _ = File::from(fault).read_to_string(&mut reason);
-    Ok(if reason.is_empty() { Ending::Exited(status) } else { Ending::CouldNotStart(reason) })
+    if !reason.is_empty() {
+        return Ok(Ending::CouldNotStart(reason));
+    }
+    let oom_kills = plan.group.as_ref().map_or(0, |group| group.measure().oom_kills);
+    if oom_kills == 0 {
+        return Ok(Ending::Exited(status));
+    }
+    if let Ok(Some(output)) = handover::take(&words) {
+        let complaint = format!(
+            "Detected {oom_kills} oom-kill event(s) in StepId={}. Some of your processes may have \
+             been killed by the cgroup out-of-memory handler.",
+            plan.step
+        );
+        task::say(&File::from(output), &complaint);
+    }
+    Ok(Ending::OutOfMemory)
 }
 
 fn await_script(plan: &Plan, run: &Family, signals: &Signals, script: i32) -> Result<u32> {

@@ -16,6 +16,7 @@ use prost::Message;
 use spur_core::ids::{Epoch, JobId};
 use spur_core::job::JobSpec;
 use spur_proto::internal::{Launch, NodeShare};
+use spurd::confine::Confines;
 use spurd::ending::Ending;
 
 /// The first run of job 1 of whoever tests.
@@ -73,6 +74,20 @@ impl Spool {
         let passable = fs::Permissions::from_mode(0o711);
         fs::set_permissions(folder.path(), passable).expect("opens up");
         Spool { folder }
+    }
+
+    /// One whose runs are put into control groups, if this machine lets us.
+    pub fn with_groups() -> Option<(Spool, Confines)> {
+        let spool = Spool::new();
+        let id = format!("boot test-{}-{}", std::process::id(), spool.folder.path().display());
+        let id = id.replace('/', "_");
+        match Confines::settle(&spool.path(), &id, vec![0]) {
+            Some(confines) => Some((spool, confines)),
+            None => {
+                eprintln!("SKIPPED: no control groups can be made");
+                None
+            }
+        }
     }
 
     pub fn path(&self) -> PathBuf {

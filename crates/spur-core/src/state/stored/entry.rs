@@ -369,6 +369,7 @@ impl From<&Finish> for StoredFinish {
             Outcome::Exited(exit) => (0, exit.to_wait()),
             Outcome::CouldNotStart => (1, 0),
             Outcome::Lost => (2, 0),
+            Outcome::OutOfMemory => (3, 0),
         };
         StoredFinish { job: finish.job.0, epoch: finish.epoch.0, outcome, exit_status }
     }
@@ -382,6 +383,7 @@ impl TryFrom<StoredFinish> for Finish {
             0 => Outcome::Exited(ExitStatus::from_wait(stored.exit_status)),
             1 => Outcome::CouldNotStart,
             2 => Outcome::Lost,
+            3 => Outcome::OutOfMemory,
             other => return Err(Error::Garbled(format!("{other} is no outcome"))),
         };
         Ok(Finish { job: JobId(stored.job), epoch: Epoch(stored.epoch), outcome })

@@ -216,7 +216,8 @@ struct StoredJob {
     ended: i64,
     #[prost(message, repeated, tag = "14")]
     shares: Vec<StoredShare>,
-    /// 0 exited, 1 cancelled, 2 time limit, 3 launch failed, 4 node failed.
+    /// 0 exited, 1 cancelled, 2 time limit, 3 launch failed, 4 node failed, 5 out of
+    /// memory.
     #[prost(uint32, tag = "15")]
     cause: u32,
     #[prost(uint32, tag = "16")]
@@ -305,6 +306,7 @@ impl From<&Job> for StoredJob {
             Cause::TimeLimit => (2, 0),
             Cause::LaunchFailed => (3, 0),
             Cause::NodeFailed => (4, 0),
+            Cause::OutOfMemory => (5, 0),
         };
         match &job.phase {
             Phase::Pending => {}
@@ -342,6 +344,7 @@ impl TryFrom<StoredJob> for Job {
             2 => Cause::TimeLimit,
             3 => Cause::LaunchFailed,
             4 => Cause::NodeFailed,
+            5 => Cause::OutOfMemory,
             other => return Err(Error::Garbled(format!("{other} is no cause"))),
         };
         let started = stored.started.map(Timestamp);

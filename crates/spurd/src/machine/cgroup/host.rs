@@ -14,13 +14,15 @@ use super::{Controller, Error, Group, Part, bpf};
 /// The places where groups of runs are made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
+    /// What the names of groups begin with: others make groups in the same places.
+    name: String,
     unified: Option<unified::Place>,
     legacy: Vec<legacy::Place>,
 }
 
 impl Host {
-    /// Looks around and makes a group of this name for all runs' groups to be in. Why there can be none
-    /// is told in words for the log.
+    /// Looks where this process can make groups whose names begin with this one. Why there is no such
+    /// place is told in words for the log.
     pub fn find(name: &str) -> Result<Host, String> {
         let read = |file| fs::read_to_string(file).map_err(|error| format!("{file}: {error}"));
         let found = hierarchies(&read("/proc/self/mountinfo")?, &read("/proc/self/cgroup")?);
@@ -28,7 +30,7 @@ impl Host {
             return Err("no control groups are mounted".to_string());
         }
         let mut complaints = Vec::new();
-        let mut host = Host { unified: None, legacy: Vec::new() };
+        let mut host = Host { name: name.to_string(), unified: None, legacy: Vec::new() };
         for hierarchy in found.iter().filter(|it| it.controllers.is_none()).take(1) {
             match unified_place(hierarchy, name) {
                 Ok(place) => host.unified = Some(place),
@@ -37,15 +39,12 @@ impl Host {
         }
         for hierarchy in &found {
             let Some(controllers) = &hierarchy.controllers else { continue };
-            let wanted: Vec<Controller> =
+            let controllers: Vec<Controller> =
                 controllers.iter().copied().filter(|it| !host.has(*it)).collect();
-            if wanted.is_empty() {
-                continue;
-            }
-            let base = Folder::new(hierarchy.own.join(name));
-            let place = legacy::Place { controllers: wanted, base };
-            match place.prepare() {
-                Ok(()) => host.legacy.push(place),
+            let above = Folder::new(&hierarchy.own);
+            match try_out(&above, name) {
+                Ok(()) if controllers.is_empty() => {}
+                Ok(()) => host.legacy.push(legacy::Place { controllers, above }),
                 Err(error) => complaints.push(told(&error)),
             }
         }
@@ -55,15 +54,9 @@ impl Host {
         Ok(host)
     }
 
-    /// Makes the places again if they are gone; fails if that cannot be done.
-    pub fn prepare(&self) -> Result<(), Error> {
-        self.unified.iter().try_for_each(unified::Place::prepare)?;
-        self.legacy.iter().try_for_each(legacy::Place::prepare)
-    }
-
-    /// Removes the places if there is no group in them.
-    pub fn remove_if_unused(&self) {
-        self.bases().for_each(Folder::remove_if_unused);
+    /// Whether groups can still be made there.
+    pub fn is_usable(&self) -> bool {
+        self.places().all(|above| try_out(above, &self.name).is_ok())
     }
 
     /// Whether this can be controlled here.
@@ -92,17 +85,17 @@ impl Host {
 
     /// The group of one step of a run: `batch`, `0` …
     pub fn group(&self, job: JobId, epoch: Epoch, step: &str) -> Group {
-        let folders = |base: &Folder| {
-            let job = base.path().join(job_name(job, epoch));
+        let folders = |above: &Folder| {
+            let job = above.path().join(format!("{}{JOB}{job}.{epoch}", self.name));
             let step = job.join(format!("step_{step}"));
             (Folder::new(job), Folder::new(step))
         };
         let unified = self.unified.iter().map(|place| {
-            let (job, step) = folders(&place.base);
+            let (job, step) = folders(&place.above);
             Box::new(UnifiedPart { place: place.clone(), job, step }) as Box<dyn Part>
         });
         let legacy = self.legacy.iter().map(|place| {
-            let (job, step) = folders(&place.base);
+            let (job, step) = folders(&place.above);
             Box::new(LegacyPart { place: place.clone(), job, step }) as Box<dyn Part>
         });
         Group { parts: unified.chain(legacy).collect() }
@@ -110,9 +103,9 @@ impl Host {
 
     /// The groups of runs that are there, each step by itself.
     pub fn groups(&self) -> Vec<(JobId, Epoch, String)> {
-        let jobs = self.bases().flat_map(|base| base.inner());
+        let jobs = self.places().flat_map(Folder::inner);
         let mut found: Vec<(JobId, Epoch, String)> = jobs
-            .filter_map(|folder| Some((parse_job(folder.path())?, folder)))
+            .filter_map(|folder| Some((self.parse_job(folder.path())?, folder)))
             .flat_map(|((job, epoch), folder)| {
                 let steps = folder.inner().into_iter().filter_map(|step| {
                     Some(step.path().file_name()?.to_str()?.strip_prefix("step_")?.to_string())
@@ -125,50 +118,57 @@ impl Host {
         found
     }
 
-    /// One line a hierarchy: its controllers, then where; version 2 first says `2`.
+    /// The name, then one line a hierarchy: its version, its controllers, and where.
     pub fn to_text(&self) -> String {
         let names = |controllers: &[Controller]| {
             controllers.iter().map(|it| it.name()).collect::<Vec<_>>().join(",")
         };
         let unified = self.unified.iter().map(|place| {
-            format!("2 {} {}\n", names(&place.controllers), place.base.path().display())
+            format!("2 {} {}\n", names(&place.controllers), place.above.path().display())
         });
         let legacy = self.legacy.iter().map(|place| {
-            format!("1 {} {}\n", names(&place.controllers), place.base.path().display())
+            format!("1 {} {}\n", names(&place.controllers), place.above.path().display())
         });
-        unified.chain(legacy).collect()
+        [format!("{}\n", self.name)].into_iter().chain(unified).chain(legacy).collect()
     }
 
     /// Reads [`Host::to_text`].
     pub fn parse(text: &str) -> Option<Host> {
-        let mut host = Host { unified: None, legacy: Vec::new() };
-        for line in text.lines() {
+        let (name, places) = text.split_once('\n')?;
+        let mut host = Host { name: name.to_string(), unified: None, legacy: Vec::new() };
+        for line in places.lines() {
             let mut words = line.splitn(3, ' ');
-            let (version, names, base) = (words.next()?, words.next()?, words.next()?);
+            let (version, names, above) = (words.next()?, words.next()?, words.next()?);
             let controllers = names.split(',').filter_map(Controller::parse).collect();
-            let base = Folder::new(base);
+            let above = Folder::new(above);
             match version {
-                "2" => host.unified = Some(unified::Place { controllers, base }),
-                "1" => host.legacy.push(legacy::Place { controllers, base }),
+                "2" => host.unified = Some(unified::Place { controllers, above }),
+                "1" => host.legacy.push(legacy::Place { controllers, above }),
                 _ => return None,
             }
         }
         (host.unified.is_some() || !host.legacy.is_empty()).then_some(host)
     }
 
-    fn bases(&self) -> impl Iterator<Item = &Folder> {
-        let legacy = self.legacy.iter().map(|place| &place.base);
-        self.unified.iter().map(|place| &place.base).chain(legacy)
+    fn places(&self) -> impl Iterator<Item = &Folder> {
+        let legacy = self.legacy.iter().map(|place| &place.above);
+        self.unified.iter().map(|place| &place.above).chain(legacy)
+    }
+
+    fn parse_job(&self, folder: &Path) -> Option<(JobId, Epoch)> {
+        let name = folder.file_name()?.to_str()?;
+        let (job, epoch) = name.strip_prefix(&self.name)?.strip_prefix(JOB)?.split_once('.')?;
+        Some((JobId(job.parse().ok()?), Epoch(epoch.parse().ok()?)))
     }
 }
 
-fn job_name(job: JobId, epoch: Epoch) -> String {
-    format!("job_{job}.{epoch}")
-}
+const JOB: &str = "-job_";
 
-fn parse_job(folder: &Path) -> Option<(JobId, Epoch)> {
-    let (job, epoch) = folder.file_name()?.to_str()?.strip_prefix("job_")?.split_once('.')?;
-    Some((JobId(job.parse().ok()?), Epoch(epoch.parse().ok()?)))
+/// Makes a group and removes it again.
+fn try_out(above: &Folder, name: &str) -> Result<(), Error> {
+    let trial = Folder::new(above.path().join(format!("{name}-trial-{}", std::process::id())));
+    trial.make()?;
+    trial.remove()
 }
 
 /// Finds a group whose controllers can be passed on: our own if we can leave it, or the topmost.
@@ -205,9 +205,8 @@ fn place_below(above: &Folder, name: &str) -> Result<unified::Place, Error> {
     if bpf::is_possible() {
         controllers.push(Controller::Devices);
     }
-    let place = unified::Place { controllers, base: Folder::new(above.path().join(name)) };
-    place.prepare()?;
-    Ok(place)
+    try_out(above, name)?;
+    Ok(unified::Place { controllers, above: above.clone() })
 }
 
 /// Where the agent itself goes in a group that was handed to it.
@@ -223,14 +222,18 @@ mod tests {
 
     #[test]
     fn what_was_found_reads_back() {
-        let text = "2 pids,devices /sys/fs/cgroup/unified/spur ab\n1 memory /m/a\n1 cpuset /c\n";
+        let text =
+            "spur-7\n2 pids,devices /sys/fs/cgroup/unified/spur ab\n1 memory /m/a\n1 cpuset /c\n";
         let host = Host::parse(text).expect("reads");
         assert_eq!(host.to_text(), text);
         assert!(host.has(Controller::Devices) && host.has(Controller::Memory));
         assert!(host.has(Controller::Freezer), "any group of version 2 can be frozen");
         assert_eq!(host.lacks(), Vec::<&str>::new());
-        assert_eq!(Host::parse("2  /x\n").map(|host| host.to_text()).as_deref(), Some("2  /x\n"));
+        assert_eq!(
+            Host::parse("a\n2  /x\n").map(|host| host.to_text()).as_deref(),
+            Some("a\n2  /x\n")
+        );
         assert_eq!(Host::parse(""), None);
-        assert_eq!(Host::parse("3 memory /x\n"), None);
+        assert_eq!(Host::parse("a\n3 memory /x\n"), None);
     }
 }

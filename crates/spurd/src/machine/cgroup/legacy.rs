@@ -9,24 +9,8 @@ use super::{Controller, Error, Limits, Part, Usage};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) controllers: Vec<Controller>,
-    pub(super) base: Folder,
-}
-
-impl Place {
-    /// Makes the group that all runs' groups are in.
-    pub(super) fn prepare(&self) -> Result<(), Error> {
-        self.base.make()?;
-        if self.controllers.contains(&Controller::Cpuset) {
-            inherit_cpuset(&self.base)?;
-        }
-        // Kernels before 5.11 count only direct members unless told otherwise.
-        if self.controllers.contains(&Controller::Memory)
-            && self.base.number("memory.use_hierarchy") == Some(0)
-        {
-            self.base.write("memory.use_hierarchy", "1")?;
-        }
-        Ok(())
-    }
+    /// The group that jobs' groups are made in.
+    pub(super) above: Folder,
 }
 
 /// A step's group inside its job's.
@@ -47,6 +31,10 @@ impl LegacyPart {
             if let Some(cpus) = &limits.cpus {
                 self.job.write("cpuset.cpus", &list(cpus))?;
             }
+        }
+        // Kernels before 5.11 count only direct members unless told otherwise.
+        if self.has(Controller::Memory) && self.job.number("memory.use_hierarchy") == Some(0) {
+            self.job.write("memory.use_hierarchy", "1")?;
         }
         if self.has(Controller::Memory)
             && let Some(bytes) = limits.memory_bytes
@@ -75,11 +63,7 @@ impl LegacyPart {
 
 impl Part for LegacyPart {
     fn make(&self, limits: &Limits) -> Result<(), Error> {
-        // The place may be gone, or go before we have used it: whoever leaves last removes it.
-        if self.job.make().is_err() {
-            self.place.prepare()?;
-            self.job.make().or_else(|_| self.place.prepare().and_then(|()| self.job.make()))?;
-        }
+        self.job.make()?;
         self.limit(limits)?;
         self.step.make()?;
         if self.has(Controller::Cpuset) { inherit_cpuset(&self.step) } else { Ok(()) }

@@ -13,16 +13,11 @@ use super::{Controller, Error, Limits, Part, Usage, bpf};
 pub(super) struct Place {
     /// What can be controlled here; devices need no controller but a program.
     pub(super) controllers: Vec<Controller>,
-    pub(super) base: Folder,
+    /// The group that jobs' groups are made in; it passes its controllers on.
+    pub(super) above: Folder,
 }
 
 impl Place {
-    /// Makes the group that all runs' groups are in, and has its controllers passed on to them.
-    pub(super) fn prepare(&self) -> Result<(), Error> {
-        self.base.make()?;
-        self.pass_on(&self.base)
-    }
-
     fn pass_on(&self, folder: &Folder) -> Result<(), Error> {
         let words = enabling(&self.controllers);
         if words.is_empty() { Ok(()) } else { folder.write("cgroup.subtree_control", &words) }
@@ -84,11 +79,7 @@ impl UnifiedPart {
 
 impl Part for UnifiedPart {
     fn make(&self, limits: &Limits) -> Result<(), Error> {
-        // The place may be gone, or go before we have used it: whoever leaves last removes it.
-        if self.job.make().is_err() {
-            self.place.prepare()?;
-            self.job.make().or_else(|_| self.place.prepare().and_then(|()| self.job.make()))?;
-        }
+        self.job.make()?;
         self.limit(limits)?;
         self.place.pass_on(&self.job)?;
         self.step.make()?;

@@ -1,0 +1,106 @@
+//! Runs in control groups: held to their limits, and gone with all they started.
+
+mod common;
+
+use std::fs;
+
+use common::{launch, until};
+use nix::sys::signal::Signal;
+use spur_proto::internal::Confinement;
+use spurd::confine::Confines;
+use spurd::ending::Ending;
+
+use common::Spool;
+
+/// The places are removed when the test is over.
+struct Places(Confines);
+
+impl Drop for Places {
+    fn drop(&mut self) {
+        assert_eq!(self.0.host.groups(), [], "a group is left");
+    }
+}
+
+fn spool() -> Option<(Spool, Places)> {
+    Spool::with_groups().map(|(spool, confines)| (spool, Places(confines)))
+}
+
+#[test]
+fn a_script_and_its_children_are_in_a_group_of_their_own() {
+    let Some((spool, _places)) = spool() else { return };
+    assert_eq!(
+        spool.run(launch("#!/bin/sh\ncat /proc/self/cgroup\nexit 3\n")),
+        Ending::Exited(3 << 8)
+    );
+    let groups = String::from_utf8(spool.output("slurm-1.out")).expect("is text");
+    assert!(groups.lines().any(|line| line.ends_with("-job_1.1/step_batch")), "{groups}");
+}
+
+#[test]
+fn memory_over_the_limit_ends_out_of_memory_whatever_the_script_says() {
+    let Some((spool, places)) = spool() else { return };
+    if places.0.host.lacks().contains(&"memory") {
+        eprintln!("SKIPPED: no memory controller");
+        return;
+    }
+    // At most 256 MB, should nobody stop it.
+    let mut launch = launch("#!/bin/sh\nhead -c 268435456 /dev/zero | tail | wc -c\nexit 0\n");
+    let confinement =
+        Confinement { memory_bytes: Some(40 << 20), swap_bytes: Some(0), ..Confinement::default() };
+    launch.confinement = Some(confinement);
+    assert_eq!(spool.run(launch), Ending::OutOfMemory);
+    let expected = "error: Detected 1 oom-kill event(s) in StepId=1.batch. Some of your processes \
+                    may have been killed by the cgroup out-of-memory handler.\n";
+    let output = String::from_utf8(spool.output("slurm-1.out")).expect("is text");
+    assert!(output.ends_with(expected), "{output}");
+}
+
+#[test]
+fn nobody_escapes_a_group_however_it_was_begun() {
+    let Some((spool, _places)) = spool() else { return };
+    let script = "#!/bin/bash
+        env -i setsid bash -c '(trap \"\" TERM HUP; sleep 1000 & echo $! >> pids; wait) &' &
+        until [ -s pids ]; do sleep 0.01; done
+        exit 0
+    ";
+    assert_eq!(spool.run(launch(script)), Ending::Exited(0));
+    let pids = String::from_utf8(spool.output("pids")).expect("is text");
+    assert!(pids.lines().all(|pid| !common::lives(pid)));
+}
+
+/// Never more than sixty at a time, whatever it tries.
+#[test]
+fn a_fork_bomb_is_held_to_its_limit_and_gone_with_the_run() {
+    let Some((spool, places)) = spool() else { return };
+    if places.0.host.lacks().contains(&"pids") {
+        eprintln!("SKIPPED: no pids controller");
+        return;
+    }
+    let script = "#!/bin/bash
+        exec 2> /dev/null
+        bomb() { echo >> born; bomb & bomb & }
+        bomb &
+        until mapfile -t born < born && [ ${#born[@]} -ge 50 ]; do :; done
+        exit 0
+    ";
+    let mut launch = launch(script);
+    launch.confinement = Some(Confinement { processes: Some(60), ..Confinement::default() });
+    assert_eq!(spool.run(launch), Ending::Exited(0));
+    let script = spool.path().display().to_string();
+    assert!(!common::commands().contains(&script));
+}
+
+#[test]
+fn a_killed_shepherds_group_is_swept() {
+    let Some((spool, places)) = spool() else { return };
+    let script = "#!/bin/bash\nenv -i setsid sleep 1000 & echo $! > pid\n: > ready\nwait\n";
+    let shepherd = spool.start(launch(script));
+    until(|| spool.work_dir().join("ready").exists());
+    shepherd.signal(Signal::SIGKILL);
+    shepherd.wait();
+    let pid = String::from_utf8(spool.output("pid")).expect("is text");
+    assert!(common::lives(pid.trim()), "nobody has ended it yet");
+    fs::remove_file(spool.path().join("runs/1.1.launch")).expect("forgets");
+    places.0.sweep(&spool.path());
+    until(|| !common::lives(pid.trim()));
+}
