@@ -30,8 +30,8 @@ pub fn address() -> Address {
             std::process::exit(1)
         });
     }
-    let Address::Unix(controller) = cluster::address();
-    Address::Unix(controller.with_file_name("spurdbd.sock"))
+    let beside = |Address::Unix(controller): &Address| controller.with_file_name("spurdbd.sock");
+    Address::Unix(cluster::addresses().first().map(beside).unwrap_or_default())
 }
 
 /// Why accounting gave no answer.
@@ -97,7 +97,7 @@ pub async fn glance() -> Option<PingReply> {
     let ask = |mut client: spur_proto::slurm::controller_client::ControllerClient<_>| async move {
         client.ping(PingRequest {}).await
     };
-    Caller::new(cluster::address(), GLANCE).call(ask).await.ok()
+    Caller::new(cluster::addresses(), GLANCE).call(ask).await.ok()
 }
 
 /// Jobs of the past, and of this moment: what the controller has told by now is waited for.

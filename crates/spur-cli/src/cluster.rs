@@ -16,31 +16,38 @@ use crate::output::note;
 
 type Client = ControllerClient<Channel>;
 
-/// Where a controller listens below the directory of a `spur up`.
-const SOCKET: &str = "run/spurctld.sock";
-
 /// Where a controller of this machine listens when it was started by hand.
 const SYSTEM_SOCKET: &str = "/run/spur/spurctld.sock";
 
 /// How long a command waits for a controller that is away, restarting for one.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The first place that is named, in this order: `SPUR_CONTROLLER_ADDR`; the directory of the link this
-/// was called through; the user's own `spur up`; the machine's.
-pub fn address() -> Address {
+/// The controllers of the first place that is named, in this order: `SPUR_CONTROLLER_ADDR`, which may list
+/// several; the directory of the link this was called through; the user's own `spur up`; the machine's.
+pub fn addresses() -> Vec<Address> {
     if let Ok(said) = std::env::var("SPUR_CONTROLLER_ADDR")
         && !said.is_empty()
     {
-        return Address::parse(&said).unwrap_or_else(|| {
+        return Address::parse_list(&said).unwrap_or_else(|| {
             // Never another cluster than the one that was meant.
             note(format!("error: SPUR_CONTROLLER_ADDR={said} cannot be reached; say unix:/PATH"));
             std::process::exit(1)
         });
     }
     let own = [dir_of_link(), Some(default_dir())];
-    let found =
-        own.into_iter().flatten().map(|dir| dir.join(SOCKET)).find(|socket| socket.exists());
-    Address::Unix(found.unwrap_or_else(|| PathBuf::from(SYSTEM_SOCKET)))
+    let found = own.into_iter().flatten().map(|dir| sockets(&dir)).find(|found| !found.is_empty());
+    let found = found.unwrap_or_else(|| vec![PathBuf::from(SYSTEM_SOCKET)]);
+    found.into_iter().map(Address::Unix).collect()
+}
+
+/// The controllers' sockets below the directory of a `spur up`, the first one's first.
+pub fn sockets(dir: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(dir.join("run")) else { return Vec::new() };
+    let is_socket = |name: &str| name.starts_with("spurctld") && name.ends_with(".sock");
+    let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<String> = names.filter(|name| is_socket(name)).collect();
+    names.sort_by_key(|name| (name.len(), name.clone()));
+    names.into_iter().map(|name| dir.join("run").join(name)).collect()
 }
 
 /// `DIR` when called as `DIR/bin/sbatch`, by path or found on `PATH`.
@@ -68,7 +75,7 @@ pub fn default_dir() -> PathBuf {
 
 /// Someone to call the controller with.
 pub fn caller() -> Caller {
-    Caller::new(address(), PATIENCE)
+    Caller::new(addresses(), PATIENCE)
 }
 
 /// A controller and a thread to ask it from. Each question is one call, safe to repeat.

@@ -18,6 +18,14 @@ impl BlobHash {
     pub fn from_bytes(bytes: &[u8]) -> Option<BlobHash> {
         bytes.try_into().ok().map(BlobHash)
     }
+
+    /// Reads what `to_string` wrote.
+    pub fn parse(text: &str) -> Option<BlobHash> {
+        let digits = text.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).ok());
+        let byte = |digits: Option<&str>| u8::from_str_radix(digits?, 16).ok();
+        let bytes: Option<Vec<u8>> = digits.map(byte).collect();
+        BlobHash::from_bytes(&bytes?)
+    }
 }
 
 impl fmt::Display for BlobHash {

@@ -1,4 +1,4 @@
-//! Calls that outlive a restart of the controller: they wait for it, and ask again.
+//! Calls that outlive a controller: they find the one that leads, wait for it, and ask again.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tonic::{Code, Response, Status};
 
 use crate::client::{self, Address};
 use crate::slurm::controller_client::ControllerClient;
-use crate::status::from_status;
+use crate::status::{from_status, leader_hint};
 
 /// Why a call came to nothing.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -25,17 +25,30 @@ pub enum CallError {
     Unreachable,
 }
 
-/// A connection that is made again when it breaks. Every call it is given must be safe to repeat.
+/// A connection that is made again when it breaks, to whichever controller leads. Every call it is given
+/// must be safe to repeat.
 pub struct Caller {
-    address: Address,
+    addresses: Vec<Address>,
+    /// The one to ask: by its place in the list, or where a controller said the leader is.
+    next: usize,
+    hint: Option<Address>,
+    /// The last one that did not answer: others may still believe that it leads.
+    silent: Option<Address>,
     client: Option<ControllerClient<Channel>>,
     patience: Duration,
 }
 
 impl Caller {
-    /// Will call this controller, and wait for it as long as this.
-    pub fn new(address: Address, patience: Duration) -> Caller {
-        Caller { address, client: None, patience }
+    /// Will call one of these controllers, and wait for an answer as long as this.
+    pub fn new(addresses: impl Into<Vec<Address>>, patience: Duration) -> Caller {
+        Caller {
+            addresses: addresses.into(),
+            next: 0,
+            hint: None,
+            silent: None,
+            client: None,
+            patience,
+        }
     }
 
     /// Calls until there is an answer, or patience ends.
@@ -70,45 +83,84 @@ impl Caller {
     where
         F: Future<Output = Result<Response<T>, Status>>,
     {
-        let mut pause = Duration::from_millis(10);
+        let mut pause = SHORTEST_PAUSE;
         loop {
             match self.try_call(&ask).await {
-                Some(answer) => return answer,
-                None if Instant::now() + pause > deadline => return Err(CallError::Unreachable),
-                None => tokio::time::sleep(pause).await,
+                Tried::Answer(answer) => return answer,
+                Tried::Elsewhere => {}
+                Tried::Nothing if Instant::now() + pause > deadline => {
+                    return Err(CallError::Unreachable);
+                }
+                Tried::Nothing => {
+                    // One round through all of them, then a rest.
+                    self.next += 1;
+                    if self.next >= self.addresses.len() {
+                        self.next = 0;
+                        tokio::time::sleep(pause).await;
+                        pause = (pause * 2).min(LONGEST_PAUSE);
+                    }
+                }
             }
-            pause = (pause * 2).min(Duration::from_millis(500));
         }
     }
 
-    /// The answer, or nothing when another try may bring one.
-    async fn try_call<T, F>(
-        &mut self,
-        ask: impl Fn(ControllerClient<Channel>) -> F,
-    ) -> Option<Result<T, CallError>>
+    async fn try_call<T, F>(&mut self, ask: impl Fn(ControllerClient<Channel>) -> F) -> Tried<T>
     where
         F: Future<Output = Result<Response<T>, Status>>,
     {
-        let client = match &self.client {
-            Some(client) => client.clone(),
-            None => {
-                let channel = client::connect(&self.address).await.ok()?;
-                self.client.insert(client::controller(channel)).clone()
-            }
-        };
+        let Some(client) = self.client().await else { return Tried::Nothing };
         let status = match ask(client).await {
-            Ok(response) => return Some(Ok(response.into_inner())),
+            Ok(response) => {
+                self.silent = None;
+                return Tried::Answer(Ok(response.into_inner()));
+            }
             Err(status) => status,
         };
         match (from_status(&status), status.code()) {
-            (Some(SlurmError::InStandbyMode), _) => None,
-            (Some(error), _) => Some(Err(CallError::Refused(error))),
+            (Some(SlurmError::InStandbyMode), _) => {
+                self.client = None;
+                // Sent here by another one, and wrongly: the list is gone through instead.
+                if self.hint.take().is_some() {
+                    return Tried::Nothing;
+                }
+                let is_news = |leader: &Address| self.silent.as_ref() != Some(leader);
+                self.hint = leader_hint(&status).filter(is_news);
+                if self.hint.is_some() { Tried::Elsewhere } else { Tried::Nothing }
+            }
+            (Some(error), _) => Tried::Answer(Err(CallError::Refused(error))),
             // Without a number of ours the answer is the transport's: the line broke.
             (None, Code::Unavailable | Code::Unknown | Code::Cancelled | Code::Internal) => {
                 self.client = None;
+                self.silent = self.hint.take().or_else(|| self.addresses.get(self.next).cloned());
+                Tried::Nothing
+            }
+            (None, _) => Tried::Answer(Err(CallError::Said(status.message().to_string()))),
+        }
+    }
+
+    async fn client(&mut self) -> Option<ControllerClient<Channel>> {
+        if let Some(client) = &self.client {
+            return Some(client.clone());
+        }
+        let address = self.hint.as_ref().or_else(|| self.addresses.get(self.next)).cloned()?;
+        match client::connect(&address).await {
+            Ok(channel) => Some(self.client.insert(client::controller(channel)).clone()),
+            Err(_) => {
+                self.silent = Some(address);
+                self.hint = None;
                 None
             }
-            (None, _) => Some(Err(CallError::Said(status.message().to_string()))),
         }
     }
 }
+
+/// What a try came to.
+enum Tried<T> {
+    Answer(Result<T, CallError>),
+    /// Another controller is said to lead: ask there, at once.
+    Elsewhere,
+    Nothing,
+}
+
+const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
+const LONGEST_PAUSE: Duration = Duration::from_millis(250);

@@ -69,8 +69,10 @@ pub fn caller_of<T>(request: &Request<T>) -> Actor {
 fn let_in(method: &str, extensions: &http::Extensions) -> Option<Actor> {
     let rule = method_rule(method)?;
     let mut actor = actor(extensions);
-    if rule.who == Who::Node {
-        actor = local_agent(actor);
+    match rule.who {
+        Who::Node => actor = local_agent(actor),
+        Who::Controller => actor = local_controller(actor),
+        Who::Anyone | Who::User | Who::Administrator => {}
     }
     rule.who.admits(&actor).then_some(actor)
 }
@@ -90,6 +92,14 @@ fn actor(extensions: &Extensions) -> Actor {
 fn local_agent(actor: Actor) -> Actor {
     match actor {
         Actor::User { level: Level::Administrator, .. } => Actor::Node(NodeName::from("")),
+        other => other,
+    }
+}
+
+/// A controller of this machine: root, or whoever runs this daemon.
+fn local_controller(actor: Actor) -> Actor {
+    match actor {
+        Actor::User { uid, .. } if is_ours(uid) => Actor::Controller,
         other => other,
     }
 }

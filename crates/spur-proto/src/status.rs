@@ -4,7 +4,10 @@ use spur_core::errors::SlurmError;
 use tonic::metadata::MetadataValue;
 use tonic::{Code, Status};
 
+use crate::client::Address;
+
 const NUMBER: &str = "slurm-error";
+const LEADER: &str = "spur-leader-bin";
 
 /// The status that carries this error.
 pub fn to_status(error: SlurmError) -> Status {
@@ -25,6 +28,23 @@ pub fn from_status(status: &Status) -> Option<SlurmError> {
     SlurmError::from_number(number)
 }
 
+/// Says that another controller leads, and where it is if that is known. The caller goes there and shows
+/// its own proof of who it is: nobody speaks for it.
+pub fn standby(leader: Option<&str>) -> Status {
+    let mut status = to_status(SlurmError::InStandbyMode);
+    if let Some(leader) = leader {
+        let value = MetadataValue::from_bytes(leader.as_bytes());
+        status.metadata_mut().insert_bin(LEADER, value);
+    }
+    status
+}
+
+/// Where the leader is, as a controller that does not lead has it.
+pub fn leader_hint(status: &Status) -> Option<Address> {
+    let bytes = status.metadata().get_bin(LEADER)?.to_bytes().ok()?;
+    Address::parse(std::str::from_utf8(&bytes).ok()?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -34,5 +54,13 @@ mod tests {
         for error in SlurmError::ALL {
             assert_eq!(from_status(&to_status(*error)), Some(*error));
         }
+    }
+
+    #[test]
+    fn the_way_to_the_leader_survives_the_wire() {
+        let status = standby(Some("unix:/tmp/größe.sock"));
+        assert_eq!(from_status(&status), Some(SlurmError::InStandbyMode));
+        assert_eq!(leader_hint(&status), Address::parse("/tmp/größe.sock"));
+        assert_eq!(leader_hint(&standby(None)), None);
     }
 }

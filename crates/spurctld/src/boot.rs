@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use nix::fcntl::{Flock, FlockArg};
@@ -13,61 +14,178 @@ use spur_core::state::{Entry, Settings};
 use spur_disk::RealDisk;
 use spur_proto::client::Address;
 use tokio::net::UnixListener;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 use crate::accounting::{self, outbox::Outbox};
 use crate::api;
 use crate::controller::Controller;
-use crate::raft::{self, Batch, Raft};
+use crate::raft::identity::{self, Identity};
+use crate::raft::{self, Batch, Member, Raft, Recovered, members, peers};
 use crate::shell::{self, Inbox};
+use crate::store;
 
 /// How a controller is started.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Where the state is kept.
     pub state_dir: PathBuf,
-    /// The socket for this machine's users and agents.
-    pub socket: PathBuf,
+    /// Where this machine's users and agents, and other controllers, find this one.
+    pub listen: Address,
+    /// Every controller there is to be, this one too. The first begins the cluster, the others join it. None
+    /// named means this one alone.
+    pub controllers: Vec<Address>,
     /// The replicated configuration.
     pub settings: Settings,
     /// Where accounting is, if there is any.
     pub accounting: Option<Address>,
 }
 
+/// Why a controller ended in peace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// It was asked to.
+    Stopped,
+    /// It was removed from the cluster.
+    Removed,
+}
+
 /// Runs a controller until `stop` resolves.
-pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
+pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Result<Ended> {
     // Connections are files: as many as the system allows.
     if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_NOFILE) {
         let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
     }
     let _lock = lock(&options.state_dir)?;
-    let recovered = raft::recover(&options.state_dir)?;
-    let life = random()?;
-    let mut settings = options.settings;
-    settings.accounting = options.accounting.is_some();
-    let controller = Controller::new(recovered.state, recovered.blobs, settings, life);
+    let Options { state_dir, listen: own, controllers, mut settings, accounting } = options;
+    settings.accounting = accounting.is_some();
+    if !controllers.is_empty() && !controllers.contains(&own) {
+        bail!("--controllers does not name {own}, where this one listens");
+    }
+    let others: Vec<Address> = controllers.iter().filter(|it| **it != own).cloned().collect();
+    let is_first = controllers.first().is_none_or(|first| *first == own);
+    let Some(opened) = open(&state_dir, &others, is_first).await? else {
+        return Ok(Ended::Removed);
+    };
+    let Opened { identity, recovered, begins } = opened;
+    let id = identity.id;
+    let controller =
+        Controller::new(recovered.state, recovered.blobs, settings, identity::random()?);
     let (proposer, proposals) = mpsc::unbounded_channel();
-    let outbox = match &options.accounting {
-        Some(_) => Some(Outbox::open(RealDisk::open(&options.state_dir)?)?),
+    let outbox = match &accounting {
+        Some(_) => Some(Outbox::open(RealDisk::open(&state_dir)?)?),
         None => None,
     };
     let inbox = shell::start(controller, proposer, outbox)?;
-    let (raft, log_size) = {
-        let (log, snapshot) = (recovered.log, recovered.snapshot);
-        raft::start(log, snapshot, &options.state_dir, inbox.clone()).await?
-    };
+    let (log, snapshot) = (recovered.log, recovered.snapshot);
+    let (raft, log_size) = raft::start(id, log, snapshot, &state_dir, inbox.clone()).await?;
+    let left = Arc::new(Notify::new());
     tokio::spawn(propose(raft.clone(), inbox.clone(), proposals));
-    tokio::spawn(follow_leadership(raft.clone(), inbox.clone()));
-    if let Some(address) = options.accounting {
-        tokio::spawn(accounting::send(inbox.clone(), options.state_dir.clone(), address));
+    tokio::spawn(follow(raft.clone(), inbox.clone(), own.clone(), left.clone()));
+    if let Some(address) = accounting {
+        tokio::spawn(accounting::send(inbox.clone(), state_dir.clone(), address));
     }
-    let listener = listen(&options.socket)?;
-    tracing::info!(socket = %options.socket.display(), "ready");
-    let server = api::serve(api::Service::new(inbox, raft.clone(), log_size), listener, stop);
-    let result = server.await.context("could not serve the socket");
+    let Address::Unix(socket) = &own;
+    let listener = bind(socket)?;
+    tracing::info!(id, address = %own, "ready");
+    if begins {
+        raft::begin(&raft, id, &own.to_string()).await?;
+        Identity { joined: true, ..identity }.save(&state_dir)?;
+    } else if !others.is_empty() {
+        tokio::spawn(belong(raft.clone(), identity, own, others, state_dir.clone(), left.clone()));
+    }
+    let member = Member { raft: raft.clone(), id, left: left.clone() };
+    let service = api::Service::new(inbox, raft.clone(), log_size);
+    let ended = tokio::select! {
+        result = api::serve(service, member, listener, stop) => {
+            result.context("could not serve the socket").map(|()| Ended::Stopped)
+        }
+        () = left.notified() => {
+            Identity { id, joined: true, removed: true }.save(&state_dir)?;
+            tracing::warn!("this controller was removed from the cluster: stopping");
+            Ok(Ended::Removed)
+        }
+    };
     // What is left waiting was not acknowledged; what was acknowledged is on disk.
     raft.shutdown().await.ok();
-    result
+    ended
+}
+
+struct Opened {
+    identity: Identity,
+    recovered: Recovered,
+    /// There is no cluster yet, and this one begins it.
+    begins: bool,
+}
+
+/// Finds out who this controller is. Nothing when it was removed.
+async fn open(
+    state_dir: &Path,
+    others: &[Address],
+    is_first: bool,
+) -> anyhow::Result<Option<Opened>> {
+    let (known, recovered) = match recover(state_dir) {
+        Ok(found) => found,
+        // The others have what this one lost. It takes none of the old number's votes and entries with
+        // it, or a majority might count on what is no longer here: it begins anew, under a new number.
+        Err(error) if is_loss(&error) && !others.is_empty() => {
+            tracing::error!("{error:#}");
+            peers::leader(others, "the state is damaged and will be had from the others").await;
+            let aside = identity::set_aside(state_dir)?;
+            tracing::warn!("the damaged state is set aside in {aside}; joining as a new member");
+            recover(state_dir)?
+        }
+        Err(error) => return Err(error),
+    };
+    if known.is_some_and(|known| known.removed) {
+        let dir = state_dir.display();
+        tracing::warn!("this controller was removed; to let it join again, empty {dir}");
+        return Ok(None);
+    }
+    let first = Identity { id: identity::FIRST, joined: true, removed: false };
+    if let Some(identity) = known.or((!recovered.is_new).then_some(first)) {
+        let begins = recovered.is_new && others.is_empty();
+        return Ok(Some(Opened { identity, recovered, begins }));
+    }
+    if others.is_empty() || (is_first && !peers::any_has_state(others).await) {
+        return Ok(Some(Opened { identity: first, recovered, begins: true }));
+    }
+    let identity = Identity::new()?;
+    identity.save(state_dir)?;
+    let recovered = raft::recover(state_dir, identity.id)?;
+    Ok(Some(Opened { identity, recovered, begins: false }))
+}
+
+/// What the directory has; of one that never became a voter, nothing that is half there counts.
+fn recover(state_dir: &Path) -> anyhow::Result<(Option<Identity>, Recovered)> {
+    let known = Identity::load(state_dir)?;
+    let id = known.map_or(identity::FIRST, |known| known.id);
+    match raft::recover(state_dir, id) {
+        Ok(recovered) => Ok((known, recovered)),
+        Err(error) if is_loss(&error) && known.is_some_and(|known| !known.joined) => {
+            identity::set_aside(state_dir)?;
+            Ok((None, raft::recover(state_dir, identity::FIRST)?))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn is_loss(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<store::Error>().is_some_and(store::Error::is_loss)
+}
+
+/// Joins the others, or tells them where this one is now; then watches out for having been removed.
+async fn belong(
+    raft: Raft,
+    identity: Identity,
+    own: Address,
+    others: Vec<Address>,
+    state_dir: PathBuf,
+    left: Arc<Notify>,
+) {
+    if peers::join(&others, identity, &own, &state_dir).await {
+        peers::removed_meanwhile(raft, identity.id, others).await;
+    }
+    left.notify_one();
 }
 
 /// One controller per state directory.
@@ -83,7 +201,7 @@ fn lock(state_dir: &Path) -> anyhow::Result<Flock<File>> {
 }
 
 /// Everybody may knock: the kernel tells who it is.
-fn listen(socket: &Path) -> anyhow::Result<UnixListener> {
+fn bind(socket: &Path) -> anyhow::Result<UnixListener> {
     let at = || format!("could not listen on {}", socket.display());
     if let Some(parent) = socket.parent() {
         fs::create_dir_all(parent).with_context(at)?;
@@ -118,10 +236,17 @@ async fn propose(
     }
 }
 
-/// Tells the controller when it begins and stops to lead.
-async fn follow_leadership(raft: Raft, inbox: Inbox) {
+/// How often leadership is looked at when nothing is heard.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// A leader that no majority has answered for so long has been replaced, for all it knows.
+const UNHEARD_MS: u64 = 2000;
+
+/// Tells the controller when it begins and stops to lead, and this process when it is out.
+async fn follow(raft: Raft, inbox: Inbox, own: Address, left: Arc<Notify>) {
     let mut metrics = raft.metrics();
     let mut leads = None;
+    let mut belongs = false;
     loop {
         let now = {
             let metrics = metrics.borrow_and_update();
@@ -130,15 +255,35 @@ async fn follow_leadership(raft: Raft, inbox: Inbox) {
                 Err(Fatal::Stopped) => return,
                 Err(error) => give_up(error),
             }
-            (metrics.current_leader == Some(metrics.id)).then_some(metrics.vote.leader_id.term)
+            let members = &metrics.membership_config;
+            let is_member = members.membership().get_node(&metrics.id).is_some();
+            let is_applied = *members.log_id() <= metrics.last_applied;
+            if belongs && !is_member && is_applied {
+                left.notify_one();
+            }
+            belongs |= is_member;
+            let is_heard = metrics.millis_since_quorum_ack.is_none_or(|ms| ms < UNHEARD_MS);
+            let leads = metrics.current_leader == Some(metrics.id) && is_heard;
+            leads.then(|| identity::fence(metrics.vote.leader_id.term, metrics.id))
         };
         if now != leads {
             leads = now;
             inbox.lead(leads);
+            tracing::info!("{}", if leads.is_some() { "leads now" } else { "follows now" });
+            if leads.is_some() {
+                tokio::spawn(settle(raft.clone(), own.to_string()));
+            }
         }
-        if metrics.changed().await.is_err() {
+        if let Ok(Err(_)) = tokio::time::timeout(LOOK, metrics.changed()).await {
             return;
         }
+    }
+}
+
+async fn settle(raft: Raft, own: String) {
+    let id = raft.metrics().borrow().id;
+    if let Err(trouble) = members::settle(&raft, id, &own).await {
+        tracing::warn!(?trouble, "the list of controllers is not settled");
     }
 }
 
@@ -146,12 +291,4 @@ async fn follow_leadership(raft: Raft, inbox: Inbox) {
 fn give_up(error: &Fatal<u64>) -> ! {
     tracing::error!("{error}: stopping");
     std::process::exit(1)
-}
-
-fn random() -> anyhow::Result<u64> {
-    let mut bytes = [0; 8];
-    let read = File::open("/dev/urandom")
-        .and_then(|mut file| std::io::Read::read_exact(&mut file, &mut bytes));
-    read.context("could not read /dev/urandom")?;
-    Ok(u64::from_le_bytes(bytes))
 }

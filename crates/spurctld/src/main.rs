@@ -6,8 +6,10 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::Parser;
 use spur_core::config;
+use spur_core::errors::exit::REMOVED;
 use spur_core::state::Settings;
 use spur_proto::client::Address;
+use spurctld::boot::Ended;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// The controller of a Spur cluster.
@@ -20,9 +22,18 @@ struct Arguments {
     /// Where the state is kept.
     #[arg(long, default_value = "/var/spool/spur")]
     state_dir: PathBuf,
-    /// The socket for this machine's users and agents.
-    #[arg(long, default_value = "/run/spur/spurctld.sock")]
-    socket: PathBuf,
+    /// Where to listen: unix:/PATH. The kernel tells who calls.
+    #[arg(
+        long,
+        alias = "socket",
+        value_name = "ADDRESS",
+        default_value = "unix:/run/spur/spurctld.sock",
+        value_parser = parse_address
+    )]
+    listen: Address,
+    /// All controllers of the cluster, this one too, with commas between. The first begins the cluster.
+    #[arg(long, value_name = "ADDRESSES", value_parser = parse_addresses)]
+    controllers: Option<Addresses>,
     /// The configuration; without one, a cluster of whatever nodes join.
     #[arg(long)]
     config: Option<PathBuf>,
@@ -34,11 +45,23 @@ struct Arguments {
     verbose: u8,
 }
 
+#[derive(Clone)]
+struct Addresses(Vec<Address>);
+
+fn parse_address(text: &str) -> Result<Address, String> {
+    Address::parse(text).ok_or_else(|| "say unix:/PATH".to_string())
+}
+
+fn parse_addresses(text: &str) -> Result<Addresses, String> {
+    let addresses = Address::parse_list(text).map(Addresses);
+    addresses.ok_or_else(|| "say unix:/PATH,unix:/PATH…".to_string())
+}
+
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let level = match arguments.verbose {
-        0 => "info,openraft=error",
-        1 => "debug,openraft=info",
+        0 => "info,openraft=off",
+        1 => "debug,openraft=warn",
         _ => "trace",
     };
     let filter = tracing_subscriber::EnvFilter::new(level);
@@ -50,7 +73,8 @@ fn main() -> ExitCode {
         .init();
     end_on_panic();
     match serve(arguments) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(Ended::Stopped) => ExitCode::SUCCESS,
+        Ok(Ended::Removed) => ExitCode::from(REMOVED),
         Err(error) => {
             eprintln!("spurctld: error: {error:#}");
             ExitCode::FAILURE
@@ -88,10 +112,11 @@ fn accounting(said: Option<&str>) -> anyhow::Result<Option<Address>> {
     said.map(read).transpose()
 }
 
-fn serve(arguments: Arguments) -> anyhow::Result<()> {
+fn serve(arguments: Arguments) -> anyhow::Result<Ended> {
     let options = spurctld::boot::Options {
         state_dir: arguments.state_dir,
-        socket: arguments.socket,
+        listen: arguments.listen,
+        controllers: arguments.controllers.map_or(Vec::new(), |list| list.0),
         settings: settings(arguments.config.as_deref())?,
         accounting: accounting(arguments.accounting.as_deref())?,
     };

@@ -18,6 +18,7 @@ use tokio::sync::{mpsc as tokio_mpsc, oneshot, watch};
 use crate::accounting::outbox::Outbox;
 use crate::clock;
 use crate::controller::{Connection, Controller, Input, Output, Refusal, Ticket};
+use crate::store::Pin;
 
 /// What readers see: the state after some commit, and why jobs wait.
 #[derive(Clone, Default)]
@@ -45,7 +46,7 @@ enum Event {
     Call(Command, oneshot::Sender<Result<Reply, Refusal>>),
     Commit(Arc<Vec<Entry>>, oneshot::Sender<()>),
     Install(Box<State>, oneshot::Sender<()>),
-    State(oneshot::Sender<State>),
+    State(oneshot::Sender<(State, Pin)>),
     AgentOpened(Connection, tokio_mpsc::Sender<ControllerMessage>),
     Plain(Input),
 }
@@ -71,8 +72,9 @@ impl Inbox {
         let _ = installed.await;
     }
 
-    /// The state after everything handed over so far; nothing when the controller's thread is gone.
-    pub async fn state(&self) -> Option<State> {
+    /// The state after everything handed over so far, and a hold on its blobs; nothing when the controller's
+    /// thread is gone.
+    pub async fn state(&self) -> Option<(State, Pin)> {
         let (answer, state) = oneshot::channel();
         self.send(Event::State(answer));
         state.await.ok()
@@ -180,7 +182,7 @@ struct Shell {
     /// Where records for accounting wait; none when there is no accounting.
     outbox: Option<Outbox<RealDisk>>,
     /// Who waits for a state to make a snapshot of.
-    states_asked: Vec<oneshot::Sender<State>>,
+    states_asked: Vec<oneshot::Sender<(State, Pin)>>,
 }
 
 /// How often time-driven duties are looked at when nothing happens.
@@ -257,7 +259,8 @@ impl Shell {
             return;
         }
         for answer in self.states_asked.drain(..) {
-            let _ = answer.send(self.controller.state().clone());
+            let state = self.controller.state().clone();
+            let _ = answer.send((state, self.controller.blobs().pin()));
         }
     }
 

@@ -17,9 +17,9 @@ pub struct Options {
     #[arg(short = 'N', value_name = "NAME")]
     pub node: Option<String>,
 
-    /// Where the controller listens: unix:/path/to/socket.
-    #[arg(long, value_name = "ADDRESS", value_parser = parse_address)]
-    pub controller: Address,
+    /// Where the controllers listen: unix:/path/to/socket, with commas between several.
+    #[arg(long, value_name = "ADDRESSES", value_parser = parse_addresses)]
+    pub controller: Addresses,
 
     /// Where the agent keeps what must survive it.
     #[arg(long, value_name = "DIR")]
@@ -38,6 +38,11 @@ pub struct Options {
     pub verbose: u8,
 }
 
-fn parse_address(text: &str) -> Result<Address, String> {
-    Address::parse(text).ok_or_else(|| "only unix:/path addresses are understood".to_string())
+/// Where the controllers listen.
+#[derive(Clone, Debug)]
+pub struct Addresses(pub Vec<Address>);
+
+fn parse_addresses(text: &str) -> Result<Addresses, String> {
+    let addresses = Address::parse_list(text).map(Addresses);
+    addresses.ok_or_else(|| "only unix:/path addresses are understood".to_string())
 }

@@ -7,7 +7,6 @@ use std::time::Duration;
 use clap::Parser;
 use spur_core::job::{JobState, JobStatus};
 use spur_proto::caller::{CallError, Caller};
-use spur_proto::client::Address;
 use spur_proto::slurm::controller_client::ControllerClient;
 use spur_proto::slurm::{CancelJobRequest, ListJobsRequest, WaitJobRequest};
 
@@ -148,6 +147,6 @@ fn cluster_call<T>(
     layout: &Layout,
     work: impl AsyncFnOnce(&mut Caller) -> Result<T, CallError>,
 ) -> Result<T, CallError> {
-    let mut caller = Caller::new(Address::Unix(layout.socket()), Duration::from_secs(3));
+    let mut caller = Caller::new(layout.known_addresses(), Duration::from_secs(3));
     cluster::block_on(work(&mut caller))
 }

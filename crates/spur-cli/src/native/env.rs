@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Parser;
+use spur_proto::client::Address;
 
 use super::layout::Layout;
 use crate::output::{complain, print};
@@ -24,7 +25,7 @@ pub fn run(args: &[String]) -> u8 {
     match Layout::new(arguments.dir) {
         Ok(layout) => {
             let bin = quoted(&layout.bin().display().to_string());
-            let address = quoted(&format!("unix:{}", layout.socket().display()));
+            let address = quoted(&Address::list(&layout.known_addresses()));
             print(&format!("export PATH={bin}:\"$PATH\"\nexport SPUR_CONTROLLER_ADDR={address}\n"));
             0
         }
@@ -37,7 +38,7 @@ pub fn run(args: &[String]) -> u8 {
 
 /// A word that a shell takes as it stands.
 pub fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-:".contains(c);
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-:,".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         return text.to_string();
     }

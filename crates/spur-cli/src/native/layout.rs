@@ -5,6 +5,8 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
+use spur_proto::client::Address;
+
 use crate::cluster;
 use crate::dispatch::SLURM;
 
@@ -27,9 +29,29 @@ impl Layout {
         self.dir.join("run/spurdbd.sock")
     }
 
-    /// The controller's socket.
-    pub fn socket(&self) -> PathBuf {
-        self.dir.join("run/spurctld.sock")
+    /// A controller's name: the first one's has no number.
+    pub fn controller(number: u32) -> String {
+        if number == 1 { "spurctld".to_string() } else { format!("spurctld-{number}") }
+    }
+
+    /// A controller's socket.
+    pub fn socket(&self, number: u32) -> PathBuf {
+        self.dir.join("run").join(format!("{}.sock", Layout::controller(number)))
+    }
+
+    /// Where so many controllers listen.
+    pub fn addresses(&self, controllers: u32) -> Vec<Address> {
+        (1..=controllers).map(|number| Address::Unix(self.socket(number))).collect()
+    }
+
+    /// Where the controllers of this directory listen.
+    pub fn known_addresses(&self) -> Vec<Address> {
+        self.addresses(self.controllers())
+    }
+
+    /// How many controllers the directory has had so far, at least one.
+    pub fn controllers(&self) -> u32 {
+        (1..).take_while(|number| *number == 1 || self.state(*number).exists()).count() as u32
     }
 
     /// Links with Slurm's names.
@@ -37,9 +59,10 @@ impl Layout {
         self.dir.join("bin")
     }
 
-    /// The controller's state.
-    pub fn state(&self) -> PathBuf {
-        self.dir.join("state")
+    /// A controller's state.
+    pub fn state(&self, number: u32) -> PathBuf {
+        let folder = if number == 1 { "state".to_string() } else { format!("state-{number}") };
+        self.dir.join(folder)
     }
 
     /// A node's spool.

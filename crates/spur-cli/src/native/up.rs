@@ -38,6 +38,10 @@ struct Arguments {
     /// Memory of each node, as in 4G. Default: what the machine has.
     #[arg(long)]
     memory: Option<String>,
+    /// How many controllers: with three, the cluster goes on when one of them is lost. Default: as many as
+    /// the directory has, or one.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=7))]
+    controllers: Option<u32>,
     /// The cluster's configuration; none is needed.
     #[arg(long)]
     config: Option<PathBuf>,
@@ -170,11 +174,9 @@ async fn supervise(
 fn prepare(arguments: &Arguments) -> anyhow::Result<Layout> {
     let layout = Layout::new(arguments.dir.clone())?;
     // The kernel's limit for the name of a socket.
-    if layout.socket().as_os_str().len() > 107 {
-        bail!(
-            "{} is too long a path for a socket; choose a shorter --dir",
-            layout.socket().display()
-        );
+    let socket = layout.socket(arguments.controllers.unwrap_or_else(|| layout.controllers()));
+    if socket.as_os_str().len() > 107 {
+        bail!("{} is too long a path for a socket; choose a shorter --dir", socket.display());
     }
     layout.make().with_context(|| format!("could not make {}", layout.dir.display()))?;
     Ok(layout)
@@ -190,35 +192,44 @@ fn lock(layout: &Layout) -> anyhow::Result<Option<Flock<File>>> {
 
 fn daemons(layout: &Layout, arguments: &Arguments) -> anyhow::Result<Vec<Daemon>> {
     let text = |path: &Path| path.display().to_string();
-    let mut controller = Daemon {
-        name: "spurctld".to_string(),
-        program: beside("spurctld")?,
-        args: vec![
-            "-D".to_string(),
-            "--state-dir".to_string(),
-            text(&layout.state()),
-            "--socket".to_string(),
-            text(&layout.socket()),
-        ],
-    };
-    if let Some(config) = &arguments.config {
-        let config = std::fs::canonicalize(config)
-            .with_context(|| format!("could not find {}", config.display()))?;
-        controller.args.extend(["--config".to_string(), text(&config)]);
+    let count = arguments.controllers.unwrap_or_else(|| layout.controllers());
+    if count == 2 {
+        note("spur: two controllers survive the loss of none; say --controllers 3");
     }
+    let addresses = Address::list(&layout.addresses(count));
     let mut daemons = Vec::new();
+    let accounting = format!("unix:{}", text(&layout.accounting_socket()));
     if !arguments.no_accounting {
-        let address = format!("unix:{}", text(&layout.accounting_socket()));
-        controller.args.extend(["--accounting".to_string(), address.clone()]);
         let database = format!("sqlite:{}", text(&layout.dir.join("accounting.db")));
-        let args = ["-D", "--database-url", &database, "--listen", &address];
+        let args = ["-D", "--database-url", &database, "--listen", &accounting];
         daemons.push(Daemon {
             name: "spurdbd".to_string(),
             program: beside("spurdbd")?,
             args: args.map(str::to_string).to_vec(),
         });
     }
-    daemons.push(controller);
+    for number in 1..=count {
+        let mut args = vec![
+            "-D".to_string(),
+            "--state-dir".to_string(),
+            text(&layout.state(number)),
+            "--listen".to_string(),
+            Address::Unix(layout.socket(number)).to_string(),
+        ];
+        if count > 1 {
+            args.extend(["--controllers".to_string(), addresses.clone()]);
+        }
+        if let Some(config) = &arguments.config {
+            let config = std::fs::canonicalize(config)
+                .with_context(|| format!("could not find {}", config.display()))?;
+            args.extend(["--config".to_string(), text(&config)]);
+        }
+        if !arguments.no_accounting {
+            args.extend(["--accounting".to_string(), accounting.clone()]);
+        }
+        let name = Layout::controller(number);
+        daemons.push(Daemon { name, program: beside("spurctld")?, args });
+    }
     let agent = beside("spurd")?;
     for node in nodes(arguments)? {
         let mut args = vec![
@@ -226,7 +237,7 @@ fn daemons(layout: &Layout, arguments: &Arguments) -> anyhow::Result<Vec<Daemon>
             "-N".to_string(),
             node.clone(),
             "--controller".to_string(),
-            format!("unix:{}", text(&layout.socket())),
+            addresses.clone(),
             "--state-dir".to_string(),
             text(&layout.spool(&node)),
         ];
@@ -241,14 +252,16 @@ fn daemons(layout: &Layout, arguments: &Arguments) -> anyhow::Result<Vec<Daemon>
             })?;
             args.extend(["--memory".to_string(), megabytes.to_string()]);
         }
-        daemons.push(Daemon { name: format!("spurd-{node}"), program: agent.clone(), args });
+        daemons.push(Daemon { name: format!("{AGENT}{node}"), program: agent.clone(), args });
     }
     Ok(daemons)
 }
 
+const AGENT: &str = "spurd-";
+
 /// The daemons that are nodes.
 fn agents(daemons: &[Daemon]) -> impl Iterator<Item = &Daemon> {
-    daemons.iter().filter(|daemon| daemon.name.starts_with("spurd-"))
+    daemons.iter().filter(|daemon| daemon.name.starts_with(AGENT))
 }
 
 fn nodes(arguments: &Arguments) -> anyhow::Result<Vec<String>> {
@@ -295,7 +308,7 @@ fn beside(name: &str) -> anyhow::Result<PathBuf> {
 /// Waits until the controller answers and every node is there.
 async fn ready(layout: &Layout, daemons: &[Daemon]) -> anyhow::Result<()> {
     let deadline = Instant::now() + START_TIMEOUT;
-    let mut caller = Caller::new(Address::Unix(layout.socket()), START_TIMEOUT);
+    let mut caller = Caller::new(layout.known_addresses(), START_TIMEOUT);
     loop {
         let nodes = caller
             .call(|mut client| async move { client.list_nodes(ListNodesRequest {}).await })
@@ -306,7 +319,7 @@ async fn ready(layout: &Layout, daemons: &[Daemon]) -> anyhow::Result<()> {
             .nodes;
         let is_there = |daemon: &&Daemon| {
             nodes.iter().any(|node| {
-                daemon.name == format!("spurd-{}", node.name)
+                daemon.name == format!("{AGENT}{}", node.name)
                     && NodeStatus(node.state).base() != NodeState::Down
             })
         };
@@ -350,7 +363,7 @@ fn first_job(layout: &Layout, began: Instant) {
     }
     let script = "echo \"hello from $SLURMD_NODENAME, job $SLURM_JOB_ID\"";
     let submitted = Command::new(layout.bin().join("sbatch"))
-        .env("SPUR_CONTROLLER_ADDR", format!("unix:{}", layout.socket().display()))
+        .env("SPUR_CONTROLLER_ADDR", Address::list(&layout.known_addresses()))
         .args(["--wait", "-J", "first", "-o"])
         .arg(&output)
         .args(["--wrap", script])

@@ -24,6 +24,8 @@ pub enum Who {
     Node,
     /// Whoever may do everything; controllers of the same machine among them.
     Administrator,
+    /// Other controllers.
+    Controller,
 }
 
 /// Every method there is.
@@ -40,6 +42,12 @@ pub static METHODS: &[MethodRule] = &[
     MethodRule { method: "/slurm.Accounting/Ingest", who: Who::Administrator },
     MethodRule { method: "/slurm.Accounting/ListJobHistory", who: Who::User },
     MethodRule { method: "/spur.internal.Agents/Session", who: Who::Node },
+    MethodRule { method: "/spur.internal.Consensus/Append", who: Who::Controller },
+    MethodRule { method: "/spur.internal.Consensus/Vote", who: Who::Controller },
+    MethodRule { method: "/spur.internal.Consensus/Install", who: Who::Controller },
+    MethodRule { method: "/spur.internal.Consensus/Join", who: Who::Controller },
+    MethodRule { method: "/spur.internal.Consensus/Leave", who: Who::Controller },
+    MethodRule { method: "/spur.internal.Consensus/Status", who: Who::Controller },
 ];
 
 /// The rule for a method, if it has one.
@@ -106,6 +114,7 @@ mod tests {
             user(1001, Level::Operator),
             user(0, Level::Administrator),
             Actor::Node(NodeName::from("n1")),
+            Actor::Controller,
         ];
         let matrix: Vec<String> = METHODS
             .iter()
@@ -118,18 +127,24 @@ mod tests {
         assert_eq!(
             matrix,
             [
-                "xxxxx /slurm.Controller/Ping",
-                ".xxx. /slurm.Controller/SubmitJob",
-                ".xxx. /slurm.Controller/CancelJob",
-                ".xxx. /slurm.Controller/ListJobs",
-                ".xxx. /slurm.Controller/WaitJob",
-                ".xxx. /slurm.Controller/ListNodes",
-                ".xxx. /slurm.Controller/ListPartitions",
-                ".xxx. /slurm.Controller/Watch",
-                "xxxxx /slurm.Accounting/PingAccounting",
-                "...x. /slurm.Accounting/Ingest",
-                ".xxx. /slurm.Accounting/ListJobHistory",
-                "....x /spur.internal.Agents/Session",
+                "xxxxxx /slurm.Controller/Ping",
+                ".xxx.x /slurm.Controller/SubmitJob",
+                ".xxx.x /slurm.Controller/CancelJob",
+                ".xxx.x /slurm.Controller/ListJobs",
+                ".xxx.x /slurm.Controller/WaitJob",
+                ".xxx.x /slurm.Controller/ListNodes",
+                ".xxx.x /slurm.Controller/ListPartitions",
+                ".xxx.x /slurm.Controller/Watch",
+                "xxxxxx /slurm.Accounting/PingAccounting",
+                "...x.x /slurm.Accounting/Ingest",
+                ".xxx.x /slurm.Accounting/ListJobHistory",
+                "....xx /spur.internal.Agents/Session",
+                ".....x /spur.internal.Consensus/Append",
+                ".....x /spur.internal.Consensus/Vote",
+                ".....x /spur.internal.Consensus/Install",
+                ".....x /spur.internal.Consensus/Join",
+                ".....x /spur.internal.Consensus/Leave",
+                ".....x /spur.internal.Consensus/Status",
             ]
         );
     }

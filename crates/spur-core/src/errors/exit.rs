@@ -3,6 +3,9 @@
 //! Slurm's tools do not agree with each other: `sbatch --nosuch` ends with 255, `squeue --nosuch` with
 //! 1, `scancel` of an unknown job with 0.
 
+/// A controller that was removed from its cluster ends with this: it is not to be started again.
+pub const REMOVED: u8 = 10;
+
 /// A command under Slurm's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Program {

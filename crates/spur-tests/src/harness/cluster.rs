@@ -8,8 +8,8 @@ use std::time::Duration;
 use spur_core::views::JobView;
 use spur_proto::caller::Caller;
 use spur_proto::client::Address;
-use spur_proto::slurm::ListJobsRequest;
 use spur_proto::slurm::controller_client::ControllerClient;
+use spur_proto::slurm::{ListJobsRequest, PingRequest};
 use tempfile::TempDir;
 
 use super::processes::Processes;
@@ -53,7 +53,8 @@ impl Cluster {
         self.start_with(nodes, cpus, &[]);
     }
 
-    fn start_with(&self, nodes: &str, cpus: u32, more: &[&str]) {
+    /// The same, with more words for `spur up`.
+    pub fn start_with(&self, nodes: &str, cpus: u32, more: &[&str]) {
         let cpus = cpus.to_string();
         let args = ["up", "--detach", "--nodes", nodes, "--cpus", &cpus, "--dir"];
         let mut up = Command::new(binary("spur"));
@@ -107,15 +108,37 @@ impl Cluster {
         shown.stdout.trim_end().to_string()
     }
 
+    /// The process of the controller that leads, if one says so.
+    pub fn leader(&self) -> Option<i32> {
+        let leads = |name: &String| {
+            let socket = self.dir().join(format!("run/{name}.sock"));
+            let mut caller = Caller::new(Address::Unix(socket), Duration::from_millis(200));
+            let ask =
+                |mut client: ControllerClient<_>| async move { client.ping(PingRequest {}).await };
+            runtime().block_on(caller.call(ask)).is_ok_and(|reply| reply.leads)
+        };
+        let name = self.controllers().into_iter().find(leads)?;
+        let pid = std::fs::read_to_string(self.dir().join(format!("run/{name}.pid"))).ok()?;
+        pid.split_whitespace().next()?.parse().ok()
+    }
+
+    /// Names of the controllers.
+    pub fn controllers(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.dir().join("run")).expect("the cluster is up");
+        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let names = names.filter(|name| name.starts_with("spurctld"));
+        names.filter_map(|name| name.strip_suffix(".sock").map(str::to_string)).collect()
+    }
+
     /// Every job the controller knows.
     pub fn jobs(&self) -> Vec<JobView> {
-        let socket = self.dir().join("run/spurctld.sock");
-        let mut caller = Caller::new(Address::Unix(socket), Duration::from_secs(30));
+        let socket = |name: String| Address::Unix(self.dir().join(format!("run/{name}.sock")));
+        let sockets: Vec<Address> = self.controllers().into_iter().map(socket).collect();
+        let mut caller = Caller::new(sockets, Duration::from_secs(30));
         let ask = |mut client: ControllerClient<_>| async move {
             client.list_jobs(ListJobsRequest { ended: true, ..ListJobsRequest::default() }).await
         };
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let reply = runtime.expect("a runtime").block_on(caller.call(ask));
+        let reply = runtime().block_on(caller.call(ask));
         reply.expect("the controller answers").jobs
     }
 
@@ -135,6 +158,10 @@ impl Drop for Cluster {
             Processes::kill(pid);
         }
     }
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime")
 }
 
 /// A binary of this workspace, built from what is in the tree.

@@ -124,6 +124,9 @@ impl Service {
         loop {
             changes.borrow_and_update();
             let published = self.inbox.published();
+            if !published.leads {
+                return Err(self.standby());
+            }
             match published.state.jobs.get(&id) {
                 Some(job) if job.phase.is_over() => {
                     return Ok(WaitJobReply { job: Some(job_view(&published, job)) });
@@ -141,10 +144,10 @@ impl Service {
     /// The state as of now: everything acknowledged before this call is in it.
     pub(super) async fn latest(&self) -> Result<std::sync::Arc<Published>, Status> {
         if self.raft.ensure_linearizable().await.is_err() {
-            return Err(to_status(SlurmError::InStandbyMode));
+            return Err(self.standby());
         }
         let published = self.inbox.published();
-        if published.leads { Ok(published) } else { Err(to_status(SlurmError::InStandbyMode)) }
+        if published.leads { Ok(published) } else { Err(self.standby()) }
     }
 }
 

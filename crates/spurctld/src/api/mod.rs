@@ -10,6 +10,7 @@ mod watch;
 
 use spur_proto::door::DoorLayer;
 use spur_proto::internal::agents_server::AgentsServer;
+use spur_proto::internal::consensus_server::ConsensusServer;
 use spur_proto::slurm::controller_server::ControllerServer;
 use tokio::net::UnixListener;
 use tokio_stream::wrappers::UnixListenerStream;
@@ -17,9 +18,12 @@ use tonic::transport::Server;
 
 pub use service::Service;
 
+use crate::raft::{LARGEST, Member};
+
 /// Serves until `stop` resolves. Callers who wait for an answer then are cut off and ask again.
 pub async fn serve(
     service: Service,
+    member: Member,
     listener: UnixListener,
     stop: impl Future<Output = ()>,
 ) -> Result<(), tonic::transport::Error> {
@@ -32,6 +36,11 @@ pub async fn serve(
                 .max_encoding_message_size(usize::MAX),
         )
         .add_service(AgentsServer::new(service).max_decoding_message_size(max))
+        .add_service(
+            ConsensusServer::new(member)
+                .max_decoding_message_size(LARGEST)
+                .max_encoding_message_size(LARGEST),
+        )
         .serve_with_incoming(UnixListenerStream::new(listener));
     tokio::select! {
         result = serving => result,

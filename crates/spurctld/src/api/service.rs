@@ -3,7 +3,6 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use spur_core::errors::SlurmError;
 use spur_core::state::{Command, Reply};
 use spur_proto::door::caller_of;
 use spur_proto::internal::agents_server::Agents;
@@ -14,13 +13,14 @@ use spur_proto::slurm::{
     ListNodesRequest, ListPartitionsReply, ListPartitionsRequest, PingReply, PingRequest,
     SubmitJobReply, SubmitJobRequest, WaitJobReply, WaitJobRequest, WatchReply, WatchRequest,
 };
-use spur_proto::status::to_status;
+use spur_proto::status::{standby, to_status};
 use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::identify::UserNames;
 use crate::controller::Refusal;
+use crate::raft::members::leader_address;
 use crate::raft::{Raft, Size};
 use crate::shell::Inbox;
 
@@ -43,8 +43,13 @@ impl Service {
     pub(super) async fn propose(&self, command: Command) -> Result<Reply, Status> {
         self.inbox.call(command).await.map_err(|refusal| match refusal {
             Refusal::Slurm(error) => to_status(error),
-            Refusal::NotLeading => to_status(SlurmError::InStandbyMode),
+            Refusal::NotLeading => self.standby(),
         })
+    }
+
+    /// Another controller leads: the caller is told which, and asks it.
+    pub(super) fn standby(&self) -> Status {
+        standby(leader_address(&self.raft).as_deref())
     }
 }
 
@@ -100,6 +105,9 @@ impl Agents for Service {
         &self,
         request: Request<Streaming<AgentMessage>>,
     ) -> Answer<Self::SessionStream> {
+        if !self.inbox.published().leads {
+            return Err(self.standby());
+        }
         Ok(Response::new(self.open_session(request.into_inner())))
     }
 }

@@ -5,10 +5,12 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use imbl::ordmap::DiffItem;
+use spur_core::errors::SlurmError;
 use spur_core::ids::Uid;
 use spur_core::job::Job;
 use spur_proto::slurm::watch_reply::Event;
 use spur_proto::slurm::{SnapshotEnd, WatchReply, WatchRequest};
+use spur_proto::status::to_status;
 use tokio::sync::{mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Status;
@@ -55,6 +57,10 @@ async fn follow(
             () = replies.closed() => return None,
         }
         let present = inbox.published();
+        if !present.leads {
+            let _ = replies.send(Err(to_status(SlurmError::InStandbyMode))).await;
+            return None;
+        }
         send(&replies, events(&seen, &present, &request)).await?;
         seen = present;
     }

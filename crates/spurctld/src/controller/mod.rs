@@ -7,7 +7,7 @@
 mod agents;
 mod confinement;
 mod duties;
-mod proposals;
+pub(crate) mod proposals;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -182,14 +182,17 @@ impl<D: Disk> Controller<D> {
             }
             Input::Leads(term) => self.elected(term),
             Input::Follows => self.step_down(&mut out),
-            Input::Installed(state) => self.state = *state,
+            Input::Installed(state) => {
+                self.state = *state;
+                self.blobs.keep_only(|hash| self.state.blobs.contains_key(hash))?;
+            }
             Input::Agent(connection, message) => {
                 self.agent_says(now, connection, message, &mut out)?
             }
             Input::AgentGone(connection) => self.agents.gone(connection),
             Input::Planned(plan) => self.planned(plan),
             Input::Tick => {
-                self.blobs.save_unsaved()?;
+                self.blobs.tidy()?;
                 self.reassert();
                 self.tick(now);
             }

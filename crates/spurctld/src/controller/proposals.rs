@@ -98,7 +98,8 @@ impl Proposals {
 const BATCH_COMMANDS: usize = 4096;
 const BATCH_BYTES: usize = 8 << 20;
 
-fn weight(command: &Command) -> usize {
+/// About how many bytes a command takes in the log.
+pub(crate) fn weight(command: &Command) -> usize {
     match command {
         Command::Submit(submit) => {
             let blobs: usize = submit.blobs.iter().map(|blob| blob.bytes.len()).sum();

@@ -9,12 +9,13 @@ use std::time::Duration;
 
 use openraft::storage::{LogFlushed, RaftLogStorage};
 use openraft::{
-    AnyError, ErrorSubject, ErrorVerb, LogId, LogState, OptionalSend, RaftLogReader, StorageError,
-    StorageIOError, Vote,
+    AnyError, EntryPayload, ErrorSubject, ErrorVerb, LogId, LogState, OptionalSend, RaftLogReader,
+    StorageError, StorageIOError, Vote,
 };
 use tokio::sync::{Notify, oneshot};
 
-use super::{TypeConfig, encode};
+use super::{Batch, TypeConfig, encode};
+use crate::controller::proposals;
 use crate::store::{self, Log, Record};
 
 type Entry = openraft::Entry<TypeConfig>;
@@ -73,21 +74,23 @@ impl Size {
 }
 
 impl LogStore {
-    /// Takes over an opened log and the records found in it.
-    pub(super) fn new(log: Log, records: Vec<Record>) -> anyhow::Result<LogStore> {
-        let vote = log.kept(VOTE)?.map(|bytes| encode::vote(&bytes)).transpose()?;
+    /// Takes over an opened log and the records found in it, as controller `id`.
+    pub(super) fn new(log: Log, records: Vec<Record>, id: u64) -> anyhow::Result<LogStore> {
+        let mut vote = log.kept(VOTE)?.map(|bytes| encode::vote(&bytes)).transpose()?;
+        // Whoever led does not go on in the same term: others may have entries of it that never reached
+        // this disk, and a second one of the same number would not be told apart.
+        if let Some(vote) = vote.as_mut().filter(|vote| vote.leader_id.node_id == id) {
+            vote.committed = false;
+        }
         let purged = log.purged().map(encode::log_id);
         // A vote is on disk before any entry but the very first, of term 0, which names the members.
         let only_begun = purged.is_none() && records.iter().all(|record| record.position.term == 0);
-        anyhow::ensure!(
-            vote.is_some() || only_begun,
-            "the state directory has a log but no vote: a file is missing; restore it from a backup"
-        );
-        anyhow::ensure!(
-            vote.is_none() || !records.is_empty() || purged.is_some(),
-            "the state directory has a vote but no log: files are missing; restore them from a backup, \
-             or remove the directory to begin anew"
-        );
+        if vote.is_none() && !only_begun {
+            return Err(store::Error::Lost { present: "log", missing: "vote" }.into());
+        }
+        if vote.is_some() && records.is_empty() && purged.is_none() {
+            return Err(store::Error::Lost { present: "vote", missing: "log" }.into());
+        }
         let entries = records
             .into_iter()
             .map(|record| Ok((record.position.index, encode::entry(record)?)))
@@ -137,6 +140,18 @@ fn io_error(subject: ErrorSubject<u64>, error: AnyError) -> StorageError<u64> {
 }
 
 const VOTE: &str = "vote";
+
+/// An append carries about this many bytes; its answer is expected within a heartbeat.
+const SENT_BYTES: usize = 1 << 20;
+
+fn weight(entry: &Entry) -> usize {
+    match &entry.payload {
+        EntryPayload::Normal(Batch(entries)) => {
+            entries.iter().map(|entry| proposals::weight(&entry.command)).sum()
+        }
+        EntryPayload::Blank | EntryPayload::Membership(_) => 64,
+    }
+}
 
 enum Job {
     Append(Vec<Record>, LogFlushed<TypeConfig>),
@@ -194,6 +209,19 @@ impl RaftLogReader<TypeConfig> for LogStore {
         range: RB,
     ) -> StorageResult<Vec<Entry>> {
         Ok(self.memory().entries.range(range).map(|(_, entry)| entry.clone()).collect())
+    }
+
+    /// What is sent to another controller at once: bounded by bytes, but at least one.
+    async fn limited_get_log_entries(&mut self, start: u64, end: u64) -> StorageResult<Vec<Entry>> {
+        let mut bytes = 0;
+        let fits = |entry: &&Entry| {
+            let fits = bytes < SENT_BYTES;
+            bytes += weight(entry);
+            fits
+        };
+        let memory = self.memory();
+        let entries = memory.entries.range(start..end).map(|(_, entry)| entry);
+        Ok(entries.take_while(fits).cloned().collect())
     }
 }
 

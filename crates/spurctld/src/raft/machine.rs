@@ -15,7 +15,7 @@ use spur_disk::RealDisk;
 
 use super::{Batch, TypeConfig, encode};
 use crate::shell::Inbox;
-use crate::store::{self, Blobs, Snapshot};
+use crate::store::{self, Blobs, Pin, Snapshot};
 
 type StorageResult<T> = Result<T, StorageError<u64>>;
 
@@ -102,16 +102,17 @@ impl RaftStateMachine<TypeConfig> for Machine {
         snapshot: Box<Cursor<Vec<u8>>>,
     ) -> StorageResult<()> {
         let state_dir = self.state_dir.clone();
+        let snapshot = Snapshot::parse(snapshot.into_inner());
+        let snapshot = snapshot.map_err(|error| failed(AnyError::new(&error)))?;
         let install = move || -> Result<State, store::Error> {
-            let snapshot = Snapshot::parse(snapshot.into_inner())?;
             let mut disk = RealDisk::open(&state_dir)?;
             let mut blobs = Blobs::new(RealDisk::open(&state_dir)?);
             let state = snapshot.open(&mut blobs)?;
+            blobs.tidy()?;
             snapshot.save(&mut disk)?;
-            blobs.save_unsaved()?;
             Ok(state)
         };
-        let state = off_the_loop(install).await?;
+        let state = off_the_loop(move || patiently(install)).await?;
         self.controller.install(state).await;
         self.applied = meta.last_log_id;
         self.membership = meta.last_membership.clone();
@@ -130,14 +131,14 @@ impl RaftStateMachine<TypeConfig> for Machine {
 /// Turns a state into a snapshot while the controller goes on.
 pub struct Builder {
     state_dir: PathBuf,
-    /// None when the controller's thread is gone.
-    state: Option<State>,
+    /// None when the controller's thread is gone. The pin keeps what it refers to.
+    state: Option<(State, Pin)>,
     meta: store::SnapshotMeta,
 }
 
 impl RaftSnapshotBuilder<TypeConfig> for Builder {
     async fn build_snapshot(&mut self) -> StorageResult<openraft::Snapshot<TypeConfig>> {
-        let state = self.state.clone().ok_or_else(|| failed(AnyError::error(GONE)))?;
+        let (state, _pin) = self.state.clone().ok_or_else(|| failed(AnyError::error(GONE)))?;
         let (state_dir, meta) = (self.state_dir.clone(), self.meta.clone());
         let build = move || -> Result<Snapshot, store::Error> {
             let mut blobs = Blobs::new(RealDisk::open(&state_dir)?);
@@ -147,17 +148,20 @@ impl RaftSnapshotBuilder<TypeConfig> for Builder {
             let saved = Snapshot::load(&disk)?;
             saved.ok_or(store::Error::Damaged { file: "snapshot".to_string(), at: 0 })
         };
-        // No snapshot now is no reason to stop: the log is whole, and there may be room later.
-        let patiently = move || loop {
-            match build() {
-                Err(error) if error.is_for_now() => {
-                    tracing::warn!("{:#}: the snapshot waits", anyhow::Error::from(error));
-                    std::thread::sleep(Duration::from_secs(1));
-                }
-                done => return done,
+        for_openraft(off_the_loop(move || patiently(build)).await?)
+    }
+}
+
+/// No snapshot now is no reason to stop: the log is whole, and there may be room later.
+fn patiently<T>(work: impl Fn() -> Result<T, store::Error>) -> Result<T, store::Error> {
+    loop {
+        match work() {
+            Err(error) if error.is_for_now() => {
+                tracing::warn!("{:#}: the snapshot waits", anyhow::Error::from(error));
+                std::thread::sleep(Duration::from_secs(1));
             }
-        };
-        for_openraft(off_the_loop(patiently).await?)
+            done => return done,
+        }
     }
 }
 

@@ -4,11 +4,16 @@
 #![allow(clippy::result_large_err)]
 
 mod encode;
+pub mod identity;
 mod log;
 mod machine;
+pub mod members;
 mod network;
+pub mod peers;
+mod serve;
 #[cfg(test)]
 mod tests;
+mod wire;
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -21,6 +26,8 @@ use spur_core::state::{Entry, State};
 use spur_disk::RealDisk;
 
 pub use log::{LogStore, Size};
+pub use network::LARGEST;
+pub use serve::Member;
 
 use crate::shell::Inbox;
 use crate::store::{self, Blobs, Log, Snapshot};
@@ -54,10 +61,12 @@ pub struct Recovered {
     pub log: LogStore,
     /// The snapshot, to be handed to [`start`].
     pub snapshot: Option<Snapshot>,
+    /// There was neither log nor snapshot.
+    pub is_new: bool,
 }
 
-/// Reads the state directory.
-pub fn recover(state_dir: &Path) -> anyhow::Result<Recovered> {
+/// Reads the state directory, as controller `id`.
+pub fn recover(state_dir: &Path, id: u64) -> anyhow::Result<Recovered> {
     let open = || RealDisk::open(state_dir);
     let snapshot = Snapshot::load(&open()?).context("could not read the snapshot")?;
     let mut blobs = Blobs::new(open()?);
@@ -74,11 +83,19 @@ pub fn recover(state_dir: &Path) -> anyhow::Result<Recovered> {
             format!("the snapshot that covers the log up to entry {} is missing", purged.index)
         });
     }
-    Ok(Recovered { state, blobs, log: LogStore::new(log, records)?, snapshot })
+    let is_new = snapshot.is_none() && records.is_empty();
+    Ok(Recovered { state, blobs, log: LogStore::new(log, records, id)?, snapshot, is_new })
 }
 
-/// Starts the one member of a cluster of one.
+/// A leader tells that it lives this often. After `SILENCE_MS` without a word others may vote for another, and
+/// between half of it and all of it later one of them asks for votes: together well within three seconds,
+/// also when the first to ask is not the one that can win.
+const HEARTBEAT_MS: u64 = 150;
+const SILENCE_MS: u64 = 700;
+
+/// Starts a member. It knows the others from its log, or waits until one of them speaks to it.
 pub async fn start(
+    id: u64,
     log: LogStore,
     snapshot: Option<Snapshot>,
     state_dir: &Path,
@@ -86,9 +103,9 @@ pub async fn start(
 ) -> anyhow::Result<(Raft, Arc<Size>)> {
     let config = Config {
         cluster_name: "spur".to_string(),
-        heartbeat_interval: 250,
-        election_timeout_min: 750,
-        election_timeout_max: 1500,
+        heartbeat_interval: HEARTBEAT_MS,
+        election_timeout_min: SILENCE_MS / 2,
+        election_timeout_max: SILENCE_MS,
         // By bytes, not by count: see `log::LogStore`.
         snapshot_policy: SnapshotPolicy::Never,
         max_in_snapshot_log_to_keep: 0,
@@ -97,18 +114,25 @@ pub async fn start(
     let config = Arc::new(config.validate()?);
     let machine = machine::Machine::new(state_dir, controller, snapshot)?;
     let size = log.size();
-    let raft = Raft::new(ME, config, network::Peers, log, machine).await?;
-    if !raft.is_initialized().await? {
-        raft.initialize(BTreeMap::from([(ME, BasicNode::default())])).await?;
-    }
+    let raft = Raft::new(id, config, network::Peers, log, machine).await?;
+    let voters: Vec<u64> = {
+        let metrics = raft.metrics();
+        let metrics = metrics.borrow();
+        metrics.membership_config.membership().voter_ids().collect()
+    };
     // Alone, there is nobody to wait for.
-    raft.trigger().elect().await?;
+    if voters == [id] {
+        raft.trigger().elect().await?;
+    }
     tokio::spawn(compact(raft.clone(), size.clone()));
     Ok((raft, size))
 }
 
-/// The only member there is.
-const ME: u64 = 1;
+/// Begins a new cluster, of this controller alone; others join it.
+pub async fn begin(raft: &Raft, id: u64, address: &str) -> anyhow::Result<()> {
+    let only = BTreeMap::from([(id, BasicNode::new(address))]);
+    Ok(raft.initialize(only).await?)
+}
 
 /// Takes a snapshot whenever the log has grown by this much.
 const SNAPSHOT_BYTES: u64 = 16 << 20;

@@ -17,7 +17,7 @@ struct Builder;
 impl StoreBuilder<TypeConfig, LogStore, Machine, TempDir> for Builder {
     async fn build(&self) -> Result<(TempDir, LogStore, Machine), StorageError<u64>> {
         let dir = tempfile::tempdir().expect("a directory");
-        let recovered = recover(dir.path()).expect("an empty directory is read");
+        let recovered = recover(dir.path(), 1).expect("an empty directory is read");
         let controller = Controller::new(recovered.state, recovered.blobs, Settings::default(), 1);
         let (proposer, _) = mpsc::unbounded_channel();
         let inbox = shell::start(controller, proposer, None).expect("threads start");

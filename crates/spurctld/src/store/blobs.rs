@@ -1,6 +1,7 @@
 //! Scripts and environments, each once, by hash.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use spur_core::blob::BlobHash;
 use spur_disk::{Disk, Error, RealDisk};
@@ -12,17 +13,32 @@ pub struct Blobs<D = RealDisk> {
     recent: Vec<(BlobHash, Vec<u8>)>,
     /// Those there was no room for; they are written as soon as there is.
     unsaved: BTreeMap<BlobHash, Vec<u8>>,
+    /// Held by whoever still reads what an earlier state had.
+    pins: Pin,
+    /// Those to be dropped once nobody holds a pin.
+    doomed: BTreeSet<BlobHash>,
 }
+
+/// As long as it is held, no blob is dropped.
+#[derive(Clone, Debug, Default)]
+pub struct Pin(Arc<()>);
 
 impl<D: Disk> Blobs<D> {
     /// Uses a disk.
     pub fn new(disk: D) -> Blobs<D> {
-        Blobs { disk, recent: Vec::new(), unsaved: BTreeMap::new() }
+        Blobs {
+            disk,
+            recent: Vec::new(),
+            unsaved: BTreeMap::new(),
+            pins: Pin::default(),
+            doomed: BTreeSet::new(),
+        }
     }
 
-    /// Keeps some bytes under their hash; on a full disk in memory, until [`Blobs::save_unsaved`].
+    /// Keeps some bytes under their hash; on a full disk in memory, until [`Blobs::tidy`].
     pub fn keep(&mut self, hash: BlobHash, bytes: &[u8]) -> Result<(), Error> {
         self.note(hash, bytes.to_vec());
+        self.doomed.remove(&hash);
         match self.disk.put(&name(hash), bytes) {
             Err(error) if error.is_full() => {
                 self.unsaved.insert(hash, bytes.to_vec());
@@ -32,11 +48,31 @@ impl<D: Disk> Blobs<D> {
         }
     }
 
-    /// Tries again to write what there was no room for.
-    pub fn save_unsaved(&mut self) -> Result<(), Error> {
+    /// Keeps every blob of the present state until the pin is let go of.
+    pub fn pin(&self) -> Pin {
+        self.pins.clone()
+    }
+
+    /// Does what had to wait: writes what there was no room for, drops what somebody still read.
+    pub fn tidy(&mut self) -> Result<(), Error> {
         for (hash, bytes) in std::mem::take(&mut self.unsaved) {
             self.keep(hash, &bytes)?;
         }
+        for hash in std::mem::take(&mut self.doomed) {
+            self.discard(hash)?;
+        }
+        Ok(())
+    }
+
+    /// Drops all but those that are used: a state that came from another controller has its own.
+    pub fn keep_only(&mut self, is_used: impl Fn(&BlobHash) -> bool) -> Result<(), Error> {
+        for name in self.disk.list(FOLDER)? {
+            let hash = name.strip_prefix(FOLDER).and_then(BlobHash::parse);
+            if let Some(hash) = hash.filter(|hash| !is_used(hash)) {
+                self.discard(hash)?;
+            }
+        }
+        self.unsaved.retain(|hash, _| is_used(hash));
         Ok(())
     }
 
@@ -59,6 +95,10 @@ impl<D: Disk> Blobs<D> {
     pub fn discard(&mut self, hash: BlobHash) -> Result<(), Error> {
         self.recent.retain(|(recent, _)| *recent != hash);
         self.unsaved.remove(&hash);
+        if Arc::strong_count(&self.pins.0) > 1 {
+            self.doomed.insert(hash);
+            return Ok(());
+        }
         self.disk.remove(&name(hash))
     }
 
@@ -72,7 +112,45 @@ impl<D: Disk> Blobs<D> {
 }
 
 const RECENT: usize = 64;
+const FOLDER: &str = "blobs/";
 
 fn name(hash: BlobHash) -> String {
-    format!("blobs/{hash}")
+    format!("{FOLDER}{hash}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spur_disk::SimDisk;
+
+    fn kept(blobs: &mut Blobs<SimDisk>, bytes: &[u8]) -> BlobHash {
+        let hash = BlobHash::of(bytes);
+        blobs.keep(hash, bytes).expect("keeps");
+        hash
+    }
+
+    #[test]
+    fn what_a_reader_needs_is_dropped_after_it_is_done() {
+        let disk = SimDisk::new();
+        let mut blobs = Blobs::new(disk.clone());
+        let (one, two) = (kept(&mut blobs, b"one"), kept(&mut blobs, b"two"));
+        let pin = blobs.pin();
+        blobs.discard(one).expect("discards");
+        blobs.discard(two).expect("discards");
+        assert_eq!(Blobs::new(disk.clone()).get(one).expect("reads"), Some(b"one".to_vec()));
+        // Used again before it was gone.
+        blobs.keep(two, b"two").expect("keeps");
+        drop(pin);
+        blobs.tidy().expect("tidies");
+        assert_eq!(disk.list("blobs/").expect("lists"), [name(two)]);
+    }
+
+    #[test]
+    fn a_new_state_keeps_only_its_own() {
+        let disk = SimDisk::new();
+        let mut blobs = Blobs::new(disk.clone());
+        let (_, two) = (kept(&mut blobs, b"one"), kept(&mut blobs, b"two"));
+        blobs.keep_only(|hash| *hash == two).expect("keeps");
+        assert_eq!(disk.list("blobs/").expect("lists"), [name(two)]);
+    }
 }

@@ -97,7 +97,7 @@ impl<D: Disk> Log<D> {
         let mut segment = Segment { offsets: Vec::new(), len: scan.good, durable: scan.good };
         let mut first = None;
         for frame in &scan.frames {
-            let record = decode(frame.payload)
+            let record = decode_record(frame.payload)
                 .map_err(|source| Error::Stored { file: name.to_string(), source })?;
             let index = record.position.index;
             first.get_or_insert(index);
@@ -150,7 +150,7 @@ impl<D: Disk> Log<D> {
         let mut offsets = Vec::new();
         for record in records {
             offsets.push(segment.len + bytes.len() as u64);
-            frame::write(&mut bytes, segment.len, segment.durable, &encode(record));
+            frame::write(&mut bytes, segment.len, segment.durable, &encode_record(record));
         }
         let written = self.disk.append(&name, &bytes).and_then(|()| self.disk.sync(&name));
         if let Err(error) = written {
@@ -282,7 +282,8 @@ struct StoredRecord {
     membership: Option<Vec<u8>>,
 }
 
-fn encode(record: &Record) -> Vec<u8> {
+/// A record in its stored form, which is also how it travels between controllers.
+pub fn encode_record(record: &Record) -> Vec<u8> {
     let mut stored = StoredRecord { position: record.position.into(), ..StoredRecord::default() };
     match &record.payload {
         Payload::Blank => {}
@@ -292,7 +293,8 @@ fn encode(record: &Record) -> Vec<u8> {
     stored.encode_to_vec()
 }
 
-fn decode(bytes: &[u8]) -> Result<Record, stored::Error> {
+/// Reads a record's stored form.
+pub fn decode_record(bytes: &[u8]) -> Result<Record, stored::Error> {
     let stored = StoredRecord::decode(bytes)?;
     let payload = match (stored.entries, stored.membership) {
         (Some(entries), _) => Payload::Entries(stored::decode_entries(&entries)?),

@@ -6,11 +6,16 @@ mod blobs;
 mod log;
 mod snapshot;
 
-pub use blobs::Blobs;
-pub use log::{Log, Payload, Position, Record};
+pub use blobs::{Blobs, Pin};
+pub use log::{Log, Payload, Position, Record, decode_record, encode_record};
 pub use snapshot::{Snapshot, SnapshotMeta};
 
 impl Error {
+    /// Whether what was acknowledged is no longer on this disk.
+    pub fn is_loss(&self) -> bool {
+        matches!(self, Error::Damaged { .. } | Error::Hole { .. } | Error::Lost { .. })
+    }
+
     /// Whether it may work later: the disk is full, or a blob waits for room.
     pub fn is_for_now(&self) -> bool {
         match self {
@@ -51,6 +56,16 @@ pub enum Error {
     MissingBlob {
         /// Its name.
         hash: spur_core::blob::BlobHash,
+    },
+    /// A file that must be there is not.
+    #[error(
+        "the state directory has a {present} but no {missing}: a file was lost; restore it from a backup"
+    )]
+    Lost {
+        /// What was found.
+        present: &'static str,
+        /// What was not.
+        missing: &'static str,
     },
     /// The log has a hole.
     #[error("the log lacks entry {index}: a segment is missing")]

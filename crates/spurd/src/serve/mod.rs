@@ -47,7 +47,7 @@ pub fn serve(options: Options) -> Result<()> {
             "starting"
         );
         let (agent, runs, outputs) = recover(identity, &spool)?;
-        let mut shell = Shell { agent, runs, stream: Stream::dial(options.controller) };
+        let mut shell = Shell { agent, runs, stream: Stream::dial(options.controller.0) };
         shell.carry_out(outputs)?;
         shell.run().await
     })

@@ -1,4 +1,4 @@
-//! The stream to the controller: dialled again for ever, and never waited for.
+//! The stream to the controller that leads: dialled again for ever, and never waited for.
 
 use std::time::Duration;
 
@@ -7,9 +7,11 @@ use spur_proto::client::{self, Address};
 use spur_proto::internal::agent_message::Message as Says;
 use spur_proto::internal::controller_message::Message as Hears;
 use spur_proto::internal::{AgentMessage, ControllerMessage};
+use spur_proto::status::leader_hint;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::sleep;
 use tokio_stream::wrappers::ReceiverStream;
+use tonic::Status;
 use tracing::{debug, info, warn};
 
 use crate::agent::Input;
@@ -38,9 +40,9 @@ const WAITING: usize = 1024;
 
 impl Stream {
     /// Begins to dial.
-    pub fn dial(controller: Address) -> Stream {
+    pub fn dial(controllers: Vec<Address>) -> Stream {
         let (sender, events) = mpsc::channel(WAITING);
-        tokio::spawn(keep_dialling(controller, sender));
+        tokio::spawn(keep_dialling(controllers, sender));
         Stream { events, line: None }
     }
 
@@ -91,13 +93,20 @@ impl Stream {
 const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-async fn keep_dialling(controller: Address, events: mpsc::Sender<Event>) {
+async fn keep_dialling(controllers: Vec<Address>, events: mpsc::Sender<Event>) {
     let mut pause = SHORTEST_PAUSE;
     let mut was_welcome = true;
+    let mut next = 0;
+    let mut leader = None;
     loop {
         let mut welcome = false;
-        let ended = session(&controller, &events, &mut welcome).await;
-        let reason = ended.err().map_or("closed".to_string(), |error| format!("{error:#}"));
+        let is_hint = leader.is_some();
+        let Some(address) = leader.take().or_else(|| controllers.get(next).cloned()) else {
+            return;
+        };
+        let ended = session(&address, &events, &mut welcome).await;
+        let error = ended.err();
+        let reason = error.as_ref().map_or("closed".to_string(), |error| format!("{error:#}"));
         // Said once for a controller that is away, however long.
         if welcome || was_welcome {
             info!("no stream to the controller: {reason}");
@@ -108,8 +117,20 @@ async fn keep_dialling(controller: Address, events: mpsc::Sender<Event>) {
             return;
         }
         was_welcome = welcome;
-        pause = if welcome { SHORTEST_PAUSE } else { (pause * 2).min(LONGEST_PAUSE) };
-        sleep(pause).await;
+        let status = error.as_ref().and_then(|error| error.downcast_ref::<Status>());
+        leader = status.and_then(leader_hint).filter(|_| !is_hint);
+        if leader.is_some() {
+            continue;
+        }
+        // One round through all of them, then a rest.
+        next = (next + 1) % controllers.len();
+        if welcome {
+            pause = SHORTEST_PAUSE;
+            sleep(pause).await;
+        } else if next == 0 {
+            pause = (pause * 2).min(LONGEST_PAUSE);
+            sleep(pause).await;
+        }
     }
 }
 
