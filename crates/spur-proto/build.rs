@@ -5,8 +5,14 @@ use std::path::Path;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let proto = Path::new("../../proto");
     println!("cargo:rerun-if-changed={}", proto.display());
-    let sources =
-        ["slurm.proto", "accounting.proto", "agent.proto", "raft_internal.proto", "step.proto"];
+    let sources = [
+        "slurm.proto",
+        "accounting.proto",
+        "agent.proto",
+        "raft_internal.proto",
+        "step.proto",
+        "step_io.proto",
+    ];
     let files = protox::compile(sources, [proto])?;
     // One greeting in a thousand messages must not make them all large.
     let mut builder = tonic_prost_build::configure().boxed(".spur.internal.Hello.inventory");

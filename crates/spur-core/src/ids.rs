@@ -23,6 +23,31 @@ impl Epoch {
     }
 }
 
+/// A step's number within its job. Slurm keeps the highest for steps it makes itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StepId(pub u32);
+
+impl StepId {
+    /// The batch script.
+    pub const BATCH: StepId = StepId(4_294_967_291);
+    /// What was started on a node by other means than Slurm's.
+    pub const EXTERN: StepId = StepId(4_294_967_292);
+    /// The shell of an interactive allocation.
+    pub const INTERACTIVE: StepId = StepId(4_294_967_290);
+    /// The last number that a step of `srun` can get.
+    pub const MAX: StepId = StepId(4_294_967_279);
+
+    /// Reads `0`, `batch`, `extern` or `interactive`.
+    pub fn parse(text: &str) -> Option<StepId> {
+        match text {
+            "batch" => Some(StepId::BATCH),
+            "extern" => Some(StepId::EXTERN),
+            "interactive" => Some(StepId::INTERACTIVE),
+            number => number.parse().ok().map(StepId).filter(|id| *id <= StepId::MAX),
+        }
+    }
+}
+
 /// A user's number as the kernel knows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Uid(pub u32);
@@ -74,6 +99,17 @@ impl fmt::Display for JobId {
 impl fmt::Display for Epoch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for StepId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            StepId::BATCH => f.write_str("batch"),
+            StepId::EXTERN => f.write_str("extern"),
+            StepId::INTERACTIVE => f.write_str("interactive"),
+            StepId(number) => number.fmt(f),
+        }
     }
 }
 

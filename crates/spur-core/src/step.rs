@@ -1,5 +1,7 @@
 //! Steps: what `srun` asks for.
 
+pub mod layout;
+
 use crate::job::JobSpec;
 
 /// A step as asked for.
@@ -89,4 +91,10 @@ pub struct StepSpec {
     /// `SLURM_STEP_GRES`: what the step takes of the job's generic resources.
     #[prost(string, tag = "28")]
     pub gres: String,
+    /// The machine that `srun` runs on.
+    #[prost(string, tag = "60")]
+    pub srun_host: String,
+    /// Its process there.
+    #[prost(uint32, tag = "61")]
+    pub srun_pid: u32,
 }

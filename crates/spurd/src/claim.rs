@@ -4,10 +4,9 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use spur_core::ids::{Epoch, JobId};
-
 use crate::agent::RunFile;
 use crate::machine::processes::Process;
+use crate::run::RunId;
 
 /// A shepherd, such that no other process of any time is mistaken for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,8 +27,8 @@ impl Claim {
     }
 
     /// Takes the run. `false` when somebody has it already.
-    pub fn take(&self, spool: &Path, job: JobId, epoch: Epoch) -> io::Result<bool> {
-        let place = spool.join(RunFile::Shepherd.name(job, epoch));
+    pub fn take(&self, spool: &Path, run: RunId) -> io::Result<bool> {
+        let place = spool.join(RunFile::Shepherd.name(run));
         let temporary = place.with_extension(format!("shepherd-{}", self.pid));
         // A link appears whole or not at all, and only where nothing is yet.
         fs::write(&temporary, self.to_text())?;
@@ -43,17 +42,17 @@ impl Claim {
     }
 
     /// Reads who has taken the run, if anybody.
-    pub fn read(spool: &Path, job: JobId, epoch: Epoch) -> io::Result<Option<Claim>> {
-        match fs::read_to_string(spool.join(RunFile::Shepherd.name(job, epoch))) {
-            Ok(text) => Claim::parse(&text).map(Some).ok_or_else(|| damaged(job, epoch)),
+    pub fn read(spool: &Path, run: RunId) -> io::Result<Option<Claim>> {
+        match fs::read_to_string(spool.join(RunFile::Shepherd.name(run))) {
+            Ok(text) => Claim::parse(&text).map(Some).ok_or_else(|| damaged(run)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
     }
 
     /// The variable by which a run's processes are known when their shepherd is gone.
-    pub fn variable(&self, job: JobId, epoch: Epoch) -> String {
-        format!("{MARKER}={job}.{epoch}.{}.{}", self.pid, self.started)
+    pub fn variable(&self, run: RunId) -> String {
+        format!("{MARKER}={run}.{}.{}", self.pid, self.started)
     }
 
     fn to_text(&self) -> String {
@@ -78,25 +77,26 @@ pub fn boot_id() -> io::Result<String> {
     Ok(fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_string())
 }
 
-fn damaged(job: JobId, epoch: Epoch) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("damaged claim of run {job}.{epoch}"))
+fn damaged(run: RunId) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("damaged claim of run {run}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use spur_core::ids::{Epoch, JobId};
 
     #[test]
     fn only_the_first_takes_a_run() {
         let spool = tempfile::tempdir().expect("a temporary directory");
         fs::create_dir(spool.path().join("runs")).expect("makes runs");
-        let (job, epoch) = (JobId(7), Epoch(1));
+        let run = RunId::batch(JobId(7), Epoch(1));
         let first = Claim::own().expect("we live");
         let second = Claim { pid: first.pid + 1, ..first.clone() };
-        assert_eq!(Claim::read(spool.path(), job, epoch).expect("reads"), None);
-        assert!(first.take(spool.path(), job, epoch).expect("claims"));
-        assert!(!second.take(spool.path(), job, epoch).expect("claims"));
-        assert_eq!(Claim::read(spool.path(), job, epoch).expect("reads"), Some(first));
+        assert_eq!(Claim::read(spool.path(), run).expect("reads"), None);
+        assert!(first.take(spool.path(), run).expect("claims"));
+        assert!(!second.take(spool.path(), run).expect("claims"));
+        assert_eq!(Claim::read(spool.path(), run).expect("reads"), Some(first));
         let files = fs::read_dir(spool.path().join("runs")).expect("lists").count();
         assert_eq!(files, 1, "nothing temporary is left");
     }

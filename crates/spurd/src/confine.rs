@@ -5,12 +5,13 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use spur_core::ids::{Epoch, JobId};
+use spur_core::ids::StepId;
 use spur_proto::internal::Launch;
 use tracing::{info, warn};
 
 use crate::agent::RunFile;
 use crate::machine::cgroup::{Group, Host, Limits};
+use crate::run::RunId;
 
 /// What an agent has found out for its shepherds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +71,10 @@ impl Confines {
     /// What a run is held to.
     pub fn limits(&self, launch: &Launch) -> Limits {
         let asked = launch.confinement.unwrap_or_default();
-        let ids = launch.shares.first().and_then(|share| share.cpu_ids.as_ref());
+        let here = launch.step.as_ref().and_then(|step| step.nodes.get(step.node_id as usize));
+        let here = here.and_then(|here| launch.shares.iter().find(|it| it.node == here.node));
+        let share = here.or(launch.shares.first());
+        let ids = share.and_then(|share| share.cpu_ids.as_ref());
         let known = |id: u32| self.cpus.get(id as usize).copied();
         let cpus: Option<Vec<u32>> = ids.and_then(|ids| ids.iter().map(known).collect());
         Limits {
@@ -82,17 +86,19 @@ impl Confines {
         }
     }
 
-    /// The groups of a run that are still there, its steps' included.
-    pub fn groups_of(&self, job: JobId, epoch: Epoch) -> Vec<Group> {
-        let of_run =
-            self.host.groups().into_iter().filter(|(of, run, _)| (*of, *run) == (job, epoch));
+    /// The groups of a run that are still there.
+    pub fn groups_of(&self, run: RunId) -> Vec<Group> {
+        let of_run = self.host.groups().into_iter().filter(|(job, epoch, step)| {
+            (*job, *epoch) == (run.job, run.epoch) && *step == run.step.to_string()
+        });
         of_run.map(|(job, epoch, step)| self.host.group(job, epoch, &step)).collect()
     }
 
     /// Ends and removes what belongs to no run that the spool knows.
     pub fn sweep(&self, spool: &Path) {
         for (job, epoch, step) in self.host.groups() {
-            if spool.join(RunFile::Launch.name(job, epoch)).exists() {
+            let run = StepId::parse(&step).map(|step| RunId { job, epoch, step });
+            if run.is_some_and(|run| spool.join(RunFile::Launch.name(run)).exists()) {
                 continue;
             }
             warn!(%job, %epoch, step, "a forgotten group is ended");

@@ -4,11 +4,11 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use spur_core::ids::{Epoch, JobId};
 use spur_core::job::ExitStatus;
 use spur_core::state::Outcome;
 
 use crate::agent::RunFile;
+use crate::run::RunId;
 
 /// A shepherd's last word.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,17 +35,17 @@ impl Ending {
     }
 
     /// Puts the file in place whole.
-    pub fn write(&self, spool: &Path, job: JobId, epoch: Epoch) -> io::Result<()> {
-        let place = spool.join(RunFile::Exit.name(job, epoch));
+    pub fn write(&self, spool: &Path, run: RunId) -> io::Result<()> {
+        let place = spool.join(RunFile::Exit.name(run));
         let temporary = place.with_extension("exit-new");
         fs::write(&temporary, self.to_text())?;
         fs::rename(&temporary, &place)
     }
 
     /// Reads the last word, if it was said.
-    pub fn read(spool: &Path, job: JobId, epoch: Epoch) -> io::Result<Option<Ending>> {
-        match fs::read_to_string(spool.join(RunFile::Exit.name(job, epoch))) {
-            Ok(text) => Ending::parse(&text).map(Some).ok_or_else(|| damaged(job, epoch)),
+    pub fn read(spool: &Path, run: RunId) -> io::Result<Option<Ending>> {
+        match fs::read_to_string(spool.join(RunFile::Exit.name(run))) {
+            Ok(text) => Ending::parse(&text).map(Some).ok_or_else(|| damaged(run)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
@@ -76,20 +76,21 @@ const OUT_OF_MEMORY: &str = "out-of-memory";
 const COULD_NOT_START: &str = "could-not-start";
 const NODE_FAULT: &str = "node-fault";
 
-fn damaged(job: JobId, epoch: Epoch) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("damaged ending of run {job}.{epoch}"))
+fn damaged(run: RunId) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("damaged ending of run {run}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use spur_core::ids::{Epoch, JobId};
 
     #[test]
     fn what_is_written_is_read() {
         let spool = tempfile::tempdir().expect("a temporary directory");
         fs::create_dir(spool.path().join("runs")).expect("makes runs");
-        let (job, epoch) = (JobId(7), Epoch(1));
-        assert_eq!(Ending::read(spool.path(), job, epoch).expect("reads"), None);
+        let run = RunId::batch(JobId(7), Epoch(1));
+        assert_eq!(Ending::read(spool.path(), run).expect("reads"), None);
         let endings = [
             Ending::Exited(256),
             Ending::OutOfMemory,
@@ -97,8 +98,8 @@ mod tests {
             Ending::NodeFault("no room".to_string()),
         ];
         for ending in endings {
-            ending.write(spool.path(), job, epoch).expect("writes");
-            assert_eq!(Ending::read(spool.path(), job, epoch).expect("reads"), Some(ending));
+            ending.write(spool.path(), run).expect("writes");
+            assert_eq!(Ending::read(spool.path(), run).expect("reads"), Some(ending));
         }
     }
 }

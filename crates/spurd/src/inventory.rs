@@ -30,8 +30,13 @@ pub fn identity(options: &Options) -> Result<Identity> {
         boot_id().context("could not read the boot id")?,
         spool_id(&options.state_dir)?
     );
-    Ok(Identity { node, boot_id, inventory: Inventory::simple(cpus, memory_mb) })
+    let address =
+        format!("unix:{}", std::path::absolute(&options.state_dir)?.join(SOCKET).display());
+    Ok(Identity { node, boot_id, inventory: Inventory::simple(cpus, memory_mb), address })
 }
+
+/// Where connections for the input and output of tasks are taken, below the state directory.
+pub const SOCKET: &str = "spurd.sock";
 
 /// A number that is made with the spool: another spool knows nothing of this one's runs.
 fn spool_id(spool: &Path) -> Result<String> {

@@ -8,6 +8,7 @@ mod inventory;
 mod machine;
 pub mod options;
 mod recover;
+pub mod run;
 mod serve;
 pub mod shepherd;
 

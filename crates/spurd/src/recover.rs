@@ -5,8 +5,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use spur_core::ids::{Epoch, JobId};
-
 use tracing::warn;
 
 use crate::agent::RunFile;
@@ -15,6 +13,7 @@ use crate::confine::Confines;
 use crate::ending::Ending;
 use crate::machine::pidfd::Pidfd;
 use crate::machine::processes::{self, Process};
+use crate::run::RunId;
 use crate::shepherd;
 
 /// What became of a run.
@@ -31,11 +30,11 @@ pub enum Fate {
 }
 
 /// Looks at a run's files and at its shepherd.
-pub fn look(spool: &Path, job: JobId, epoch: Epoch, boot_id: &str) -> io::Result<Fate> {
-    if let Some(ending) = Ending::read(spool, job, epoch)? {
+pub fn look(spool: &Path, run: RunId, boot_id: &str) -> io::Result<Fate> {
+    if let Some(ending) = Ending::read(spool, run)? {
         return Ok(Fate::Over(ending));
     }
-    let Some(claim) = Claim::read(spool, job, epoch)? else { return Ok(Fate::Unclaimed) };
+    let Some(claim) = Claim::read(spool, run)? else { return Ok(Fate::Unclaimed) };
     if claim.boot_id == boot_id {
         let shepherd = Process { pid: claim.pid, parent: 0, session: 0, started: claim.started };
         if let Some(held) = shepherd.hold()? {
@@ -43,7 +42,7 @@ pub fn look(spool: &Path, job: JobId, epoch: Epoch, boot_id: &str) -> io::Result
         }
     }
     // It may have written its last word while we looked for it.
-    match Ending::read(spool, job, epoch)? {
+    match Ending::read(spool, run)? {
         Some(ending) => Ok(Fate::Over(ending)),
         None => Ok(Fate::Gone(claim)),
     }
@@ -53,15 +52,14 @@ pub fn look(spool: &Path, job: JobId, epoch: Epoch, boot_id: &str) -> io::Result
 #[derive(Clone, Debug)]
 pub struct Remains {
     spool: PathBuf,
-    job: JobId,
-    epoch: Epoch,
+    run: RunId,
     claim: Claim,
 }
 
 impl Remains {
     /// Of a run that is [`Fate::Gone`] in this very boot.
-    pub fn new(spool: &Path, job: JobId, epoch: Epoch, claim: Claim) -> Remains {
-        Remains { spool: spool.to_path_buf(), job, epoch, claim }
+    pub fn new(spool: &Path, run: RunId, claim: Claim) -> Remains {
+        Remains { spool: spool.to_path_buf(), run, claim }
     }
 
     /// Kills what is left until nothing is. Blocks; what hangs in the kernel is waited for.
@@ -73,13 +71,13 @@ impl Remains {
             pause = (pause * 2).min(Duration::from_secs(1));
         }
         self.remove_groups();
-        shepherd::remove_script(&self.spool, self.job, self.epoch);
+        shepherd::remove_script(&self.spool, self.run);
     }
 
     /// Everybody in the run's groups ends with them, whoever they are.
     fn remove_groups(&self) {
         let Some(confines) = Confines::read(&self.spool) else { return };
-        for group in confines.groups_of(self.job, self.epoch) {
+        for group in confines.groups_of(self.run) {
             let mut pause = Duration::from_millis(1);
             while !group.is_empty() {
                 let _ = group.kill();
@@ -87,7 +85,7 @@ impl Remains {
                 pause = (pause * 2).min(Duration::from_secs(1));
             }
             if let Err(error) = group.remove() {
-                warn!(job = %self.job, "{:#}", anyhow::Error::from(error));
+                warn!(run = %self.run, "{:#}", anyhow::Error::from(error));
             }
         }
     }
@@ -96,7 +94,7 @@ impl Remains {
     /// descendants. Only who has cleared its environment *and* left the session *and* the family is
     /// missed.
     fn processes(&self) -> Vec<Process> {
-        let marker = self.claim.variable(self.job, self.epoch);
+        let marker = self.claim.variable(self.run);
         let all = processes::all();
         let marked: Vec<&Process> =
             all.iter().filter(|it| processes::has_variable(it.pid, &marker)).collect();
@@ -114,7 +112,7 @@ impl Remains {
 /// Removes scripts and files of runs whose launch is gone: an agent died while it forgot them.
 pub fn sweep(spool: &Path) -> io::Result<()> {
     let known = |run: &str| {
-        let launch = parse_run(run).map(|(job, epoch)| RunFile::Launch.name(job, epoch));
+        let launch = RunId::parse(run).map(|run| RunFile::Launch.name(run));
         launch.is_none_or(|launch| spool.join(launch).exists())
     };
     for entry in entries(&spool.join("scripts"))? {
@@ -128,12 +126,6 @@ pub fn sweep(spool: &Path) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Reads the run in the name of one of its files: `JOB.EPOCH` or `JOB.EPOCH.KIND`.
-fn parse_run(name: &str) -> Option<(JobId, Epoch)> {
-    let mut parts = name.split('.');
-    Some((JobId(parts.next()?.parse().ok()?), Epoch(parts.next()?.parse().ok()?)))
 }
 
 fn entries(folder: &Path) -> io::Result<Vec<fs::DirEntry>> {

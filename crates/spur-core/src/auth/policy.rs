@@ -74,6 +74,8 @@ impl Who {
 pub enum Action {
     /// Ending a job.
     CancelJob,
+    /// Making a step, attaching to one, giving an allocation back: whatever acts as the owner.
+    RunInJob,
 }
 
 /// The object of an action.
@@ -91,6 +93,7 @@ pub fn may(actor: &Actor, action: Action, target: Target) -> Result<(), SlurmErr
         (Action::CancelJob, Actor::User { uid, level, .. }) => {
             *uid == owner || *level >= Level::Operator
         }
+        (Action::RunInJob, Actor::User { uid, .. }) => *uid == owner,
         _ => false,
     };
     if allowed { Ok(()) } else { Err(SlurmError::AccessDenied) }

@@ -14,6 +14,7 @@ pub mod sharing;
 pub mod signal;
 pub mod spec;
 pub mod state;
+pub mod steps;
 pub mod supported;
 
 use std::sync::Arc;
@@ -23,6 +24,7 @@ pub use phase::{Allocation, Cause, ExitStatus, GresShare, Phase, Share};
 pub use reason::Reason;
 pub use spec::JobSpec;
 pub use state::{JobFlag, JobState, JobStatus};
+pub use steps::{Step, StepShare, Steps};
 
 use crate::blob::BlobHash;
 use crate::ids::{Epoch, Gid, JobId, Uid};
@@ -51,6 +53,15 @@ pub struct Job {
     pub boot: u32,
     /// Where it stands.
     pub phase: Phase,
+    /// What it runs.
+    pub steps: Steps,
+}
+
+impl Job {
+    /// Whether it has no script of its own: `salloc` or `srun` waits for its resources.
+    pub fn is_allocation(&self) -> bool {
+        self.spec.allocation.is_some()
+    }
 }
 
 /// Whose a job is, as the channel told when it was submitted.

@@ -26,6 +26,8 @@ pub enum Phase {
         allocation: Arc<Allocation>,
         /// Why it ends.
         cause: Cause,
+        /// What the kernel said of its script, if that has ended.
+        exit: ExitStatus,
     },
     /// Over; shown for a while, then forgotten.
     Ended {

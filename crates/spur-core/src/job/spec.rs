@@ -126,6 +126,26 @@ pub struct JobSpec {
     /// The submitting process's file mode mask, which the job takes over.
     #[prost(uint32, optional, tag = "38")]
     pub umask: Option<u32>,
+    /// A job without a script; see there.
+    #[prost(message, optional, boxed, tag = "60")]
+    pub allocation: Option<Box<AllocationSpec>>,
+}
+
+/// A job without a script: who waits for its resources.
+#[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
+pub struct AllocationSpec {
+    /// The machine the command was called on.
+    #[prost(string, tag = "1")]
+    pub host: String,
+    /// The session it was called in.
+    #[prost(uint32, tag = "2")]
+    pub session: u32,
+    /// Nobody attends it once it is granted: `salloc --no-shell`.
+    #[prost(bool, tag = "3")]
+    pub unattended: bool,
+    /// `--immediate`: seconds to wait for resources; zero means they are free now or never.
+    #[prost(uint32, optional, tag = "4")]
+    pub immediate_secs: Option<u32>,
 }
 
 /// Who may share a job's nodes.

@@ -2,26 +2,30 @@
 //! the controller also compares the state with what agents tell, and asks again.
 
 use crate::blob::BlobHash;
-use crate::ids::{Epoch, JobId, NodeName};
+use crate::ids::{Epoch, JobId, NodeName, StepId};
 
 /// Something to do after a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Ask a node to run a job's script. Leader only.
+    /// Ask a node to run its part of a step. Leader only.
     Launch {
         /// Which job.
         job: JobId,
         /// Which run.
         epoch: Epoch,
+        /// Which step.
+        step: StepId,
         /// Where.
         node: NodeName,
     },
-    /// Ask a node to end a run. Leader only.
+    /// Ask a node to end its part of a step. Leader only.
     Kill {
         /// Which job.
         job: JobId,
         /// Which run.
         epoch: Epoch,
+        /// Which step.
+        step: StepId,
         /// Where.
         node: NodeName,
     },

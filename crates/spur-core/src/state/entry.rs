@@ -2,10 +2,11 @@
 
 use crate::auth::Actor;
 use crate::blob::BlobHash;
-use crate::ids::{Epoch, JobId, NodeName};
+use crate::ids::{Epoch, JobId, NodeName, StepId};
 use crate::job::{Allocation, ExitStatus, JobSpec, Owner, RequestId};
 use crate::node::Inventory;
 use crate::state::Settings;
+use crate::step::StepSpec;
 use crate::time::Timestamp;
 
 /// One proposal, as the log keeps it.
@@ -65,6 +66,26 @@ pub enum Command {
         /// One for each run.
         finishes: Vec<Finish>,
     },
+    /// A user makes a step in a job.
+    CreateStep(Box<CreateStep>),
+    /// A step is to end.
+    EndStep {
+        /// Of which job.
+        job: JobId,
+        /// Which.
+        step: StepId,
+        /// Who wants it.
+        by: Actor,
+    },
+    /// Whoever waited for an allocation is done with it, or gone.
+    EndAllocation {
+        /// Which job.
+        job: JobId,
+        /// How the command ended that it was made for.
+        exit: ExitStatus,
+        /// Who.
+        by: Actor,
+    },
     /// Forgets jobs that ended before this moment.
     Purge {
         /// The moment.
@@ -107,6 +128,19 @@ pub struct Blob {
     pub bytes: Vec<u8>,
 }
 
+/// A step asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateStep {
+    /// In which job.
+    pub job: JobId,
+    /// The client's name for this request.
+    pub request: RequestId,
+    /// What is asked for.
+    pub spec: StepSpec,
+    /// Who asks.
+    pub by: Actor,
+}
+
 /// A job to be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobStart {
@@ -125,6 +159,8 @@ pub struct Finish {
     pub job: JobId,
     /// Which run of it.
     pub epoch: Epoch,
+    /// Which step of it.
+    pub step: StepId,
     /// How it ended.
     pub outcome: Outcome,
 }
@@ -151,4 +187,6 @@ pub enum Reply {
     Job(JobId),
     /// So many of the proposed starts held.
     Started(usize),
+    /// The job's step has this number.
+    Step(JobId, StepId),
 }

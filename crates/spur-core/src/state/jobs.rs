@@ -6,8 +6,8 @@ use crate::auth::{Action, Actor, Target, may};
 use crate::blob::BlobHash;
 use crate::errors::SlurmError;
 use crate::ids::{Epoch, JobId, NodeName};
-use crate::job::{Cause, ExitStatus, Job, Phase};
-use crate::state::{Effect, Finish, JobStart, Outcome, Reply, State, Submit};
+use crate::job::{Cause, ExitStatus, Job, Phase, Steps};
+use crate::state::{Effect, Finish, JobStart, Outcome, Reply, State, Submit, steps};
 use crate::time::Timestamp;
 
 pub(super) fn submit(
@@ -56,6 +56,7 @@ pub(super) fn submit(
         epoch: Epoch(0),
         boot: 0,
         phase: Phase::Pending,
+        steps: Steps::default(),
     });
     Ok(Reply::Job(id))
 }
@@ -83,8 +84,11 @@ pub(super) fn start(
         let Some(node) = allocation.first_node().cloned() else { continue };
         let boot = state.nodes.get(&node).map_or(0, |node| node.boots);
         let phase = Phase::Running { since: state.now, allocation };
-        state.put_job(Job { epoch: start.epoch, boot, phase, ..(**job).clone() });
-        effects.push(Effect::Launch { job: start.job, epoch: start.epoch, node });
+        let mut job = Job { epoch: start.epoch, boot, phase, ..(**job).clone() };
+        if !job.is_allocation() {
+            steps::begin_batch(&mut job, state.now, node, effects);
+        }
+        state.put_job(job);
         started += 1;
     }
     Ok(Reply::Started(started))
@@ -130,12 +134,14 @@ pub(super) fn time_up(
     end(state, &job, Cause::TimeLimit, effects)
 }
 
-fn end(
+/// Ends a job: at once if nothing runs, else when every node has reported that nothing does any more.
+pub(super) fn end(
     state: &mut State,
     job: &Job,
     cause: Cause,
     effects: &mut Vec<Effect>,
 ) -> Result<Reply, SlurmError> {
+    let mut job = job.clone();
     let phase = match &job.phase {
         Phase::Pending => Phase::Ended {
             started: None,
@@ -145,15 +151,31 @@ fn end(
             exit: ExitStatus::default(),
         },
         Phase::Running { since, allocation } => {
-            if let Some(node) = allocation.first_node().cloned() {
-                effects.push(Effect::Kill { job: job.id, epoch: job.epoch, node });
-            }
-            Phase::Completing { started: *since, allocation: allocation.clone(), cause }
+            let (started, allocation) = (*since, allocation.clone());
+            steps::end_all(&mut job, effects);
+            let exit = ExitStatus::default();
+            rest(state, &job, Phase::Completing { started, allocation, cause, exit })
         }
         Phase::Completing { .. } | Phase::Ended { .. } => return Err(SlurmError::AlreadyDone),
     };
-    state.put_job(Job { phase, ..job.clone() });
+    state.put_job(Job { phase, ..job });
     Ok(Reply::Done)
+}
+
+/// A job that is being ended is over once none of its steps is left.
+pub(super) fn rest(state: &State, job: &Job, phase: Phase) -> Phase {
+    match phase {
+        Phase::Completing { started, allocation, cause, exit } if job.steps.live.is_empty() => {
+            Phase::Ended {
+                started: Some(started),
+                at: state.now,
+                allocation: Some(allocation),
+                cause,
+                exit,
+            }
+        }
+        phase => phase,
+    }
 }
 
 /// Takes what a node reports. A run that is already over, or a job that is gone, is no error: the node
@@ -162,39 +184,40 @@ pub(super) fn finished(
     state: &mut State,
     node: &NodeName,
     finishes: &[Finish],
+    effects: &mut Vec<Effect>,
 ) -> Result<Reply, SlurmError> {
     for finish in finishes {
-        let Some(job) = state.jobs.get(&finish.job).cloned() else { continue };
-        let (started, allocation, ending) = match &job.phase {
-            Phase::Running { since, allocation } => (*since, allocation, None),
-            Phase::Completing { started, allocation, cause } => {
-                (*started, allocation, Some(*cause))
-            }
-            Phase::Pending | Phase::Ended { .. } => continue,
-        };
-        if job.epoch != finish.epoch || allocation.first_node() != Some(node) {
+        let Some(job) = state.jobs.get(&finish.job) else { continue };
+        if job.epoch != finish.epoch {
             continue;
         }
-        let (cause, exit) = match finish.outcome {
-            Outcome::Exited(exit) => (ending.unwrap_or(Cause::Exited), exit),
-            Outcome::CouldNotStart => {
-                (ending.unwrap_or(Cause::LaunchFailed), ExitStatus { code: 1, signal: 0 })
+        let mut job = (**job).clone();
+        let Some(batch_is_over) = steps::reported(&mut job, node, finish) else { continue };
+        let phase = match job.phase.clone() {
+            Phase::Running { since, allocation } if batch_is_over => {
+                let (cause, exit) = how_it_ended(finish.outcome);
+                steps::end_all(&mut job, effects);
+                Phase::Completing { started: since, allocation, cause, exit }
             }
-            Outcome::Lost => (ending.unwrap_or(Cause::NodeFailed), ExitStatus::default()),
-            Outcome::OutOfMemory => {
-                (ending.unwrap_or(Cause::OutOfMemory), ExitStatus::OUT_OF_MEMORY)
+            Phase::Completing { started, allocation, cause, .. } if batch_is_over => {
+                let (_, exit) = how_it_ended(finish.outcome);
+                Phase::Completing { started, allocation, cause, exit }
             }
+            phase => phase,
         };
-        let phase = Phase::Ended {
-            started: Some(started),
-            at: state.now,
-            allocation: Some(allocation.clone()),
-            cause,
-            exit,
-        };
-        state.put_job(Job { phase, ..(*job).clone() });
+        let phase = rest(state, &job, phase);
+        state.put_job(Job { phase, ..job });
     }
     Ok(Reply::Done)
+}
+
+fn how_it_ended(outcome: Outcome) -> (Cause, ExitStatus) {
+    match outcome {
+        Outcome::Exited(exit) => (Cause::Exited, exit),
+        Outcome::CouldNotStart => (Cause::LaunchFailed, ExitStatus { code: 1, signal: 0 }),
+        Outcome::Lost => (Cause::NodeFailed, ExitStatus::default()),
+        Outcome::OutOfMemory => (Cause::OutOfMemory, ExitStatus::OUT_OF_MEMORY),
+    }
 }
 
 pub(super) fn purge(

@@ -10,6 +10,7 @@ mod index;
 mod jobs;
 mod nodes;
 mod settings;
+mod steps;
 pub mod stored;
 mod used;
 
@@ -22,7 +23,8 @@ use imbl::OrdMap;
 
 pub use effect::Effect;
 pub use entry::{
-    Blob, Command, Entry, Finish, JobStart, Origin, Outcome, RegisterNode, Reply, Submit,
+    Blob, Command, CreateStep, Entry, Finish, JobStart, Origin, Outcome, RegisterNode, Reply,
+    Submit,
 };
 pub use index::Index;
 pub use settings::Settings;
@@ -99,7 +101,12 @@ pub fn apply(state: &mut State, entry: &Entry) -> Applied {
         Command::Start(starts) => jobs::start(state, starts, &mut effects),
         Command::Cancel { job, by } => jobs::cancel(state, *job, by, &mut effects),
         Command::TimeUp { job, epoch } => jobs::time_up(state, *job, *epoch, &mut effects),
-        Command::Finished { node, finishes } => jobs::finished(state, node, finishes),
+        Command::Finished { node, finishes } => jobs::finished(state, node, finishes, &mut effects),
+        Command::CreateStep(create) => steps::create(state, create, &mut effects),
+        Command::EndStep { job, step, by } => steps::end(state, *job, *step, by, &mut effects),
+        Command::EndAllocation { job, exit, by } => {
+            steps::end_allocation(state, *job, *exit, by, &mut effects)
+        }
         Command::Purge { before } => jobs::purge(state, *before, &mut effects),
     };
     Applied { reply, effects, records: state.tell() }

@@ -1,8 +1,10 @@
 //! The state machine, entry by entry; everything in `check` is asked after each.
 
+mod steps;
+
 use super::*;
 use crate::auth::{Actor, Level};
-use crate::ids::{Epoch, Gid, Uid};
+use crate::ids::{Epoch, Gid, StepId, Uid};
 use crate::job::{Allocation, Cause, ExitStatus, JobSpec, Owner, Phase, RequestId, Share};
 use crate::node::Inventory;
 
@@ -63,7 +65,8 @@ impl Cluster {
     }
 
     fn finish(&mut self, job: JobId, epoch: u32, node: &str, outcome: Outcome) {
-        let finishes = vec![Finish { job, epoch: Epoch(epoch), outcome }];
+        let step = StepId::BATCH;
+        let finishes = vec![Finish { job, epoch: Epoch(epoch), step, outcome }];
         self.done(Command::Finished { node: node.into(), finishes });
     }
 
@@ -141,7 +144,10 @@ fn a_cancelled_job_keeps_its_node_until_the_node_says_it_is_gone() {
     let job = cluster.submit(1);
     cluster.start(job, 1, "n1", 4);
     let effects = cluster.done(Command::Cancel { job, by: alice() });
-    assert_eq!(effects, [Effect::Kill { job, epoch: Epoch(1), node: "n1".into() }]);
+    assert_eq!(
+        effects,
+        [Effect::Kill { job, epoch: Epoch(1), step: StepId::BATCH, node: "n1".into() }]
+    );
     assert_eq!(cluster.state.cpus_used(&"n1".into()), 4);
     let again = cluster.apply(Command::Cancel { job, by: alice() });
     assert_eq!(again.reply, Err(SlurmError::AlreadyDone));

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use spur_core::ids::{Epoch, JobId};
 use spur_core::job::ExitStatus;
 use spur_core::node::Inventory;
 use spur_core::state::Outcome;
 use spur_disk::SimDisk;
 use spurd::agent::{Agent, Found, Identity, Output};
+use spurd::run::RunId;
 
 use super::chance::Chance;
 
-/// A run of a job.
-pub type Run = (JobId, Epoch);
+/// A step in a run of a job.
+pub type Run = RunId;
 
 /// One node.
 pub struct Node {
@@ -56,9 +56,10 @@ impl Node {
             node: self.name.clone(),
             boot_id: format!("boot {}", self.boot),
             inventory: Inventory::simple(4, 1000),
+            address: String::new(),
         };
         let shepherds = &self.shepherds;
-        let look = |job, epoch| match shepherds.get(&(job, epoch)) {
+        let look = |run| match shepherds.get(&run) {
             None => Found::Unclaimed,
             Some(Shepherd { exit: None }) => Found::Alive,
             Some(Shepherd { exit: Some(exit) }) => Found::Over(Outcome::Exited(*exit)),

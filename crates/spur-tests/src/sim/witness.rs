@@ -8,6 +8,7 @@ use spur_core::state::{Command, Entry, Outcome, State, check};
 
 use super::client::Clients;
 use super::node::{Node, Run};
+use spurd::run::RunId;
 
 /// What was seen so far.
 #[derive(Default)]
@@ -44,7 +45,7 @@ impl Witness {
                     if job.epoch == start.epoch && job.phase != Phase::Pending {
                         let node = start.allocation.first_node().map(ToString::to_string);
                         self.committed_starts
-                            .insert((start.job, start.epoch), node.unwrap_or_default());
+                            .insert(RunId::batch(start.job, start.epoch), node.unwrap_or_default());
                     }
                 }
             }
@@ -54,7 +55,7 @@ impl Witness {
         }
         for (request, id) in &clients.told {
             let known = state.jobs.get(id).map(|job| job.request);
-            let forgotten = known.is_none() && self.ended.keys().any(|(ended, _)| ended == id);
+            let forgotten = known.is_none() && self.ended.keys().any(|ended| ended.job == *id);
             if known != Some(RequestId(u128::from(*request) + 1)) && !forgotten {
                 self.complain("I1 acked-submit-durable", format!("job {id} of request {request}"));
             }
@@ -68,7 +69,7 @@ impl Witness {
     pub fn recovered(&mut self, state: &State) {
         for job in state.jobs.values() {
             if let Some(node) = job.phase.holds().and_then(|held| held.first_node()) {
-                self.committed_starts.insert((job.id, job.epoch), node.to_string());
+                self.committed_starts.insert(RunId::batch(job.id, job.epoch), node.to_string());
             }
         }
     }
@@ -78,7 +79,7 @@ impl Witness {
         if first != job.request {
             self.complain("I2 id-unique-forever", format!("job {}", job.id));
         }
-        let run = (job.id, job.epoch);
+        let run = RunId::batch(job.id, job.epoch);
         match self.ended.get(&run) {
             Some(before) if *before != job.phase => {
                 self.complain("I8 one-terminal-state", format!("{run:?} is {:?}", job.phase));
@@ -97,7 +98,7 @@ impl Witness {
         if started.is_some_and(|started| started < job.submitted || *at < started) {
             self.complain("I16 time-monotone", format!("job {}", job.id));
         }
-        let run = (job.id, job.epoch);
+        let run = RunId::batch(job.id, job.epoch);
         let known = self.exits.get(&run);
         let fenced = *exit == ExitStatus::default();
         match known {
@@ -133,7 +134,7 @@ impl Witness {
         if !self.spawned.insert(run) {
             self.complain("I4 single-run", format!("{run:?} began twice"));
         }
-        let elsewhere = nodes.iter().flat_map(Node::alive).find(|(job, _)| *job == run.0);
+        let elsewhere = nodes.iter().flat_map(Node::alive).find(|other| other.job == run.job);
         if let Some(other) = elsewhere {
             self.complain("I4 single-run", format!("{run:?} begins while {other:?} runs"));
         }

@@ -271,7 +271,7 @@ impl World {
                 self.exit(node, run, exit);
             }
             Event::Reaped(node, life, run, exit) if life == self.nodes[node].life => {
-                self.agent_feed(node, agent::Input::Over(run.0, run.1, Outcome::Exited(exit)));
+                self.agent_feed(node, agent::Input::Over(run, Outcome::Exited(exit)));
             }
             Event::Fault if !self.healed => self.fault(),
             Event::Mend(node) => self.cut[node] = false,
@@ -449,7 +449,7 @@ impl World {
             for report in &reports.reports {
                 if report.sequence != 0 && report.outcome() == spur_proto::internal::Outcome::Exited
                 {
-                    let run = (JobId(report.job), spur_core::ids::Epoch(report.epoch));
+                    let run = Run::from(report);
                     let exit = ExitStatus::from_wait(report.exit_status);
                     self.witness.hears(run, Outcome::Exited(exit));
                 }
@@ -533,15 +533,16 @@ impl World {
     fn agent_does(&mut self, node: usize, output: agent::Output) {
         match output {
             agent::Output::Say(message) => self.say(node, message),
-            agent::Output::Spawn(job, epoch) => {
+            agent::Output::Spawn(run) => {
                 let delay = self.chance.between(1, 30);
-                self.after(delay, Event::Claim(node, (job, epoch), self.boots[node]));
+                self.after(delay, Event::Claim(node, run, self.boots[node]));
             }
-            agent::Output::Kill(job, epoch) => {
+            agent::Output::Kill(run) => {
                 let delay = self.chance.between(30, 3000);
                 let exit = ExitStatus { code: 0, signal: 15 };
-                self.after(delay, Event::Exit(node, (job, epoch), self.boots[node], exit));
+                self.after(delay, Event::Exit(node, run, self.boots[node], exit));
             }
+            agent::Output::Signal(..) | agent::Output::Trust(_) => {}
             agent::Output::HangUp => {
                 if let Some(connection) = self.connection_of(node) {
                     self.hang_up(connection);

@@ -68,7 +68,7 @@ impl Service {
         };
         match self.propose(Command::Submit(Box::new(submit))).await? {
             Reply::Job(id) => Ok(SubmitJobReply { job_id: id.0 }),
-            Reply::Done | Reply::Started(_) => Err(Status::internal("a submission made no job")),
+            _ => Err(Status::internal("a submission made no job")),
         }
     }
 

@@ -4,20 +4,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use prost::Message;
-use spur_core::ids::{Epoch, JobId, NodeName};
-use spur_core::job::{ExitStatus, Job, Phase};
+use spur_core::ids::{Epoch, JobId, NodeName, StepId};
+use spur_core::job::{ExitStatus, Job, Phase, Step, StepShare};
 use spur_core::state::{Command, Effect, Finish, Outcome, RegisterNode, State};
 use spur_disk::Disk;
 use spur_proto::internal::agent_message::Message as AgentSays;
 use spur_proto::internal::controller_message::Message as AgentHears;
 use spur_proto::internal::{
     self, Acknowledge, AskTable, Beat, Heartbeat, Hello, Kills, Launch, Launches, NodeShare,
-    Report, Run, Table, Welcome,
+    Report, Run, StepLaunch, StepNode, Table, Welcome,
 };
+use spur_proto::{step_name, step_of};
 
 use super::confinement;
 use super::proposals::Waiter;
-use super::{Connection, Controller, Now, Output, Role};
+use super::{Connection, Controller, Now, Output, Role, duties};
 use crate::store;
 
 /// How long an agent obeys launches after it asked for the lease.
@@ -26,8 +27,8 @@ pub const LEASE_MS: u64 = 10_000;
 /// A node unheard of for this long takes no new jobs. Longer than the lease: the agent's ran out before.
 const SILENCE_MS: u64 = LEASE_MS + LEASE_MS / 4;
 
-/// A run of a job.
-type RunKey = (JobId, Epoch);
+/// A step in a run of a job.
+type RunKey = (JobId, Epoch, StepId);
 
 /// The streams that are open, and when each node was last heard.
 #[derive(Debug)]
@@ -171,7 +172,13 @@ impl<D: Disk> Controller<D> {
         };
         self.proposals
             .add(Command::RegisterNode(node), Waiter::Registration { node: name, session: id });
-        let welcome = Welcome { session: id, term, echo_ms: hello.sent_at_ms, lease_ms: LEASE_MS };
+        let welcome = Welcome {
+            session: id,
+            term,
+            echo_ms: hello.sent_at_ms,
+            lease_ms: LEASE_MS,
+            public_key: Vec::new(),
+        };
         out.push(Output::Tell(connection, AgentHears::Welcome(welcome)));
     }
 
@@ -201,8 +208,7 @@ impl<D: Disk> Controller<D> {
             };
             self.proposals.add(Command::RegisterNode(node), Waiter::Nobody);
         }
-        let expected = expected(&self.state, node).map(|(job, epoch)| (job.0, epoch.0));
-        if !busy && spur_proto::digest(expected) != beat.digest {
+        if !busy && spur_proto::digest(expected(&self.state, node)) != beat.digest {
             self.ask_table(node, out);
         }
     }
@@ -229,28 +235,27 @@ impl<D: Disk> Controller<D> {
         let Some((_, asked)) = session.asked.take_if(|(marker, _)| *marker == table.marker) else {
             return Ok(());
         };
-        let theirs: BTreeSet<RunKey> =
-            table.runs.iter().map(|run| (JobId(run.job), Epoch(run.epoch))).collect();
+        let theirs: BTreeSet<RunKey> = table.runs.iter().map(run_key).collect();
         let ours: BTreeSet<RunKey> = expected(&self.state, node).collect();
         let mut launches = Vec::new();
         let mut kills: Vec<RunKey> = theirs.difference(&ours).copied().collect();
         let mut gone = Vec::new();
         let boots = self.state.nodes.get(node).map_or(0, |node| node.boots);
         for run in &ours {
-            let Some(job) = self.state.jobs.get(&run.0).cloned() else { continue };
-            match (&job.phase, theirs.contains(run)) {
-                (Phase::Running { .. }, false) if job.boot == boots => {
-                    launches.extend(self.launch_message(&job)?);
+            let (number, epoch, id) = *run;
+            let Some(job) = self.state.jobs.get(&number).cloned() else { continue };
+            let Some(step) = job.steps.live.get(&id) else { continue };
+            let boot = step.on(node).map_or(0, |share| share.boot);
+            let lost = Finish { job: number, epoch, step: id, outcome: Outcome::Lost };
+            match (step.ending, theirs.contains(run)) {
+                (false, false) if boot == boots => {
+                    launches.extend(self.launch_message(&job, step, node)?);
                 }
                 // It may have run before the node rebooted, so it is not begun a second time.
-                (Phase::Running { .. }, false) => {
-                    gone.push(Finish { job: run.0, epoch: run.1, outcome: Outcome::Lost });
-                }
-                (Phase::Completing { .. }, true) => kills.push(*run),
+                (false, false) => gone.push(lost),
+                (true, true) => kills.push(*run),
                 // Never arrived, and never will: it was expected when the table was asked for.
-                (Phase::Completing { .. }, false) if asked.contains(run) => {
-                    gone.push(Finish { job: run.0, epoch: run.1, outcome: Outcome::Lost });
-                }
+                (true, false) if asked.contains(run) => gone.push(lost),
                 _ => {}
             }
         }
@@ -290,14 +295,16 @@ impl<D: Disk> Controller<D> {
         let mut kills: BTreeMap<NodeName, Vec<RunKey>> = BTreeMap::new();
         for errand in errands {
             match errand {
-                Effect::Launch { job, epoch, node } if self.agents.is_registered(&node) => {
+                Effect::Launch { job, epoch, step, node } if self.agents.is_registered(&node) => {
                     let Some(job) = self.state.jobs.get(&job).cloned() else { continue };
+                    let Some(step) = job.steps.live.get(&step) else { continue };
                     if job.epoch == epoch {
-                        launches.entry(node).or_default().extend(self.launch_message(&job)?);
+                        let launch = self.launch_message(&job, step, &node)?;
+                        launches.entry(node).or_default().extend(launch);
                     }
                 }
-                Effect::Kill { job, epoch, node } => {
-                    kills.entry(node).or_default().push((job, epoch));
+                Effect::Kill { job, epoch, step, node } => {
+                    kills.entry(node).or_default().push((job, epoch, step));
                 }
                 Effect::Launch { .. } | Effect::KeepBlob { .. } | Effect::DropBlob { .. } => {}
             }
@@ -315,22 +322,28 @@ impl<D: Disk> Controller<D> {
         Ok(())
     }
 
-    fn launch_message(&mut self, job: &Job) -> Result<Option<Launch>, store::Error> {
-        let Phase::Running { allocation, .. } = &job.phase else { return Ok(None) };
-        let script = self.blobs.get(job.script)?;
-        let environment = self.blobs.get(job.environment)?;
-        let (Some(script), Some(environment)) = (script, environment) else {
+    fn launch_message(
+        &mut self,
+        job: &Job,
+        step: &Step,
+        node: &NodeName,
+    ) -> Result<Option<Launch>, store::Error> {
+        let Phase::Running { since, allocation } = &job.phase else { return Ok(None) };
+        let (script, environment) = match step.id {
+            StepId::BATCH => (self.blobs.get(job.script)?, self.blobs.get(job.environment)?),
+            _ => Default::default(),
+        };
+        if step.id == StepId::BATCH && (script.is_none() || environment.is_none()) {
             tracing::error!(
                 job = job.id.0,
                 "its script or environment is gone: it cannot be launched"
             );
-            if let Some(node) = allocation.first_node().cloned() {
-                let finish = Finish { job: job.id, epoch: job.epoch, outcome: Outcome::Lost };
-                let command = Command::Finished { node, finishes: vec![finish] };
-                self.proposals.add(command, Waiter::Nobody);
-            }
+            let finish =
+                Finish { job: job.id, epoch: job.epoch, step: step.id, outcome: Outcome::Lost };
+            let command = Command::Finished { node: node.clone(), finishes: vec![finish] };
+            self.proposals.add(command, Waiter::Nobody);
             return Ok(None);
-        };
+        }
         let partition = self.state.partition_of(job).map(|partition| partition.name.clone());
         let share = |share: &spur_core::job::Share| NodeShare {
             node: share.node.to_string(),
@@ -347,8 +360,11 @@ impl<D: Disk> Controller<D> {
             gid: job.owner.gid.0,
             user_name: job.owner.name.clone(),
             spec: Some((*job.spec).clone()),
-            script,
-            environment,
+            script: script.unwrap_or_default(),
+            environment: environment.unwrap_or_default(),
+            step: step_launch(step, node),
+            started: since.0,
+            ends: duties::ends_at(&self.state, job).map_or(0, |end| end.0),
             cluster_name: self.state.settings.cluster_name.clone(),
             partition: partition.unwrap_or_default(),
             shares: allocation.shares.iter().map(share).collect(),
@@ -361,12 +377,32 @@ impl<D: Disk> Controller<D> {
     }
 }
 
+/// A node's part of a step; nothing for a batch script.
+fn step_launch(step: &Step, node: &NodeName) -> Option<StepLaunch> {
+    let spec = step.spec.as_deref()?.clone();
+    let on_node = |share: &StepShare| StepNode {
+        node: share.node.to_string(),
+        ranks: share.ranks.clone(),
+        cpus: share.cpus,
+    };
+    let node_id = step.shares.iter().position(|share| share.node == *node)? as u32;
+    let nodes = step.shares.iter().map(on_node).collect();
+    Some(StepLaunch { step: step.id.0, spec: Some(spec), nodes, node_id })
+}
+
 /// The runs a node should know, by what is committed.
 fn expected<'a>(state: &'a State, node: &'a NodeName) -> impl Iterator<Item = RunKey> + 'a {
     let jobs = state.index.on_node.get(node).into_iter().flat_map(|jobs| jobs.keys());
     jobs.filter_map(|id| state.jobs.get(id))
-        .filter(move |job| job.phase.holds().and_then(|held| held.first_node()) == Some(node))
-        .map(|job| (job.id, job.epoch))
+        .flat_map(move |job| job.steps.on(node).map(|(step, _)| (job.id, job.epoch, step.id)))
+}
+
+fn run_key(run: &Run) -> RunKey {
+    (JobId(run.job), Epoch(run.epoch), step_of(run.step))
+}
+
+fn run_message((job, epoch, step): RunKey) -> Run {
+    Run { job: job.0, epoch: epoch.0, step: step_name(step) }
 }
 
 /// As many launches to a message as an agent takes in; each carries a script and an environment.
@@ -391,7 +427,7 @@ fn launch_messages(session: u64, term: u64, launches: Vec<Launch>) -> Vec<AgentH
 const LAUNCH_BYTES: usize = 4 << 20;
 
 fn kills_message(session: u64, term: u64, runs: &[RunKey]) -> AgentHears {
-    let runs = runs.iter().map(|(job, epoch)| Run { job: job.0, epoch: epoch.0 }).collect();
+    let runs = runs.iter().copied().map(run_message).collect();
     AgentHears::Kills(Kills { session, term, runs })
 }
 
@@ -402,5 +438,6 @@ fn finish(report: &Report) -> Finish {
         internal::Outcome::Lost => Outcome::Lost,
         internal::Outcome::OutOfMemory => Outcome::OutOfMemory,
     };
-    Finish { job: JobId(report.job), epoch: Epoch(report.epoch), outcome }
+    let step = step_of(report.step);
+    Finish { job: JobId(report.job), epoch: Epoch(report.epoch), step, outcome }
 }

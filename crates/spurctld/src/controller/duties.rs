@@ -38,7 +38,7 @@ fn time_limits(state: &State, now: Timestamp) -> impl Iterator<Item = Command> {
 }
 
 /// When a running job reaches its limit, if it has one.
-fn ends_at(state: &State, job: &Job) -> Option<Timestamp> {
+pub(super) fn ends_at(state: &State, job: &Job) -> Option<Timestamp> {
     let Phase::Running { since, .. } = &job.phase else { return None };
     match time_limit(state.partition_of(job), job) {
         Limit::Is(minutes) => {

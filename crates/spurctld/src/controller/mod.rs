@@ -367,7 +367,11 @@ fn changes_the_plan(command: &Command) -> bool {
         | Command::Submit(_)
         | Command::Start(_)
         | Command::Cancel { .. }
+        | Command::EndAllocation { .. }
         | Command::Finished { .. } => true,
-        Command::TimeUp { .. } | Command::Purge { .. } => false,
+        Command::TimeUp { .. }
+        | Command::CreateStep(_)
+        | Command::EndStep { .. }
+        | Command::Purge { .. } => false,
     }
 }

@@ -106,6 +106,7 @@ pub(crate) fn weight(command: &Command) -> usize {
             512 + submit.spec.encoded_len() + blobs
         }
         Command::Start(starts) => 64 * starts.len(),
+        Command::CreateStep(create) => 256 + create.spec.encoded_len(),
         _ => 64,
     }
 }

@@ -11,7 +11,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use prost::Message;
-use spur_core::ids::{Epoch, JobId};
+use spur_core::ids::{Epoch, JobId, StepId};
 use spur_core::node::Inventory;
 use spur_core::state::Outcome;
 use spur_disk::{Disk, Error};
@@ -19,6 +19,7 @@ use spur_proto::internal::agent_message::Message as Says;
 use spur_proto::internal::controller_message::Message as Hears;
 use spur_proto::internal::{Heartbeat, Hello, Launch, Launches, Report, Reports, Run, Table};
 
+use crate::run::RunId;
 pub use outbox::Outbox;
 pub use spool::{Found, RunFile, digest};
 
@@ -31,6 +32,8 @@ pub struct Identity {
     pub boot_id: String,
     /// What it has.
     pub inventory: Inventory,
+    /// Where connections for the input and output of tasks are taken.
+    pub address: String,
 }
 
 /// Milliseconds of a clock that runs on while the machine sleeps.
@@ -47,7 +50,7 @@ pub enum Input {
     /// The controller says something.
     Heard(Hears),
     /// A run is over and nothing of it is left.
-    Over(JobId, Epoch, Outcome),
+    Over(RunId, Outcome),
     /// Time for a heartbeat.
     HeartbeatDue,
 }
@@ -58,9 +61,13 @@ pub enum Output {
     /// Say this to the controller.
     Say(Says),
     /// Give the run to a shepherd; its launch is in the spool.
-    Spawn(JobId, Epoch),
+    Spawn(RunId),
     /// End the run: ask first, then insist.
-    Kill(JobId, Epoch),
+    Kill(RunId),
+    /// Pass a signal on to a run; only to its script's shell if said so.
+    Signal(RunId, i32, bool),
+    /// The present controller signs step credentials with this key.
+    Trust(Vec<u8>),
     /// The stream is useless: a controller with a lower term than we have seen.
     HangUp,
 }
@@ -76,9 +83,9 @@ pub struct Agent<D> {
     connected: Option<Millis>,
     /// When the last greeting was sent.
     greeted: Option<Millis>,
-    runs: BTreeMap<JobId, KnownRun>,
+    runs: BTreeMap<RunId, KnownRun>,
     /// Runs this life has seen acknowledged: a late repetition is not a new launch.
-    done: BTreeMap<JobId, Epoch>,
+    done: BTreeMap<(JobId, StepId), Epoch>,
     outbox: Outbox,
 }
 
@@ -92,7 +99,6 @@ struct Session {
 }
 
 struct KnownRun {
-    epoch: Epoch,
     over: bool,
 }
 
@@ -101,7 +107,7 @@ impl<D: Disk> Agent<D> {
     pub fn recover(
         identity: Identity,
         mut disk: D,
-        mut look: impl FnMut(JobId, Epoch) -> Found,
+        mut look: impl FnMut(RunId) -> Found,
     ) -> Result<(Agent<D>, Vec<Output>), Error> {
         let term = spool::read_term(&disk)?;
         let same_boot = spool::is_same_boot(&disk, &identity.boot_id)?;
@@ -119,20 +125,21 @@ impl<D: Disk> Agent<D> {
         };
         let mut outputs = Vec::new();
         // What is reported is over, whatever else the spool still says.
-        for (job, epoch) in agent.outbox.waiting_runs() {
-            agent.runs.insert(job, KnownRun { epoch, over: true });
+        for run in agent.outbox.waiting_runs() {
+            agent.runs.insert(run, KnownRun { over: true });
         }
-        for (job, epoch) in spool::launches(&agent.disk)? {
-            if agent.runs.get(&job).is_some_and(|run| run.epoch >= epoch) {
+        for run in spool::launches(&agent.disk)? {
+            let newer = |known: &RunId| known.job == run.job && known.epoch > run.epoch;
+            if agent.runs.contains_key(&run) || agent.runs.keys().any(newer) {
                 continue;
             }
-            agent.runs.insert(job, KnownRun { epoch, over: false });
-            match look(job, epoch) {
+            agent.runs.insert(run, KnownRun { over: false });
+            match look(run) {
                 Found::Alive => {}
-                Found::Over(outcome) => agent.over(job, epoch, outcome),
+                Found::Over(outcome) => agent.over(run, outcome),
                 // Nobody else may run it: the controller waits for proof, and a reboot is one.
-                Found::Unclaimed if same_boot => outputs.push(Output::Spawn(job, epoch)),
-                Found::Unclaimed | Found::Gone => agent.over(job, epoch, Outcome::Lost),
+                Found::Unclaimed if same_boot => outputs.push(Output::Spawn(run)),
+                Found::Unclaimed | Found::Gone => agent.over(run, Outcome::Lost),
             }
         }
         if !same_boot {
@@ -157,8 +164,8 @@ impl<D: Disk> Agent<D> {
                 Ok(Vec::new())
             }
             Input::Heard(message) => self.hear(now, message),
-            Input::Over(job, epoch, outcome) => {
-                self.over(job, epoch, outcome);
+            Input::Over(run, outcome) => {
+                self.over(run, outcome);
                 Ok(Vec::new())
             }
             Input::HeartbeatDue => Ok(match &self.session {
@@ -188,8 +195,8 @@ impl<D: Disk> Agent<D> {
     }
 
     /// The runs this agent answers for.
-    pub fn table(&self) -> impl Iterator<Item = (JobId, Epoch)> {
-        self.runs.iter().map(|(job, run)| (*job, run.epoch))
+    pub fn table(&self) -> impl Iterator<Item = RunId> {
+        self.runs.keys().copied()
     }
 
     /// Until when launches are obeyed, if there is a session.
@@ -214,6 +221,7 @@ impl<D: Disk> Agent<D> {
             inventory: Some(Box::new(self.identity.inventory.clone())),
             sent_at_ms: now.0,
             term: self.term,
+            address: self.identity.address.clone(),
         })
     }
 
@@ -228,7 +236,11 @@ impl<D: Disk> Agent<D> {
                 let greeted = welcome.echo_ms;
                 self.session = Some(Session { id: welcome.session, greeted, lease });
                 let waiting = self.outbox.waiting();
-                Ok(self.say_reports(waiting))
+                let mut outputs = self.say_reports(waiting);
+                if !welcome.public_key.is_empty() {
+                    outputs.push(Output::Trust(welcome.public_key));
+                }
+                Ok(outputs)
             }
             Hears::Beat(beat) => {
                 if !self.obeys(beat.term)? {
@@ -246,17 +258,29 @@ impl<D: Disk> Agent<D> {
                 }
                 Ok(kills.runs.iter().flat_map(|run| self.kill(run)).collect())
             }
+            Hears::Signals(signals) => {
+                if !self.is_session(signals.session) || !self.obeys(signals.term)? {
+                    return Ok(Vec::new());
+                }
+                let known = signals.signals.iter().filter_map(|signal| {
+                    let run = RunId::from(signal.run.as_ref()?);
+                    let lives = self.runs.get(&run).is_some_and(|known| !known.over);
+                    let number = i32::try_from(signal.signal).ok()?;
+                    lives.then_some(Output::Signal(run, number, signal.script_only))
+                });
+                Ok(known.collect())
+            }
             Hears::Acknowledge(acknowledge) => {
                 // All are forgotten, whatever the disk says about one of them.
                 let runs = self.outbox.acknowledge(&acknowledge.sequences);
                 let forgotten: Vec<Result<(), Error>> =
-                    runs.into_iter().map(|(job, epoch)| self.forget(job, epoch)).collect();
+                    runs.into_iter().map(|run| self.forget(run)).collect();
                 forgotten.into_iter().collect::<Result<(), Error>>()?;
                 self.outbox.compact(&mut self.disk)?;
                 Ok(Vec::new())
             }
             Hears::AskTable(ask) => {
-                let runs = self.table().map(|(job, epoch)| Run { job: job.0, epoch: epoch.0 });
+                let runs = self.table().map(RunId::message);
                 let table = Table { marker: ask.marker, runs: runs.collect() };
                 Ok(vec![Output::Say(Says::Table(table))])
             }
@@ -275,12 +299,13 @@ impl<D: Disk> Agent<D> {
         }
         let mut outputs = Vec::new();
         for launch in &launches.launches {
-            let (job, epoch) = (JobId(launch.job), Epoch(launch.epoch));
-            if self.seen(job).is_some_and(|seen| epoch <= seen) || self.runs.contains_key(&job) {
+            let run = RunId::from(launch);
+            let of_another_run = |known: &RunId| known.job == run.job && known.epoch != run.epoch;
+            if self.has_seen(run) || self.of_job(run.job).any(|known| of_another_run(&known)) {
                 continue;
             }
-            match self.remember(job, epoch, launch) {
-                Ok(()) => outputs.push(Output::Spawn(job, epoch)),
+            match self.remember(run, launch) {
+                Ok(()) => outputs.push(Output::Spawn(run)),
                 Err(error) if outputs.is_empty() => return Err(error),
                 // Those before are accepted and must begin; the rest is offered again.
                 Err(_) => break,
@@ -289,51 +314,58 @@ impl<D: Disk> Agent<D> {
         Ok(outputs)
     }
 
-    fn remember(&mut self, job: JobId, epoch: Epoch, launch: &Launch) -> Result<(), Error> {
-        self.disk.put(&RunFile::Launch.name(job, epoch), &launch.encode_to_vec())?;
-        self.runs.insert(job, KnownRun { epoch, over: false });
+    fn remember(&mut self, run: RunId, launch: &Launch) -> Result<(), Error> {
+        self.disk.put(&RunFile::Launch.name(run), &launch.encode_to_vec())?;
+        self.runs.insert(run, KnownRun { over: false });
         Ok(())
     }
 
     fn kill(&mut self, run: &Run) -> Option<Output> {
-        let (job, epoch) = (JobId(run.job), Epoch(run.epoch));
-        match self.runs.get(&job) {
-            Some(known) if known.epoch == epoch && known.over => None,
-            Some(known) if known.epoch == epoch => Some(Output::Kill(job, epoch)),
+        let run = RunId::from(run);
+        match self.runs.get(&run) {
+            Some(known) if known.over => None,
+            Some(_) => Some(Output::Kill(run)),
             // The stream is in order: a launch of this run would have come before. It never began, and
             // from now on it never will.
-            _ => {
-                let seen = self.done.entry(job).or_default();
-                *seen = (*seen).max(epoch);
-                let report = outbox::report(0, job, epoch, Outcome::Lost);
+            None => {
+                self.fence(run);
+                let report = outbox::report(0, run, Outcome::Lost);
                 Some(Output::Say(Says::Reports(Reports { reports: vec![report] })))
             }
         }
     }
 
-    fn over(&mut self, job: JobId, epoch: Epoch, outcome: Outcome) {
-        let Some(run) = self.runs.get_mut(&job) else { return };
-        if run.epoch == epoch && !run.over {
-            run.over = true;
-            self.outbox.add(job, epoch, outcome);
+    fn over(&mut self, run: RunId, outcome: Outcome) {
+        let Some(known) = self.runs.get_mut(&run) else { return };
+        if !known.over {
+            known.over = true;
+            self.outbox.add(run, outcome);
         }
     }
 
-    fn forget(&mut self, job: JobId, epoch: Epoch) -> Result<(), Error> {
-        if self.runs.get(&job).is_some_and(|run| run.epoch == epoch) {
-            self.runs.remove(&job);
-        }
-        let seen = self.done.entry(job).or_default();
-        *seen = (*seen).max(epoch);
+    fn forget(&mut self, run: RunId) -> Result<(), Error> {
+        self.runs.remove(&run);
+        self.fence(run);
+        spool::remove_run(&mut self.disk, run)
+    }
+
+    /// From now on this run, and any before it, is not new.
+    fn fence(&mut self, run: RunId) {
+        let seen = self.done.entry((run.job, run.step)).or_default();
+        *seen = (*seen).max(run.epoch);
         if self.done.len() > DONE_KEPT {
             self.done.pop_first();
         }
-        spool::remove_run(&mut self.disk, job, epoch)
     }
 
-    fn seen(&self, job: JobId) -> Option<Epoch> {
-        let known = self.runs.get(&job).map(|run| run.epoch);
-        known.max(self.done.get(&job).copied())
+    fn of_job(&self, job: JobId) -> impl Iterator<Item = RunId> {
+        let first = RunId { job, epoch: Epoch(0), step: StepId(0) };
+        self.runs.range(first..).map(|(run, _)| *run).take_while(move |run| run.job == job)
+    }
+
+    fn has_seen(&self, run: RunId) -> bool {
+        self.runs.contains_key(&run)
+            || self.done.get(&(run.job, run.step)).is_some_and(|seen| run.epoch <= *seen)
     }
 
     fn say_reports(&self, reports: Vec<Report>) -> Vec<Output> {

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use prost::Message;
-use spur_core::ids::{Epoch, JobId};
 use spur_core::state::Outcome;
 use spur_disk::{Disk, Error, frame};
 use spur_proto::internal::{self, Report};
+
+use crate::run::RunId;
 
 const FILE: &str = "outbox";
 
@@ -14,7 +15,7 @@ const FILE: &str = "outbox";
 #[derive(Default)]
 pub struct Outbox {
     waiting: BTreeMap<u64, Report>,
-    runs: BTreeSet<(JobId, Epoch)>,
+    runs: BTreeSet<RunId>,
     /// The first that is not on disk yet.
     fresh: u64,
     next: u64,
@@ -41,9 +42,9 @@ impl Outbox {
     }
 
     /// Puts in a report, unless the run is reported already.
-    pub fn add(&mut self, job: JobId, epoch: Epoch, outcome: Outcome) {
-        if self.runs.insert((job, epoch)) {
-            self.waiting.insert(self.next, report(self.next, job, epoch, outcome));
+    pub fn add(&mut self, run: RunId, outcome: Outcome) {
+        if self.runs.insert(run) {
+            self.waiting.insert(self.next, report(self.next, run, outcome));
             self.next += 1;
         }
     }
@@ -71,14 +72,14 @@ impl Outbox {
     }
 
     /// The runs that are reported and not confirmed.
-    pub fn waiting_runs(&self) -> impl Iterator<Item = (JobId, Epoch)> {
+    pub fn waiting_runs(&self) -> impl Iterator<Item = RunId> {
         self.runs.iter().copied()
     }
 
     /// Drops confirmed reports and tells which runs they were about.
-    pub fn acknowledge(&mut self, sequences: &[u64]) -> Vec<(JobId, Epoch)> {
+    pub fn acknowledge(&mut self, sequences: &[u64]) -> Vec<RunId> {
         let known = sequences.iter().filter_map(|sequence| self.waiting.remove(sequence));
-        let runs: Vec<(JobId, Epoch)> = known.map(|report| run(&report)).collect();
+        let runs: Vec<RunId> = known.map(|report| run(&report)).collect();
         runs.iter().for_each(|run| {
             self.runs.remove(run);
         });
@@ -101,20 +102,27 @@ impl Outbox {
     }
 }
 
-fn run(report: &Report) -> (JobId, Epoch) {
-    (JobId(report.job), Epoch(report.epoch))
+fn run(report: &Report) -> RunId {
+    RunId::from(report)
 }
 
 /// Writing the file anew costs a sync, so it waits until it is worth one.
 const COMPACT_AT: u64 = 1 << 20;
 
 /// A report as the wire has it.
-pub fn report(sequence: u64, job: JobId, epoch: Epoch, outcome: Outcome) -> Report {
+pub fn report(sequence: u64, run: RunId, outcome: Outcome) -> Report {
     let (outcome, exit_status) = match outcome {
         Outcome::Exited(exit) => (internal::Outcome::Exited, exit.to_wait()),
         Outcome::CouldNotStart => (internal::Outcome::CouldNotStart, 0),
         Outcome::Lost => (internal::Outcome::Lost, 0),
         Outcome::OutOfMemory => (internal::Outcome::OutOfMemory, 0),
     };
-    Report { sequence, job: job.0, epoch: epoch.0, outcome: outcome.into(), exit_status }
+    Report {
+        sequence,
+        job: run.job.0,
+        epoch: run.epoch.0,
+        step: spur_proto::step_name(run.step),
+        outcome: outcome.into(),
+        exit_status,
+    }
 }

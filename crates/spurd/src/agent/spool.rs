@@ -1,8 +1,9 @@
 //! The names in a node's spool, and what each file means.
 
-use spur_core::ids::{Epoch, JobId};
 use spur_core::state::Outcome;
 use spur_disk::{Disk, Error};
+
+use crate::run::RunId;
 
 /// What became of a run whose launch is in the spool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,35 +27,34 @@ pub enum RunFile {
     Shepherd,
     /// How it ended; written by the shepherd before it goes.
     Exit,
+    /// Where a step's shepherd takes over connections; made by the agent.
+    Socket,
 }
 
 impl RunFile {
     /// The file's name in the spool.
-    pub fn name(self, job: JobId, epoch: Epoch) -> String {
+    pub fn name(self, run: RunId) -> String {
         let kind = match self {
             RunFile::Launch => "launch",
             RunFile::Shepherd => "shepherd",
             RunFile::Exit => "exit",
+            RunFile::Socket => "sock",
         };
-        format!("runs/{job}.{epoch}.{kind}")
+        format!("runs/{run}.{kind}")
     }
 }
 
 /// The runs with a launch in the spool.
-pub(super) fn launches(disk: &impl Disk) -> Result<Vec<(JobId, Epoch)>, Error> {
-    let parse = |name: String| {
-        let (job, rest) = name.strip_prefix("runs/")?.split_once('.')?;
-        let epoch = rest.strip_suffix(".launch")?;
-        Some((JobId(job.parse().ok()?), Epoch(epoch.parse().ok()?)))
-    };
+pub(super) fn launches(disk: &impl Disk) -> Result<Vec<RunId>, Error> {
+    let parse = |name: String| RunId::parse(name.strip_prefix("runs/")?.strip_suffix(".launch")?);
     Ok(disk.list("runs/")?.into_iter().filter_map(parse).collect())
 }
 
 /// Removes a run's files: the launch first and the claim last, so that a shepherd which comes late finds
 /// either a claim or nothing to run. What a crash leaves is swept at the next start.
-pub(super) fn remove_run(disk: &mut impl Disk, job: JobId, epoch: Epoch) -> Result<(), Error> {
-    let order = [RunFile::Launch, RunFile::Exit, RunFile::Shepherd];
-    order.iter().try_for_each(|file| disk.remove(&file.name(job, epoch)))
+pub(super) fn remove_run(disk: &mut impl Disk, run: RunId) -> Result<(), Error> {
+    let order = [RunFile::Launch, RunFile::Exit, RunFile::Socket, RunFile::Shepherd];
+    order.iter().try_for_each(|file| disk.remove(&file.name(run)))
 }
 
 pub(super) fn read_term(disk: &impl Disk) -> Result<u64, Error> {
@@ -77,6 +77,6 @@ pub(super) fn write_boot(disk: &mut impl Disk, boot_id: &str) -> Result<(), Erro
 }
 
 /// A number over all runs of a table, in whatever order; both ends compute it.
-pub fn digest(runs: impl Iterator<Item = (JobId, Epoch)>) -> u64 {
-    spur_proto::digest(runs.map(|(job, epoch)| (job.0, epoch.0)))
+pub fn digest(runs: impl Iterator<Item = RunId>) -> u64 {
+    spur_proto::digest(runs.map(RunId::parts))
 }

@@ -8,11 +8,16 @@ use super::*;
 
 fn identity(boot_id: &str) -> Identity {
     let inventory = spur_core::node::Inventory::simple(4, 100);
-    Identity { node: "n1".to_string(), boot_id: boot_id.to_string(), inventory }
+    Identity {
+        node: "n1".to_string(),
+        boot_id: boot_id.to_string(),
+        inventory,
+        address: String::new(),
+    }
 }
 
 fn fresh(disk: &SimDisk) -> Agent<SimDisk> {
-    Agent::recover(identity("boot"), disk.clone(), |_, _| Found::Gone).expect("recovers").0
+    Agent::recover(identity("boot"), disk.clone(), |_| Found::Gone).expect("recovers").0
 }
 
 /// An agent in session 5 of term 3, with a lease from 0 to 1000.
@@ -23,7 +28,7 @@ fn in_session(disk: &SimDisk) -> Agent<SimDisk> {
 }
 
 fn welcome(session: u64, term: u64) -> Hears {
-    Hears::Welcome(Welcome { session, term, echo_ms: 0, lease_ms: 1000 })
+    Hears::Welcome(Welcome { session, term, echo_ms: 0, lease_ms: 1000, public_key: Vec::new() })
 }
 
 fn launch(session: u64, term: u64, job: u32, epoch: u32) -> Hears {
@@ -38,14 +43,18 @@ fn hear(agent: &mut Agent<SimDisk>, now: u64, message: Hears) -> Vec<Output> {
     agent.on(Millis(now), Input::Heard(message)).expect("the disk works")
 }
 
+fn batch(job: u32, epoch: u32) -> RunId {
+    RunId::batch(JobId(job), Epoch(epoch))
+}
+
 fn spawn(job: u32, epoch: u32) -> Vec<Output> {
-    vec![Output::Spawn(JobId(job), Epoch(epoch))]
+    vec![Output::Spawn(batch(job, epoch))]
 }
 
 const EXITED: Outcome = Outcome::Exited(ExitStatus { code: 0, signal: 0 });
 
 fn end(agent: &mut Agent<SimDisk>, job: u32, epoch: u32) -> Vec<Output> {
-    agent.on(Millis(1), Input::Over(JobId(job), Epoch(epoch), EXITED)).expect("the disk works");
+    agent.on(Millis(1), Input::Over(batch(job, epoch), EXITED)).expect("the disk works");
     agent.flush().expect("the disk works")
 }
 
@@ -121,7 +130,7 @@ fn a_report_survives_a_power_cut_once_it_is_sent() {
     let sent = end(&mut agent, 7, 1);
     disk.crash(|_| 0);
     let (mut agent, _) =
-        Agent::recover(identity("next boot"), disk, |_, _| Found::Gone).expect("recovers");
+        Agent::recover(identity("next boot"), disk, |_| Found::Gone).expect("recovers");
     assert_eq!(hear(&mut agent, 0, welcome(6, 3)), sent);
 }
 
@@ -129,13 +138,13 @@ fn a_report_survives_a_power_cut_once_it_is_sent() {
 fn an_unclaimed_launch_is_taken_up_again_but_not_after_a_reboot() {
     let disk = SimDisk::new();
     hear(&mut in_session(&disk), 1, launch(5, 3, 7, 1));
-    let recover = |boot| Agent::recover(identity(boot), disk.clone(), |_, _| Found::Unclaimed);
+    let recover = |boot| Agent::recover(identity(boot), disk.clone(), |_| Found::Unclaimed);
     assert_eq!(recover("boot").expect("recovers").1, spawn(7, 1));
     let (mut agent, outputs) = recover("next boot").expect("recovers");
     assert_eq!(outputs, []);
     agent.flush().expect("the disk works");
     let reports = hear(&mut agent, 0, welcome(6, 3));
-    let lost = outbox::report(1, JobId(7), Epoch(1), Outcome::Lost);
+    let lost = outbox::report(1, batch(7, 1), Outcome::Lost);
     assert_eq!(reports, [Output::Say(Says::Reports(Reports { reports: vec![lost] }))]);
 }
 
@@ -143,8 +152,8 @@ fn an_unclaimed_launch_is_taken_up_again_but_not_after_a_reboot() {
 fn killing_an_unknown_run_fences_it() {
     let disk = SimDisk::new();
     let mut agent = in_session(&disk);
-    let kills = Hears::Kills(Kills { session: 5, term: 3, runs: vec![Run { job: 7, epoch: 1 }] });
-    let gone = outbox::report(0, JobId(7), Epoch(1), Outcome::Lost);
+    let kills = Hears::Kills(Kills { session: 5, term: 3, runs: vec![batch(7, 1).message()] });
+    let gone = outbox::report(0, batch(7, 1), Outcome::Lost);
     assert_eq!(
         hear(&mut agent, 1, kills),
         [Output::Say(Says::Reports(Reports { reports: vec![gone] }))]

@@ -2,11 +2,13 @@
 
 use std::convert::Infallible;
 use std::ffi::CString;
+use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::sys::signal::SigSet;
 use nix::unistd::{ForkResult, Pid};
 
@@ -124,6 +126,58 @@ pub fn reset_signals() -> Result<(), Errno> {
 
 /// The size of the kernel's signal set, which differs from the C library's.
 const SIGSET_BYTES: usize = 8;
+
+/// Makes a terminal the controlling one of this process's new session.
+pub fn take_terminal(terminal: &OwnedFd) -> io::Result<()> {
+    // SAFETY: the descriptor is open, and the call changes nothing of ours but the session's terminal.
+    let result = unsafe { libc::ioctl(terminal.as_raw_fd(), libc::TIOCSCTTY, 0) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Tells a terminal how large its window is. One that is gone needs no size.
+pub fn set_window(terminal: &File, rows: u16, columns: u16) {
+    let size = libc::winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: the descriptor is open, and the kernel reads a value of our own.
+    unsafe { libc::ioctl(terminal.as_raw_fd(), libc::TIOCSWINSZ, &raw const size) };
+}
+
+/// Has a descriptor closed by `execve`.
+pub fn close_on_exec(fd: &OwnedFd) -> Result<(), Errno> {
+    fcntl(fd, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)).map(drop)
+}
+
+/// The time on the wall here, as Slurm writes it: `2026-11-15T21:04:09`.
+pub fn local_time() -> String {
+    // SAFETY: an all-zero `tm` is a valid one, and only it is written to.
+    let now = unsafe {
+        let mut now: libc::tm = std::mem::zeroed();
+        let secs = libc::time(std::ptr::null_mut());
+        libc::localtime_r(&raw const secs, &raw mut now);
+        now
+    };
+    format!(
+        "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}",
+        now.tm_year + 1900,
+        now.tm_mon + 1,
+        now.tm_mday,
+        now.tm_hour,
+        now.tm_min,
+        now.tm_sec
+    )
+}
+
+/// These signals, real-time ones among them, which the typed sets do not know.
+pub fn signal_set(signals: &[i32]) -> SigSet {
+    // SAFETY: an all-zero set is a valid, empty one, and only it is changed.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        for signal in signals {
+            libc::sigaddset(&raw mut set, *signal);
+        }
+        SigSet::from_sigset_t_unchecked(set)
+    }
+}
 
 /// Has every descriptor but the first three closed by `execve`.
 pub fn close_others_on_exec() -> io::Result<()> {

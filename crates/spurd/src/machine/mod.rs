@@ -4,6 +4,7 @@
 pub mod cgroup;
 pub mod child;
 pub mod clock;
+pub mod connection;
 pub mod handover;
 pub mod pidfd;
 pub mod privilege;

@@ -32,6 +32,22 @@ impl Pidfd {
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
+    /// Sends a shepherd's message signal with a number, which it reads from [`message_signal`]'s siginfo.
+    pub fn send_message(&self, value: i32) -> io::Result<()> {
+        let signal = message_signal();
+        // The kernel's siginfo_t of SI_QUEUE on 64 bits: signo and errno, code, pid and uid, value.
+        let mut info = [0_u64; 16];
+        info[0] = signal as u64;
+        info[1] = u64::from(libc::SI_QUEUE as u32);
+        info[2] = u64::from(std::process::id());
+        info[3] = u64::from(value as u32);
+        let fd = self.0.as_raw_fd();
+        // SAFETY: the descriptor is open as long as `self`; the kernel reads 128 bytes, which `info` has.
+        let result =
+            unsafe { libc::syscall(libc::SYS_pidfd_send_signal, fd, signal, info.as_ptr(), 0) };
+        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+
     /// Buries an ended child of ours. Somebody else's child is buried by its own parent.
     pub fn reap(&self) {
         // SAFETY: the kernel fills in a value of our own; an all-zero siginfo is a valid one.
@@ -43,11 +59,19 @@ impl Pidfd {
     }
 }
 
+/// The signal by which an agent tells a shepherd to signal its run: queued, never merged.
+pub fn message_signal() -> i32 {
+    libc::SIGRTMIN() + 1
+}
+
 impl AsRawFd for Pidfd {
     fn as_raw_fd(&self) -> RawFd {
         self.0.as_raw_fd()
     }
 }
+
+/// Set in a message when only the script's own shell is meant.
+pub const SCRIPT_ONLY: i32 = 1 << 8;
 
 /// A process whose end can be awaited, whosever child it is.
 pub struct Watched(AsyncFd<Pidfd>);
@@ -67,6 +91,11 @@ impl Watched {
     /// As [`Pidfd::signal`].
     pub fn signal(&self, signal: i32) -> io::Result<()> {
         self.0.get_ref().signal(signal)
+    }
+
+    /// Has a shepherd pass a signal on to its run.
+    pub fn queue(&self, signal: i32, script_only: bool) -> io::Result<()> {
+        self.0.get_ref().send_message(signal | if script_only { SCRIPT_ONLY } else { 0 })
     }
 
     /// As [`Pidfd::reap`].

@@ -2,28 +2,33 @@
 
 use std::fs::File;
 use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use spur_core::ids::{Epoch, JobId};
-
 use super::pidfd::Pidfd;
+use crate::run::RunId;
 
 /// The first argument of a shepherd.
 pub const SHEPHERD: &str = "shepherd";
 
-/// Starts a shepherd for a run. Without hooks between fork and exec the standard library spawns the
+/// Starts a shepherd for a run; that of a step has its listener as standard input. Without hooks between fork and exec the standard library spawns the
 /// cheap way, sharing our memory until the exec.
-pub fn shepherd(spool: &Path, job: JobId, epoch: Epoch, log: &File) -> io::Result<Pidfd> {
+pub fn shepherd(
+    spool: &Path,
+    run: RunId,
+    log: &File,
+    listener: Option<UnixListener>,
+) -> io::Result<Pidfd> {
     let child = Command::new(OWN_PROGRAM)
         .arg0("spurd")
         .arg(SHEPHERD)
         .arg(spool)
-        .arg(job.to_string())
-        .arg(epoch.to_string())
+        .arg(run.to_string())
         .env_clear()
-        .stdin(Stdio::null())
+        .stdin(listener.map_or_else(Stdio::null, |listener| Stdio::from(OwnedFd::from(listener))))
         .stdout(Stdio::null())
         .stderr(log.try_clone()?)
         .spawn()?;

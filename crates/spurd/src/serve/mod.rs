@@ -1,5 +1,6 @@
 //! The shell around the agent: carries events in and decisions out.
 
+mod door;
 mod runs;
 mod spool;
 mod stream;
@@ -9,7 +10,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use spur_core::ids::{Epoch, JobId};
 use spur_disk::{Error, RealDisk};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{MissedTickBehavior, interval};
@@ -22,6 +22,8 @@ use crate::inventory;
 use crate::machine::clock::boot_time;
 use crate::options::Options;
 use crate::recover::{self, Fate};
+use crate::run::RunId;
+use door::Door;
 use runs::Runs;
 use stream::Stream;
 
@@ -46,8 +48,11 @@ pub fn serve(options: Options) -> Result<()> {
             memory_mb = identity.inventory.memory_mb,
             "starting"
         );
+        let node = identity.node.clone();
         let (agent, runs, outputs) = recover(identity, &spool)?;
-        let mut shell = Shell { agent, runs, stream: Stream::dial(options.controller.0) };
+        let socket = spool.join(inventory::SOCKET);
+        let door = Door::open(&spool, &socket, &node, runs.begun())?;
+        let mut shell = Shell { agent, runs, stream: Stream::dial(options.controller.0), door };
         shell.carry_out(outputs)?;
         shell.run().await
     })
@@ -62,6 +67,7 @@ struct Shell {
     agent: Agent<RealDisk>,
     runs: Runs,
     stream: Stream,
+    door: Door,
 }
 
 impl Shell {
@@ -100,7 +106,7 @@ impl Shell {
 
     fn settle(&mut self, event: runs::Event) -> Result<()> {
         match self.runs.on(event) {
-            Some((job, epoch, outcome)) => self.take(Input::Over(job, epoch, outcome)),
+            Some((run, outcome)) => self.take(Input::Over(run, outcome)),
             None => Ok(()),
         }
     }
@@ -114,8 +120,12 @@ impl Shell {
         for output in outputs {
             match output {
                 Output::Say(message) => self.stream.say(message),
-                Output::Spawn(job, epoch) => self.runs.spawn(job, epoch),
-                Output::Kill(job, epoch) => self.runs.kill(job, epoch),
+                Output::Spawn(run) => self.runs.spawn(run),
+                Output::Kill(run) => self.runs.kill(run),
+                Output::Signal(run, signal, script_only) => {
+                    self.runs.signal(run, signal, script_only);
+                }
+                Output::Trust(key) => self.door.trust(key),
                 Output::HangUp => self.stream.hang_up(),
             }
         }
@@ -142,12 +152,12 @@ fn recover(identity: Identity, spool: &Path) -> Result<(Agent<RealDisk>, Runs, V
     let boot_id = crate::claim::boot_id().context("could not read the boot id")?;
     let mut runs = Runs::new(spool, &boot_id)?;
     let disk = RealDisk::open(spool)?;
-    let look = |job: JobId, epoch: Epoch| match recover::look(spool, job, epoch, &boot_id) {
+    let look = |run: RunId| match recover::look(spool, run, &boot_id) {
         Ok(Fate::Over(ending)) => Found::Over(ending.outcome()),
         Ok(Fate::Unclaimed) => Found::Unclaimed,
         Ok(Fate::Gone(claim)) if claim.boot_id != boot_id => Found::Gone,
         fate @ (Ok(Fate::Alive(_) | Fate::Gone(_)) | Err(_)) => {
-            runs.adopt(job, epoch, fate);
+            runs.adopt(run, fate);
             Found::Alive
         }
     };

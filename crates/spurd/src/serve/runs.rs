@@ -4,21 +4,24 @@ use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use spur_core::ids::{Epoch, JobId};
+use spur_core::ids::StepId;
 use spur_core::state::Outcome;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tracing::{debug, error, info, warn};
 
+use crate::agent::RunFile;
 use crate::claim::Claim;
 use crate::ending::Ending;
 use crate::machine::pidfd::{Pidfd, Watched};
 use crate::machine::spawn;
 use crate::recover::{self, Fate, Remains};
+use crate::run::RunId;
 
 /// Every run that is not over.
 pub struct Runs {
@@ -26,9 +29,11 @@ pub struct Runs {
     boot_id: String,
     /// Where shepherds complain before they can write an ending.
     log: File,
-    runs: BTreeMap<(JobId, Epoch), Care>,
+    runs: BTreeMap<RunId, Care>,
     sender: mpsc::UnboundedSender<Event>,
     events: mpsc::UnboundedReceiver<Event>,
+    /// Counts the steps that were given to shepherds.
+    begun: watch::Sender<u64>,
 }
 
 /// How a run is being cared for.
@@ -44,11 +49,11 @@ struct Care {
 /// Something happened to a run.
 pub enum Event {
     /// Its shepherd has ended.
-    ShepherdEnded(JobId, Epoch),
+    ShepherdEnded(RunId),
     /// It is time to look at it again.
-    LookAgain(JobId, Epoch),
+    LookAgain(RunId),
     /// Nothing is left of it.
-    Removed(JobId, Epoch),
+    Removed(RunId),
 }
 
 impl Runs {
@@ -64,7 +69,13 @@ impl Runs {
             runs: BTreeMap::new(),
             sender,
             events,
+            begun: watch::Sender::new(0),
         })
+    }
+
+    /// Tells when another step has been given to a shepherd.
+    pub fn begun(&self) -> watch::Receiver<u64> {
+        self.begun.subscribe()
     }
 
     /// The next event.
@@ -82,102 +93,130 @@ impl Runs {
     }
 
     /// Takes over a run of an earlier life.
-    pub fn adopt(&mut self, job: JobId, epoch: Epoch, fate: io::Result<Fate>) {
-        self.runs.insert((job, epoch), Care::default());
+    pub fn adopt(&mut self, run: RunId, fate: io::Result<Fate>) {
+        self.runs.insert(run, Care::default());
         // Neither of those is over at once.
-        let _ = self.meet(job, epoch, fate);
+        let _ = self.meet(run, fate);
     }
 
     /// Gives a run to a new shepherd.
-    pub fn spawn(&mut self, job: JobId, epoch: Epoch) {
-        self.runs.entry((job, epoch)).or_default();
-        self.start(job, epoch);
+    pub fn spawn(&mut self, run: RunId) {
+        self.runs.entry(run).or_default();
+        self.start(run);
     }
 
     /// Has a run ended. Its shepherd asks first, then insists.
-    pub fn kill(&mut self, job: JobId, epoch: Epoch) {
-        let Some(care) = self.runs.get_mut(&(job, epoch)) else { return };
-        info!(%job, %epoch, "to be ended");
+    pub fn kill(&mut self, run: RunId) {
+        let Some(care) = self.runs.get_mut(&run) else { return };
+        info!(%run, "to be ended");
         care.is_to_end = true;
         if let Some(shepherd) = &care.shepherd {
             tell_to_end(shepherd);
         }
     }
 
+    /// Passes a signal on through its shepherd.
+    pub fn signal(&mut self, run: RunId, signal: i32, script_only: bool) {
+        let Some(shepherd) = self.runs.get(&run).and_then(|care| care.shepherd.as_ref()) else {
+            return;
+        };
+        info!(%run, signal, "signalled");
+        if let Err(error) = shepherd.queue(signal, script_only) {
+            debug!("a shepherd is gone already: {error}");
+        }
+    }
+
     /// Takes in an event; a run that is over is returned and no longer cared for.
-    pub fn on(&mut self, event: Event) -> Option<(JobId, Epoch, Outcome)> {
-        let (job, epoch, outcome) = match event {
-            Event::ShepherdEnded(job, epoch) => {
-                let care = self.runs.get_mut(&(job, epoch))?;
+    pub fn on(&mut self, event: Event) -> Option<(RunId, Outcome)> {
+        let (run, outcome) = match event {
+            Event::ShepherdEnded(run) => {
+                let care = self.runs.get_mut(&run)?;
                 care.shepherd.take()?.reap();
-                let fate = recover::look(&self.spool, job, epoch, &self.boot_id);
+                let fate = recover::look(&self.spool, run, &self.boot_id);
                 if matches!(fate, Ok(Fate::Unclaimed)) && !care.is_to_end {
-                    warn!(%job, %epoch, "a shepherd died before it took the run, see shepherd.log");
-                    self.look_again_later(job, epoch);
+                    warn!(%run, "a shepherd died before it took the run, see shepherd.log");
+                    self.look_again_later(run);
                     return None;
                 }
-                (job, epoch, self.meet(job, epoch, fate)?)
+                (run, self.meet(run, fate)?)
             }
-            Event::LookAgain(job, epoch) => {
-                self.runs.get(&(job, epoch))?;
-                let fate = recover::look(&self.spool, job, epoch, &self.boot_id);
-                (job, epoch, self.meet(job, epoch, fate)?)
+            Event::LookAgain(run) => {
+                self.runs.get(&run)?;
+                let fate = recover::look(&self.spool, run, &self.boot_id);
+                (run, self.meet(run, fate)?)
             }
-            Event::Removed(job, epoch) => (job, epoch, Outcome::Lost),
+            Event::Removed(run) => (run, Outcome::Lost),
         };
-        self.runs.remove(&(job, epoch))?;
-        info!(%job, %epoch, ?outcome, "over");
-        Some((job, epoch, outcome))
+        self.runs.remove(&run)?;
+        info!(%run, ?outcome, "over");
+        Some((run, outcome))
     }
 
     /// Does what a run needs; returns how it ended if it is over.
-    fn meet(&mut self, job: JobId, epoch: Epoch, fate: io::Result<Fate>) -> Option<Outcome> {
-        let care = self.runs.get(&(job, epoch))?;
+    fn meet(&mut self, run: RunId, fate: io::Result<Fate>) -> Option<Outcome> {
+        let care = self.runs.get(&run)?;
         match fate {
             Ok(Fate::Over(ending)) => {
                 if let Ending::CouldNotStart(reason) | Ending::NodeFault(reason) = &ending {
-                    warn!(%job, %epoch, "could not start: {reason}");
+                    warn!(%run, "could not start: {reason}");
                 }
                 return Some(ending.outcome());
             }
-            Ok(Fate::Alive(shepherd)) => self.watch(job, epoch, shepherd),
-            Ok(Fate::Gone(claim)) => self.remove_remains(job, epoch, claim),
-            Ok(Fate::Unclaimed) if care.is_to_end => return self.give_up(job, epoch),
+            Ok(Fate::Alive(shepherd)) => self.watch(run, shepherd),
+            Ok(Fate::Gone(claim)) => self.remove_remains(run, claim),
+            Ok(Fate::Unclaimed) if care.is_to_end => return self.give_up(run),
             Ok(Fate::Unclaimed) if care.failures >= MOST_FAILURES => {
-                error!(%job, %epoch, "no shepherd could be started; giving up");
-                return self.give_up(job, epoch);
+                error!(%run, "no shepherd could be started; giving up");
+                return self.give_up(run);
             }
-            Ok(Fate::Unclaimed) => self.start(job, epoch),
+            Ok(Fate::Unclaimed) => self.start(run),
             Err(error) => {
-                error!(%job, %epoch, "could not look at the run: {error}");
-                self.look_again_later(job, epoch);
+                error!(%run, "could not look at the run: {error}");
+                self.look_again_later(run);
             }
         }
         None
     }
 
-    fn start(&mut self, job: JobId, epoch: Epoch) {
-        match spawn::shepherd(&self.spool, job, epoch, &self.log) {
+    fn start(&mut self, run: RunId) {
+        let shepherd = self
+            .listener(run)
+            .and_then(|listener| spawn::shepherd(&self.spool, run, &self.log, listener));
+        match shepherd {
             Ok(shepherd) => {
-                debug!(%job, %epoch, "given to a shepherd");
-                self.watch(job, epoch, shepherd);
+                self.begun.send_modify(|count| *count += 1);
+                debug!(%run, "given to a shepherd");
+                self.watch(run, shepherd);
             }
             Err(error) => {
-                error!(%job, %epoch, "could not start a shepherd: {error}");
-                self.look_again_later(job, epoch);
+                error!(%run, "could not start a shepherd: {error}");
+                self.look_again_later(run);
             }
         }
     }
 
-    fn watch(&mut self, job: JobId, epoch: Epoch, shepherd: Pidfd) {
+    /// Where a step's shepherd will take over connections. Made here, so that who comes before it waits
+    /// in line instead of finding nothing.
+    fn listener(&self, run: RunId) -> io::Result<Option<UnixListener>> {
+        if run.step == StepId::BATCH {
+            return Ok(None);
+        }
+        let path = self.spool.join(RunFile::Socket.name(run));
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => UnixListener::bind(path).map(Some),
+        }
+    }
+
+    fn watch(&mut self, run: RunId, shepherd: Pidfd) {
         let shepherd = match Watched::new(shepherd) {
             Ok(shepherd) => Arc::new(shepherd),
             Err(error) => {
-                error!(%job, %epoch, "could not watch the shepherd: {error}");
-                return self.look_again_later(job, epoch);
+                error!(%run, "could not watch the shepherd: {error}");
+                return self.look_again_later(run);
             }
         };
-        let care = self.runs.entry((job, epoch)).or_default();
+        let care = self.runs.entry(run).or_default();
         care.shepherd = Some(shepherd.clone());
         if care.is_to_end {
             tell_to_end(&shepherd);
@@ -185,42 +224,42 @@ impl Runs {
         let events = self.sender.clone();
         tokio::spawn(async move {
             if let Err(error) = shepherd.ended().await {
-                error!(%job, %epoch, "could not watch the shepherd: {error}");
+                error!(%run, "could not watch the shepherd: {error}");
             }
-            let _ = events.send(Event::ShepherdEnded(job, epoch));
+            let _ = events.send(Event::ShepherdEnded(run));
         });
     }
 
     /// Takes the run ourselves, so that no shepherd that is late can begin it after we have said that it
     /// is over.
-    fn give_up(&mut self, job: JobId, epoch: Epoch) -> Option<Outcome> {
-        match Claim::own().and_then(|own| own.take(&self.spool, job, epoch)) {
+    fn give_up(&mut self, run: RunId) -> Option<Outcome> {
+        match Claim::own().and_then(|own| own.take(&self.spool, run)) {
             Ok(true) => return Some(Outcome::Lost),
             Ok(false) => {}
-            Err(error) => error!(%job, %epoch, "could not give the run up: {error}"),
+            Err(error) => error!(%run, "could not give the run up: {error}"),
         }
-        self.look_again_later(job, epoch);
+        self.look_again_later(run);
         None
     }
 
-    fn remove_remains(&mut self, job: JobId, epoch: Epoch, claim: Claim) {
-        error!(%job, %epoch, "shepherd lost; ending what is left of the run");
-        let remains = Remains::new(&self.spool, job, epoch, claim);
+    fn remove_remains(&mut self, run: RunId, claim: Claim) {
+        error!(%run, "shepherd lost; ending what is left of the run");
+        let remains = Remains::new(&self.spool, run, claim);
         let events = self.sender.clone();
         tokio::task::spawn_blocking(move || {
             remains.remove();
-            let _ = events.send(Event::Removed(job, epoch));
+            let _ = events.send(Event::Removed(run));
         });
     }
 
-    fn look_again_later(&mut self, job: JobId, epoch: Epoch) {
-        let care = self.runs.entry((job, epoch)).or_default();
+    fn look_again_later(&mut self, run: RunId) {
+        let care = self.runs.entry(run).or_default();
         care.failures += 1;
         let pause = (SHORTEST_PAUSE * care.failures).min(LONGEST_PAUSE);
         let events = self.sender.clone();
         tokio::spawn(async move {
             tokio::time::sleep(pause).await;
-            let _ = events.send(Event::LookAgain(job, epoch));
+            let _ = events.send(Event::LookAgain(run));
         });
     }
 }

@@ -53,7 +53,11 @@ impl Environment {
     }
 }
 
-fn facts(launch: &Launch, spec: &JobSpec, submitted: &BTreeMap<Vec<u8>, Vec<u8>>) -> JobFacts {
+pub(super) fn facts(
+    launch: &Launch,
+    spec: &JobSpec,
+    submitted: &BTreeMap<Vec<u8>, Vec<u8>>,
+) -> JobFacts {
     let said = |name: &str| {
         let value = submitted.get(name.as_bytes()).map(|value| String::from_utf8_lossy(value));
         value.unwrap_or_default().into_owned()
@@ -122,7 +126,7 @@ fn tasks_per_node(spec: &JobSpec, cpus: &[u32]) -> Vec<u32> {
 }
 
 /// Reads `NAME=value` entries, each ended by a NUL byte.
-fn submitted(bytes: &[u8]) -> BTreeMap<Vec<u8>, Vec<u8>> {
+pub(super) fn submitted(bytes: &[u8]) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let entries = bytes.split(|byte| *byte == 0).filter_map(|entry| {
         let equals = entry.iter().position(|byte| *byte == b'=').filter(|at| *at > 0)?;
         Some((entry[..equals].to_vec(), entry[equals + 1..].to_vec()))

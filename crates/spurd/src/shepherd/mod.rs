@@ -4,6 +4,7 @@
 mod environment;
 mod plan;
 mod script;
+mod step;
 mod task;
 mod watch;
 
@@ -17,7 +18,6 @@ use anyhow::{Context, Result, anyhow};
 use nix::sys::prctl;
 use nix::sys::signal::SigSet;
 use prost::Message;
-use spur_core::ids::{Epoch, JobId};
 use spur_proto::internal::Launch;
 
 use crate::agent::RunFile;
@@ -25,6 +25,7 @@ use crate::claim::Claim;
 use crate::confine::Confines;
 use crate::ending::Ending;
 use crate::machine::cgroup::{self, Group};
+use crate::run::RunId;
 
 pub use script::remove as remove_script;
 
@@ -33,7 +34,7 @@ pub const TAKEN: u8 = 3;
 /// The run was forgotten before the shepherd came to it.
 pub const FORGOTTEN: u8 = 4;
 
-/// Runs `spurd shepherd SPOOL JOB EPOCH`, given what follows `shepherd`.
+/// Runs `spurd shepherd SPOOL RUN`, given what follows `shepherd`.
 pub fn main(arguments: Vec<OsString>) -> ExitCode {
     // First of all: from here on a request to end the run waits until it can be heeded.
     let _ = SigSet::all().thread_block();
@@ -46,45 +47,39 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// The step that a job's script is.
-const BATCH_STEP: &str = "batch";
-
 /// What a shepherd is for.
 struct Run {
     spool: PathBuf,
-    job: JobId,
-    epoch: Epoch,
+    run: RunId,
 }
 
 impl Run {
     fn parse(arguments: &[OsString]) -> Result<Run> {
-        let [spool, job, epoch] = arguments else {
-            return Err(anyhow!("usage: spurd shepherd SPOOL JOB EPOCH"));
+        let [spool, run] = arguments else {
+            return Err(anyhow!("usage: spurd shepherd SPOOL RUN"));
         };
-        let number = |text: &OsString| text.to_str().and_then(|text| text.parse().ok());
         Ok(Run {
             spool: PathBuf::from(spool),
-            job: JobId(number(job).context("the job is no number")?),
-            epoch: Epoch(number(epoch).context("the epoch is no number")?),
+            run: run.to_str().and_then(RunId::parse).context("this names no run")?,
         })
     }
 
     fn shepherd(&self) -> Result<u8> {
         stand_alone()?;
         let claim = Claim::own()?;
-        if !claim.take(&self.spool, self.job, self.epoch).context("could not claim the run")? {
+        if !claim.take(&self.spool, self.run).context("could not claim the run")? {
             return Ok(TAKEN);
         }
         // Looked for only now: whoever forgets a run removes the launch first and the claim last, so a
         // shepherd that comes late finds either a claim or no launch.
-        let launch = self.spool.join(RunFile::Launch.name(self.job, self.epoch));
+        let launch = self.spool.join(RunFile::Launch.name(self.run));
         if !launch.exists() {
-            fs::remove_file(self.spool.join(RunFile::Shepherd.name(self.job, self.epoch)))?;
+            fs::remove_file(self.spool.join(RunFile::Shepherd.name(self.run)))?;
             return Ok(FORGOTTEN);
         }
         let ending = self.run(&launch, &claim);
         self.remove_group();
-        script::remove(&self.spool, self.job, self.epoch);
+        script::remove(&self.spool, self.run);
         self.write_down(&ending)?;
         Ok(0)
     }
@@ -95,13 +90,17 @@ impl Run {
             Ok(launch) => launch,
             Err(error) => return Ending::NodeFault(format!("unreadable launch: {error:#}")),
         };
-        let marker = claim.variable(self.job, self.epoch);
+        let marker = claim.variable(self.run);
         let group = match self.group(&launch) {
             Ok(group) => group,
             Err(error) => {
                 return Ending::NodeFault(format!("{:#}", anyhow::Error::from(error)));
             }
         };
+        if launch.step.is_some() {
+            let ended = step::run(&launch, &marker, group);
+            return ended.unwrap_or_else(|error| Ending::NodeFault(format!("{error:#}")));
+        }
         let plan = match plan::Plan::make(&self.spool, launch, marker, group) {
             Ok(plan) => plan,
             Err(plan::Error::Request(reason)) => return Ending::CouldNotStart(reason),
@@ -113,14 +112,15 @@ impl Run {
     /// Makes the run's group, where the agent found that there can be one.
     fn group(&self, launch: &Launch) -> Result<Option<Group>, cgroup::Error> {
         let Some(confines) = Confines::read(&self.spool) else { return Ok(None) };
-        let group = confines.host.group(self.job, self.epoch, BATCH_STEP);
+        let group = confines.host.group(self.run.job, self.run.epoch, &self.run.step.to_string());
         group.make(&confines.limits(launch))?;
         Ok(Some(group))
     }
 
     fn remove_group(&self) {
         let Some(Confines { host, .. }) = Confines::read(&self.spool) else { return };
-        if let Err(error) = host.group(self.job, self.epoch, BATCH_STEP).remove() {
+        let RunId { job, epoch, step } = self.run;
+        if let Err(error) = host.group(job, epoch, &step.to_string()).remove() {
             eprintln!("spurd shepherd: {:#}", anyhow::Error::from(error));
         }
     }
@@ -128,7 +128,7 @@ impl Run {
     /// Without this file the run counts as lost, so a full disk is waited out.
     fn write_down(&self, ending: &Ending) -> Result<()> {
         loop {
-            match ending.write(&self.spool, self.job, self.epoch) {
+            match ending.write(&self.spool, self.run) {
                 Ok(()) => return Ok(()),
                 Err(error) if is_full(&error) => std::thread::sleep(Duration::from_secs(1)),
                 Err(error) => return Err(error).context("could not write the ending"),

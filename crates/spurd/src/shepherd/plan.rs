@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use nix::sys::stat::Mode;
 use spur_core::filename;
-use spur_core::ids::{Epoch, JobId};
 use spur_proto::internal::Launch;
 
 use super::environment::Environment;
 use super::script;
 use crate::machine::cgroup::Group;
 use crate::machine::privilege::{Credentials, Refusal};
+use crate::run::RunId;
 
 /// How a script is to be started.
 pub struct Plan {
@@ -62,13 +62,13 @@ impl Plan {
         marker: String,
         group: Option<Group>,
     ) -> Result<Plan, Error> {
-        let (job, epoch) = (JobId(launch.job), Epoch(launch.epoch));
+        let run = RunId::from(&launch);
         let owner = Credentials::resolve(launch.uid, launch.gid, &launch.user_name);
         let owner = owner.map_err(|refusal| match refusal {
             Refusal::Lookup(_, ref source) => Error::Node(format!("{refusal}: {source}")),
             _ => Error::Request(refusal.to_string()),
         })?;
-        let path = script::place(spool, job, epoch, &launch.script, &owner)
+        let path = script::place(spool, run, &launch.script, &owner)
             .map_err(|error| Error::Node(format!("could not place the script: {error}")))?;
         let spec = launch.spec.clone().unwrap_or_default();
         let work_dir = PathBuf::from(&spec.work_dir);

@@ -5,20 +5,13 @@ use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
-use spur_core::ids::{Epoch, JobId};
-
 use crate::machine::privilege::Credentials;
+use crate::run::RunId;
 
 /// Writes the script where its owner can run it and nobody else can read it.
-pub fn place(
-    spool: &Path,
-    job: JobId,
-    epoch: Epoch,
-    script: &[u8],
-    owner: &Credentials,
-) -> io::Result<PathBuf> {
+pub fn place(spool: &Path, run: RunId, script: &[u8], owner: &Credentials) -> io::Result<PathBuf> {
     let scripts = spool.join(SCRIPTS);
-    let folder = folder(spool, job, epoch);
+    let folder = folder(spool, run);
     for folder in [&scripts, &folder] {
         DirBuilder::new().recursive(true).create(folder)?;
         // Others pass through, and see no names.
@@ -33,13 +26,13 @@ pub fn place(
 }
 
 /// Removes a run's script. One that is not there is fine; one that stays is swept at the next start.
-pub fn remove(spool: &Path, job: JobId, epoch: Epoch) {
-    let _ = fs::remove_dir_all(folder(spool, job, epoch));
+pub fn remove(spool: &Path, run: RunId) {
+    let _ = fs::remove_dir_all(folder(spool, run));
 }
 
 /// Where scripts are, below the spool.
 pub const SCRIPTS: &str = "scripts";
 
-fn folder(spool: &Path, job: JobId, epoch: Epoch) -> PathBuf {
-    spool.join(SCRIPTS).join(format!("{job}.{epoch}"))
+fn folder(spool: &Path, run: RunId) -> PathBuf {
+    spool.join(SCRIPTS).join(format!("{run}"))
 }

@@ -71,7 +71,7 @@ fn open_files(plan: &Plan) -> Result<()> {
 }
 
 /// Slurm always writes at the end of the file, whether or not it emptied it first.
-fn open_output(path: &Path, keep: bool) -> Result<File> {
+pub(super) fn open_output(path: &Path, keep: bool) -> Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create(true).custom_flags(libc::O_NOCTTY);
     if !keep {

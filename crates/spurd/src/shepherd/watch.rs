@@ -2,13 +2,12 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use nix::fcntl::OFlag;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd;
 
@@ -18,6 +17,7 @@ use crate::ending::Ending;
 use crate::machine::cgroup::Group;
 use crate::machine::child::{self, Waited};
 use crate::machine::handover;
+use crate::machine::pidfd::{SCRIPT_ONLY, message_signal};
 use crate::machine::processes;
 
 /// Runs the script to its end and beyond: returns when no process of the run is left.
@@ -67,7 +67,9 @@ fn await_script(plan: &Plan, run: &Family, signals: &Signals, script: i32) -> Re
             }
         }
         let pause = end.as_mut().map(|end| end.kill_when_due(run));
-        if signals.wait(pause)? && end.is_none() {
+        let heard = signals.wait(pause)?;
+        heard.messages.iter().for_each(|message| run.pass_on(*message, script));
+        if heard.end && end.is_none() {
             run.ask_to_end();
             end = Some(Insistence::after(plan.kill_wait));
         }
@@ -91,18 +93,18 @@ fn bury_the_rest(run: &Family, signals: &Signals) -> Result<()> {
 
 /// When to kill, and kill again: a process may have escaped a look by forking, or hang in the kernel,
 /// where nothing but patience helps.
-struct Insistence {
+pub(super) struct Insistence {
     due: Instant,
     pause: Duration,
 }
 
 impl Insistence {
-    fn after(patience: Duration) -> Insistence {
+    pub(super) fn after(patience: Duration) -> Insistence {
         Insistence { due: Instant::now() + patience, pause: FIRST_PAUSE }
     }
 
     /// Kills all of the run if it is time to; returns how long to wait for the next time.
-    fn kill_when_due(&mut self, run: &Family) -> Duration {
+    pub(super) fn kill_when_due(&mut self, run: &Family) -> Duration {
         if self.due <= Instant::now() {
             run.kill(self.pause > FIRST_PAUSE);
             self.due = Instant::now() + self.pause;
@@ -115,19 +117,33 @@ impl Insistence {
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 
 /// All processes of the run: our descendants, and with a group its members.
-struct Family<'a> {
-    group: Option<&'a Group>,
+pub(super) struct Family<'a> {
+    pub(super) group: Option<&'a Group>,
 }
 
 impl Family<'_> {
     /// As Slurm: the stopped ones must be able to heed it.
-    fn ask_to_end(&self) {
+    pub(super) fn ask_to_end(&self) {
         let processes = match self.group {
             Some(group) => group.members(),
             None => descendants(),
         };
         processes.iter().for_each(|process| process.signal(libc::SIGTERM));
         processes.iter().for_each(|process| process.signal(libc::SIGCONT));
+    }
+
+    /// Passes a signal on: to the script's shell alone, or to everybody.
+    pub(super) fn pass_on(&self, message: i32, script: i32) {
+        let (signal, script_only) = (message & !SCRIPT_ONLY, message & SCRIPT_ONLY != 0);
+        let chosen = self.members().into_iter().filter(|it| !script_only || it.pid == script);
+        chosen.for_each(|process| process.signal(signal));
+    }
+
+    pub(super) fn members(&self) -> Vec<processes::Process> {
+        match self.group {
+            Some(group) => group.members(),
+            None => descendants(),
+        }
     }
 
     /// Who is not hit by the group's end has left it, which only root can; so that is looked for only
@@ -144,20 +160,33 @@ fn descendants() -> Vec<processes::Process> {
     processes::descendants(std::process::id() as i32)
 }
 
-/// The two signals a shepherd listens to; all others are blocked.
-struct Signals(SignalFd);
+/// The signals a shepherd listens to; all others are blocked.
+pub(super) struct Signals(SignalFd);
+
+/// What signals said.
+#[derive(Default)]
+pub(super) struct Heard {
+    /// The run is to end.
+    pub(super) end: bool,
+    /// Signals to pass on.
+    pub(super) messages: Vec<i32>,
+}
+
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
 
 impl Signals {
-    fn listen() -> Result<Signals> {
-        let mut mask = SigSet::empty();
-        mask.add(Signal::SIGTERM);
-        mask.add(Signal::SIGCHLD);
+    pub(super) fn listen() -> Result<Signals> {
+        let mask = child::signal_set(&[libc::SIGTERM, libc::SIGCHLD, message_signal()]);
         let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
         Ok(Signals(SignalFd::with_flags(&mask, flags).context("could not listen to signals")?))
     }
 
-    /// Waits for a signal, not longer than told. Whether the run is to end.
-    fn wait(&self, timeout: Option<Duration>) -> Result<bool> {
+    /// Waits for a signal, not longer than told.
+    fn wait(&self, timeout: Option<Duration>) -> Result<Heard> {
         let timeout = match timeout {
             // Rounded up, or the last fraction of a millisecond would be spent awake.
             Some(time) => {
@@ -169,10 +198,18 @@ impl Signals {
             Ok(_) | Err(nix::errno::Errno::EINTR) => {}
             Err(errno) => return Err(errno).context("could not wait for signals"),
         }
-        let mut end = false;
+        Ok(self.read())
+    }
+
+    /// What was said so far.
+    pub(super) fn read(&self) -> Heard {
+        let mut heard = Heard::default();
         while let Ok(Some(signal)) = self.0.read_signal() {
-            end |= signal.ssi_signo == Signal::SIGTERM as u32;
+            heard.end |= signal.ssi_signo == libc::SIGTERM as u32;
+            if signal.ssi_signo == message_signal() as u32 {
+                heard.messages.push(signal.ssi_int);
+            }
         }
-        Ok(end)
+        heard
     }
 }

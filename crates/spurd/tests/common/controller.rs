@@ -79,7 +79,11 @@ impl Controller {
 
     pub fn kill(&self, job: u32, epoch: u32) {
         let session = self.notes().session;
-        self.say(Says::Kills(Kills { session, term: TERM, runs: vec![Run { job, epoch }] }));
+        self.say(Says::Kills(Kills {
+            session,
+            term: TERM,
+            runs: vec![Run { job, epoch, step: None }],
+        }));
     }
 
     /// The runs the agent answers for, as it says itself.
@@ -160,6 +164,7 @@ impl Notes {
                     term: TERM,
                     echo_ms: hello.sent_at_ms,
                     lease_ms: LEASE_MS,
+                    ..Welcome::default()
                 }))
             }
             Hears::Heartbeat(beat) => {

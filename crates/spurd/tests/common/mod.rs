@@ -18,6 +18,7 @@ use spur_core::job::JobSpec;
 use spur_proto::internal::{Launch, NodeShare};
 use spurd::confine::Confines;
 use spurd::ending::Ending;
+use spurd::run::RunId;
 
 /// The first run of job 1 of whoever tests.
 pub fn launch(script: &str) -> Launch {
@@ -138,13 +139,13 @@ impl Spool {
     /// A shepherd for what is in the spool.
     pub fn shepherd(&self) -> Shepherd {
         let child = Command::new(env!("CARGO_BIN_EXE_spurd"))
-            .args(["shepherd".as_ref(), self.path().as_os_str(), "1".as_ref(), "1".as_ref()])
+            .args(["shepherd".as_ref(), self.path().as_os_str(), "1.1".as_ref()])
             .spawn();
         Shepherd(RefCell::new(child.expect("starts")))
     }
 
     pub fn ending(&self) -> Ending {
-        let ending = Ending::read(&self.path(), JobId(1), Epoch(1));
+        let ending = Ending::read(&self.path(), RunId::batch(JobId(1), Epoch(1)));
         ending.expect("reads").expect("has ended")
     }
 

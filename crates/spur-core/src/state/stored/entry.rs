@@ -2,11 +2,12 @@
 
 use prost::Message;
 
+use super::steps::{StoredCreateStep, StoredEndAllocation, StoredEndStep};
 use super::{Error, VERSION, check_version, missing};
 use crate::auth::{Actor, Level};
 use crate::blob::BlobHash;
 use crate::config;
-use crate::ids::{Epoch, Gid, JobId, NodeName, Uid};
+use crate::ids::{Epoch, Gid, JobId, NodeName, StepId, Uid};
 use crate::idset::IdSet;
 use crate::job::{Allocation, ExitStatus, GresShare, JobSpec, Owner, RequestId, Share};
 use crate::node::Inventory;
@@ -44,7 +45,7 @@ struct StoredEntry {
     life: u64,
     #[prost(uint64, tag = "3")]
     number: u64,
-    #[prost(oneof = "StoredCommand", tags = "10, 11, 12, 13, 14, 15, 16, 17, 18")]
+    #[prost(oneof = "StoredCommand", tags = "10, 11, 12, 13, 14, 15, 16, 17, 18, 60, 61, 62")]
     command: Option<StoredCommand>,
 }
 
@@ -68,6 +69,12 @@ enum StoredCommand {
     Finished(StoredFinished),
     #[prost(int64, tag = "18")]
     Purge(i64),
+    #[prost(message, tag = "60")]
+    CreateStep(Box<StoredCreateStep>),
+    #[prost(message, tag = "61")]
+    EndStep(StoredEndStep),
+    #[prost(message, tag = "62")]
+    EndAllocation(StoredEndAllocation),
 }
 
 /// The replicated part of the configuration, as the file would say it.
@@ -150,7 +157,7 @@ struct StoredCancel {
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct StoredActor {
+pub(super) struct StoredActor {
     /// 0 anonymous, 1 user, 2 node, 3 controller.
     #[prost(uint32, tag = "1")]
     kind: u32,
@@ -192,6 +199,9 @@ struct StoredFinish {
     outcome: u32,
     #[prost(uint32, tag = "4")]
     exit_status: u32,
+    /// Missing: the batch script.
+    #[prost(uint32, optional, tag = "10")]
+    step: Option<u32>,
 }
 
 impl From<&Entry> for StoredEntry {
@@ -235,6 +245,19 @@ impl From<&Entry> for StoredEntry {
                 finishes: finishes.iter().map(StoredFinish::from).collect(),
             }),
             Command::Purge { before } => StoredCommand::Purge(before.0),
+            Command::CreateStep(create) => StoredCommand::CreateStep(Box::new((&**create).into())),
+            Command::EndStep { job, step, by } => StoredCommand::EndStep(StoredEndStep {
+                job: job.0,
+                step: step.0,
+                by: Some(by.into()),
+            }),
+            Command::EndAllocation { job, exit, by } => {
+                StoredCommand::EndAllocation(StoredEndAllocation {
+                    job: job.0,
+                    exit_status: exit.to_wait(),
+                    by: Some(by.into()),
+                })
+            }
         };
         StoredEntry {
             at: entry.at.0,
@@ -285,6 +308,9 @@ impl TryFrom<StoredEntry> for Entry {
                     .collect::<Result<_, _>>()?,
             },
             StoredCommand::Purge(before) => Command::Purge { before: Timestamp(before) },
+            StoredCommand::CreateStep(create) => (*create).try_into()?,
+            StoredCommand::EndStep(end) => end.try_into()?,
+            StoredCommand::EndAllocation(end) => end.try_into()?,
         };
         let origin = Origin { life: stored.life, number: stored.number };
         Ok(Entry { at: Timestamp(stored.at), origin, command })
@@ -371,7 +397,8 @@ impl From<&Finish> for StoredFinish {
             Outcome::Lost => (2, 0),
             Outcome::OutOfMemory => (3, 0),
         };
-        StoredFinish { job: finish.job.0, epoch: finish.epoch.0, outcome, exit_status }
+        let step = (finish.step != StepId::BATCH).then_some(finish.step.0);
+        StoredFinish { job: finish.job.0, epoch: finish.epoch.0, outcome, exit_status, step }
     }
 }
 
@@ -386,7 +413,8 @@ impl TryFrom<StoredFinish> for Finish {
             3 => Outcome::OutOfMemory,
             other => return Err(Error::Garbled(format!("{other} is no outcome"))),
         };
-        Ok(Finish { job: JobId(stored.job), epoch: Epoch(stored.epoch), outcome })
+        let step = stored.step.map_or(StepId::BATCH, StepId);
+        Ok(Finish { job: JobId(stored.job), epoch: Epoch(stored.epoch), step, outcome })
     }
 }
 

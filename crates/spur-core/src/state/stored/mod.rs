@@ -3,6 +3,7 @@
 
 mod entry;
 mod snapshot;
+mod steps;
 
 pub use entry::{decode_entries, encode_entries};
 pub use snapshot::{Reader, encode};

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use prost::Message;
 
 use super::entry::{StoredSettings, StoredShare, allocation, hash, request_id, stored_shares};
+use super::steps::StoredSteps;
 use super::{Error, VERSION, check_version, missing};
 use crate::config::{self, Config};
 use crate::ids::{Epoch, Gid, JobId, NodeName, Uid};
-use crate::job::{Cause, ExitStatus, Job, JobSpec, Owner, Phase};
+use crate::job::{Cause, ExitStatus, Job, JobSpec, Owner, Phase, Steps};
 use crate::node::{Inventory, Link, Node, Note, Service};
 use crate::partition::Partition;
 use crate::state::{History, Index, Settings, State};
@@ -226,6 +227,8 @@ struct StoredJob {
     exit_status: u32,
     #[prost(uint32, tag = "18")]
     boot: u32,
+    #[prost(message, optional, tag = "60")]
+    steps: Option<StoredSteps>,
 }
 
 impl From<&Node> for StoredNode {
@@ -298,6 +301,7 @@ impl From<&Job> for StoredJob {
             submitted: job.submitted.0,
             epoch: job.epoch.0,
             boot: job.boot,
+            steps: (job.steps != Steps::default()).then(|| (&job.steps).into()),
             ..StoredJob::default()
         };
         let set_cause = |cause: &Cause| match cause {
@@ -315,8 +319,9 @@ impl From<&Job> for StoredJob {
                 stored.started = Some(since.0);
                 stored.shares = stored_shares(allocation);
             }
-            Phase::Completing { started, allocation, cause } => {
+            Phase::Completing { started, allocation, cause, exit } => {
                 stored.phase = 2;
+                stored.exit_status = exit.to_wait();
                 stored.started = Some(started.0);
                 stored.shares = stored_shares(allocation);
                 (stored.cause, stored.cancelled_by) = set_cause(cause);
@@ -359,6 +364,7 @@ impl TryFrom<StoredJob> for Job {
                 started: started.ok_or(missing("the start"))?,
                 allocation: held.ok_or(missing("the allocation"))?,
                 cause,
+                exit: ExitStatus::from_wait(stored.exit_status),
             },
             3 => Phase::Ended {
                 started,
@@ -380,6 +386,7 @@ impl TryFrom<StoredJob> for Job {
             epoch: Epoch(stored.epoch),
             boot: stored.boot,
             phase,
+            steps: stored.steps.map(Steps::try_from).transpose()?.unwrap_or_default(),
         })
     }
 }

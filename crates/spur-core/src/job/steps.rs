@@ -1,0 +1,95 @@
+//! The steps of a job: its batch script, and whatever `srun` started. A step lives until every node it
+//! has tasks on has reported its end.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use imbl::OrdMap;
+
+use super::{ExitStatus, RequestId};
+use crate::ids::{NodeName, StepId};
+use crate::step::StepSpec;
+use crate::time::Timestamp;
+
+/// All steps that have processes, or are about to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Steps {
+    /// The number the next step of `srun` gets. Numbers are not used twice.
+    pub next: u32,
+    /// The living ones.
+    pub live: OrdMap<StepId, Arc<Step>>,
+    /// The highest exit status of those that have ended.
+    pub derived_exit: ExitStatus,
+}
+
+/// One step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// Its number.
+    pub id: StepId,
+    /// The client's name for the request that made it.
+    pub request: RequestId,
+    /// What was asked for; nothing for a batch script.
+    pub spec: Option<Arc<StepSpec>>,
+    /// When it was made.
+    pub since: Timestamp,
+    /// What it has on each node, in the order of the job's nodes.
+    pub shares: Vec<StepShare>,
+    /// It is to end.
+    pub ending: bool,
+    /// The highest exit status reported so far.
+    pub exit: ExitStatus,
+}
+
+/// A step on one node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepShare {
+    /// Where.
+    pub node: NodeName,
+    /// Ranks of its tasks there.
+    pub ranks: Vec<u32>,
+    /// Processors it takes there.
+    pub cpus: u32,
+    /// In which boot of the node it was started; see `Node::boots`.
+    pub boot: u32,
+    /// The node has reported its end.
+    pub over: bool,
+}
+
+impl Steps {
+    /// Processors that living steps have taken, by node. Batch scripts and overlapping steps take none.
+    pub fn busy(&self) -> BTreeMap<NodeName, u32> {
+        let mut busy = BTreeMap::new();
+        for step in self.live.values() {
+            if step.spec.as_ref().is_none_or(|spec| spec.overlap) {
+                continue;
+            }
+            for share in step.shares.iter().filter(|share| !share.over) {
+                *busy.entry(share.node.clone()).or_insert(0) += share.cpus;
+            }
+        }
+        busy
+    }
+
+    /// Steps that a node has not reported the end of.
+    pub fn on<'a>(&'a self, node: &'a NodeName) -> impl Iterator<Item = (&'a Step, &'a StepShare)> {
+        self.live.values().filter_map(move |step| Some((&**step, step.on(node)?)))
+    }
+}
+
+impl Step {
+    /// What it has on a node that has not reported its end.
+    pub fn on(&self, node: &NodeName) -> Option<&StepShare> {
+        self.shares.iter().find(|share| share.node == *node && !share.over)
+    }
+
+    /// Nodes that have not reported its end.
+    pub fn nodes_left(&self) -> impl Iterator<Item = &NodeName> {
+        self.shares.iter().filter(|share| !share.over).map(|share| &share.node)
+    }
+
+    /// Tasks over all nodes.
+    pub fn tasks(&self) -> u32 {
+        self.shares.iter().map(|share| share.ranks.len() as u32).sum()
+    }
+}

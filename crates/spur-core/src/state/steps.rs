@@ -1,0 +1,183 @@
+//! Steps: made in a running job, reported over node by node, ended with their job.
+
+use std::sync::Arc;
+
+use crate::auth::{Action, Actor, Target, may};
+use crate::errors::SlurmError;
+use crate::ids::{JobId, NodeName, StepId};
+use crate::job::{ExitStatus, Job, Phase, RequestId, Step, StepShare};
+use crate::state::{CreateStep, Effect, Finish, Outcome, Reply, State, jobs};
+use crate::step::layout;
+use crate::time::Timestamp;
+
+/// Most steps a job may have at a time: each is kept in memory by every controller.
+const MOST_STEPS: usize = 40_000;
+
+/// The batch script runs once, on the first node.
+pub(super) fn begin_batch(
+    job: &mut Job,
+    now: Timestamp,
+    node: NodeName,
+    effects: &mut Vec<Effect>,
+) {
+    let share =
+        StepShare { node: node.clone(), ranks: vec![0], cpus: 0, boot: job.boot, over: false };
+    let step = Step {
+        id: StepId::BATCH,
+        request: RequestId::default(),
+        spec: None,
+        since: now,
+        shares: vec![share],
+        ending: false,
+        exit: ExitStatus::default(),
+    };
+    effects.push(Effect::Launch { job: job.id, epoch: job.epoch, step: step.id, node });
+    job.steps.live.insert(step.id, Arc::new(step));
+}
+
+pub(super) fn create(
+    state: &mut State,
+    create: &CreateStep,
+    effects: &mut Vec<Effect>,
+) -> Result<Reply, SlurmError> {
+    let job = state.jobs.get(&create.job).cloned().ok_or(SlurmError::InvalidJobId)?;
+    may(&create.by, Action::RunInJob, Target::JobOf(job.owner.uid))?;
+    let known = job.steps.live.values().find(|step| {
+        step.spec.is_some() && step.request == create.request && create.request.0 != 0
+    });
+    if let Some(step) = known {
+        return Ok(Reply::Step(job.id, step.id));
+    }
+    let held = holds(&job)?;
+    let placed = layout::lay_out(&create.spec, held, &job.steps.busy())?;
+    if job.steps.next > StepId::MAX.0 || job.steps.live.len() >= MOST_STEPS {
+        return Err(SlurmError::StepLimit);
+    }
+    let shares: Vec<StepShare> = placed
+        .into_iter()
+        .map(|placed| StepShare {
+            boot: state.nodes.get(&placed.node).map_or(0, |node| node.boots),
+            node: placed.node,
+            ranks: placed.ranks,
+            cpus: placed.cpus,
+            over: false,
+        })
+        .collect();
+    let mut job = (*job).clone();
+    let id = StepId(job.steps.next);
+    job.steps.next += 1;
+    for share in &shares {
+        let node = share.node.clone();
+        effects.push(Effect::Launch { job: job.id, epoch: job.epoch, step: id, node });
+    }
+    let step = Step {
+        id,
+        request: create.request,
+        spec: Some(Arc::new(create.spec.clone())),
+        since: state.now,
+        shares,
+        ending: false,
+        exit: ExitStatus::default(),
+    };
+    job.steps.live.insert(id, Arc::new(step));
+    let reply = Reply::Step(job.id, id);
+    state.put_job(job);
+    Ok(reply)
+}
+
+/// What a job has for steps at this moment.
+pub fn holds(job: &Job) -> Result<&crate::job::Allocation, SlurmError> {
+    match &job.phase {
+        Phase::Running { allocation, .. } => Ok(allocation),
+        Phase::Pending => Err(SlurmError::JobPending),
+        Phase::Completing { .. } | Phase::Ended { .. } => Err(SlurmError::AlreadyDone),
+    }
+}
+
+pub(super) fn end(
+    state: &mut State,
+    id: JobId,
+    step: StepId,
+    by: &Actor,
+    effects: &mut Vec<Effect>,
+) -> Result<Reply, SlurmError> {
+    let job = state.jobs.get(&id).cloned().ok_or(SlurmError::InvalidJobId)?;
+    may(by, Action::CancelJob, Target::JobOf(job.owner.uid))?;
+    if !job.steps.live.contains_key(&step) {
+        return Err(SlurmError::AlreadyDone);
+    }
+    let mut job = (*job).clone();
+    end_one(&mut job, step, effects);
+    state.put_job(job);
+    Ok(Reply::Done)
+}
+
+/// The command that the allocation was made for has ended, and with it the job.
+pub(super) fn end_allocation(
+    state: &mut State,
+    id: JobId,
+    exit: ExitStatus,
+    by: &Actor,
+    effects: &mut Vec<Effect>,
+) -> Result<Reply, SlurmError> {
+    let job = state.jobs.get(&id).cloned().ok_or(SlurmError::InvalidJobId)?;
+    may(by, Action::RunInJob, Target::JobOf(job.owner.uid))?;
+    let Phase::Running { since, allocation } = job.phase.clone() else {
+        // Given up while it waited.
+        let by = by.uid().unwrap_or_default().0;
+        return jobs::end(state, &job, crate::job::Cause::Cancelled { by }, effects);
+    };
+    if !job.is_allocation() {
+        return Err(SlurmError::NotSupported);
+    }
+    let mut job = (*job).clone();
+    end_all(&mut job, effects);
+    let cause = crate::job::Cause::Exited;
+    let phase = Phase::Completing { started: since, allocation, cause, exit };
+    let phase = jobs::rest(state, &job, phase);
+    state.put_job(Job { phase, ..job });
+    Ok(Reply::Done)
+}
+
+/// Has every step of a job end.
+pub(super) fn end_all(job: &mut Job, effects: &mut Vec<Effect>) {
+    let steps: Vec<StepId> = job.steps.live.keys().copied().collect();
+    steps.into_iter().for_each(|step| end_one(job, step, effects));
+}
+
+fn end_one(job: &mut Job, id: StepId, effects: &mut Vec<Effect>) {
+    let (number, epoch) = (job.id, job.epoch);
+    let Some(step) = job.steps.live.get_mut(&id) else { return };
+    let step = Arc::make_mut(step);
+    step.ending = true;
+    for node in step.nodes_left() {
+        effects.push(Effect::Kill { job: number, epoch, step: id, node: node.clone() });
+    }
+}
+
+/// Takes what a node reports of its part of a step. Nothing when it is no news; else whether the batch
+/// script is over by it.
+pub(super) fn reported(job: &mut Job, node: &NodeName, finish: &Finish) -> Option<bool> {
+    let step = job.steps.live.get_mut(&finish.step)?;
+    let step = Arc::make_mut(step);
+    let share = step.shares.iter_mut().find(|share| share.node == *node && !share.over)?;
+    share.over = true;
+    let exit = match finish.outcome {
+        Outcome::Exited(exit) => exit,
+        Outcome::OutOfMemory => ExitStatus::OUT_OF_MEMORY,
+        Outcome::CouldNotStart | Outcome::Lost => ExitStatus { code: 1, signal: 0 },
+    };
+    step.exit = worse(step.exit, exit);
+    if step.nodes_left().next().is_none() {
+        let exit = step.exit;
+        job.steps.live.remove(&finish.step);
+        if finish.step != StepId::BATCH {
+            job.steps.derived_exit = worse(job.steps.derived_exit, exit);
+        }
+    }
+    Some(finish.step == StepId::BATCH)
+}
+
+fn worse(one: ExitStatus, other: ExitStatus) -> ExitStatus {
+    if other.to_wait() > one.to_wait() { other } else { one }
+}

@@ -1,0 +1,205 @@
+//! Steps as the log and snapshots keep them.
+
+use std::sync::Arc;
+
+use prost::Message;
+
+use super::entry::{StoredActor, request_id};
+use super::{Error, missing};
+use crate::ids::{JobId, NodeName, StepId};
+use crate::job::{ExitStatus, Step, StepShare, Steps};
+use crate::state::{Command, CreateStep};
+use crate::step::StepSpec;
+use crate::time::Timestamp;
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct StoredCreateStep {
+    #[prost(uint32, tag = "1")]
+    job: u32,
+    #[prost(bytes = "vec", tag = "2")]
+    request: Vec<u8>,
+    #[prost(message, optional, tag = "3")]
+    spec: Option<StepSpec>,
+    #[prost(message, optional, tag = "4")]
+    by: Option<StoredActor>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct StoredEndStep {
+    #[prost(uint32, tag = "1")]
+    pub(super) job: u32,
+    #[prost(uint32, tag = "2")]
+    pub(super) step: u32,
+    #[prost(message, optional, tag = "3")]
+    pub(super) by: Option<StoredActor>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct StoredEndAllocation {
+    #[prost(uint32, tag = "1")]
+    pub(super) job: u32,
+    #[prost(uint32, tag = "2")]
+    pub(super) exit_status: u32,
+    #[prost(message, optional, tag = "3")]
+    pub(super) by: Option<StoredActor>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct StoredSteps {
+    #[prost(uint32, tag = "1")]
+    next: u32,
+    #[prost(message, repeated, tag = "2")]
+    live: Vec<StoredStep>,
+    #[prost(uint32, tag = "3")]
+    derived_exit: u32,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StoredStep {
+    #[prost(uint32, tag = "1")]
+    id: u32,
+    #[prost(bytes = "vec", tag = "2")]
+    request: Vec<u8>,
+    #[prost(message, optional, tag = "3")]
+    spec: Option<StepSpec>,
+    #[prost(int64, tag = "4")]
+    since: i64,
+    #[prost(message, repeated, tag = "5")]
+    shares: Vec<StoredStepShare>,
+    #[prost(bool, tag = "6")]
+    ending: bool,
+    #[prost(uint32, tag = "7")]
+    exit_status: u32,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StoredStepShare {
+    #[prost(string, tag = "1")]
+    node: String,
+    #[prost(uint32, repeated, tag = "2")]
+    ranks: Vec<u32>,
+    #[prost(uint32, tag = "3")]
+    cpus: u32,
+    #[prost(uint32, tag = "4")]
+    boot: u32,
+    #[prost(bool, tag = "5")]
+    over: bool,
+}
+
+impl From<&CreateStep> for StoredCreateStep {
+    fn from(create: &CreateStep) -> StoredCreateStep {
+        StoredCreateStep {
+            job: create.job.0,
+            request: create.request.0.to_le_bytes().to_vec(),
+            spec: Some(create.spec.clone()),
+            by: Some((&create.by).into()),
+        }
+    }
+}
+
+impl TryFrom<StoredCreateStep> for Command {
+    type Error = Error;
+
+    fn try_from(stored: StoredCreateStep) -> Result<Command, Error> {
+        Ok(Command::CreateStep(Box::new(CreateStep {
+            job: JobId(stored.job),
+            request: request_id(&stored.request)?,
+            spec: stored.spec.ok_or(missing("what the step asks for"))?,
+            by: stored.by.ok_or(missing("who makes the step"))?.try_into()?,
+        })))
+    }
+}
+
+impl TryFrom<StoredEndStep> for Command {
+    type Error = Error;
+
+    fn try_from(stored: StoredEndStep) -> Result<Command, Error> {
+        Ok(Command::EndStep {
+            job: JobId(stored.job),
+            step: StepId(stored.step),
+            by: stored.by.ok_or(missing("who ends the step"))?.try_into()?,
+        })
+    }
+}
+
+impl TryFrom<StoredEndAllocation> for Command {
+    type Error = Error;
+
+    fn try_from(stored: StoredEndAllocation) -> Result<Command, Error> {
+        Ok(Command::EndAllocation {
+            job: JobId(stored.job),
+            exit: ExitStatus::from_wait(stored.exit_status),
+            by: stored.by.ok_or(missing("who gives the job back"))?.try_into()?,
+        })
+    }
+}
+
+impl From<&Steps> for StoredSteps {
+    fn from(steps: &Steps) -> StoredSteps {
+        StoredSteps {
+            next: steps.next,
+            live: steps.live.values().map(|step| (&**step).into()).collect(),
+            derived_exit: steps.derived_exit.to_wait(),
+        }
+    }
+}
+
+impl TryFrom<StoredSteps> for Steps {
+    type Error = Error;
+
+    fn try_from(stored: StoredSteps) -> Result<Steps, Error> {
+        let live = stored.live.into_iter().map(|step| {
+            let step = Step::try_from(step)?;
+            Ok((step.id, Arc::new(step)))
+        });
+        Ok(Steps {
+            next: stored.next,
+            live: live.collect::<Result<_, Error>>()?,
+            derived_exit: ExitStatus::from_wait(stored.derived_exit),
+        })
+    }
+}
+
+impl From<&Step> for StoredStep {
+    fn from(step: &Step) -> StoredStep {
+        let share = |share: &StepShare| StoredStepShare {
+            node: share.node.to_string(),
+            ranks: share.ranks.clone(),
+            cpus: share.cpus,
+            boot: share.boot,
+            over: share.over,
+        };
+        StoredStep {
+            id: step.id.0,
+            request: step.request.0.to_le_bytes().to_vec(),
+            spec: step.spec.as_deref().cloned(),
+            since: step.since.0,
+            shares: step.shares.iter().map(share).collect(),
+            ending: step.ending,
+            exit_status: step.exit.to_wait(),
+        }
+    }
+}
+
+impl TryFrom<StoredStep> for Step {
+    type Error = Error;
+
+    fn try_from(stored: StoredStep) -> Result<Step, Error> {
+        let share = |share: StoredStepShare| StepShare {
+            node: NodeName::from(share.node),
+            ranks: share.ranks,
+            cpus: share.cpus,
+            boot: share.boot,
+            over: share.over,
+        };
+        Ok(Step {
+            id: StepId(stored.id),
+            request: request_id(&stored.request)?,
+            spec: stored.spec.map(Arc::new),
+            since: Timestamp(stored.since),
+            shares: stored.shares.into_iter().map(share).collect(),
+            ending: stored.ending,
+            exit: ExitStatus::from_wait(stored.exit_status),
+        })
+    }
+}

@@ -1,0 +1,108 @@
+//! Steps and allocations, entry by entry.
+
+use super::*;
+use crate::job::spec::AllocationSpec;
+use crate::state::CreateStep;
+use crate::step::StepSpec;
+
+/// A job without a script that holds two processors on each of two nodes.
+fn allocation(cluster: &mut Cluster, request: u128) -> JobId {
+    let mut submit = submission(request);
+    submit.spec.allocation = Some(Box::new(AllocationSpec::default()));
+    let Ok(Reply::Job(job)) = cluster.apply(Command::Submit(Box::new(submit))).reply else {
+        panic!("not accepted")
+    };
+    let share = |node: &str| Share::of_cpus(node.into(), 2);
+    let allocation = Allocation { shares: vec![share("n1"), share("n2")] };
+    let effects = cluster.done(Command::Start(vec![JobStart { job, epoch: Epoch(1), allocation }]));
+    assert_eq!(effects, [], "nothing runs by itself");
+    job
+}
+
+fn ask(job: JobId, request: u128, tasks: u32) -> Command {
+    let asked = JobSpec { ntasks: Some(tasks), ntasks_said: true, ..JobSpec::default() };
+    let spec = StepSpec { request: Some(Box::new(asked)), exact: true, ..StepSpec::default() };
+    let request = RequestId(request);
+    Command::CreateStep(Box::new(CreateStep { job, request, spec, by: alice() }))
+}
+
+fn report(job: JobId, step: u32, code: u8) -> Finish {
+    let outcome = Outcome::Exited(ExitStatus { code, signal: 0 });
+    Finish { job, epoch: Epoch(1), step: StepId(step), outcome }
+}
+
+#[test]
+fn steps_take_processors_of_their_job_and_give_them_back() {
+    let mut cluster = cluster();
+    let job = allocation(&mut cluster, 1);
+    assert_eq!(cluster.apply(ask(job, 10, 4)).reply, Ok(Reply::Step(job, StepId(0))));
+    assert_eq!(
+        cluster.apply(ask(job, 10, 4)).reply,
+        Ok(Reply::Step(job, StepId(0))),
+        "asked again"
+    );
+    assert_eq!(cluster.apply(ask(job, 11, 1)).reply, Err(SlurmError::NodesBusy));
+    assert_eq!(cluster.apply(ask(job, 12, 5)).reply, Err(SlurmError::TooManyRequestedCpus));
+    cluster.done(Command::Finished { node: "n1".into(), finishes: vec![report(job, 0, 3)] });
+    assert_eq!(cluster.apply(ask(job, 11, 1)).reply, Ok(Reply::Step(job, StepId(1))));
+    cluster.done(Command::Finished { node: "n2".into(), finishes: vec![report(job, 0, 1)] });
+    let steps = &cluster.state.jobs[&job].steps;
+    assert_eq!(steps.live.len(), 1);
+    assert_eq!(steps.derived_exit.code, 3);
+}
+
+#[test]
+fn an_allocation_ends_when_its_steps_have() {
+    let mut cluster = cluster();
+    let job = allocation(&mut cluster, 1);
+    cluster.done(ask(job, 10, 4));
+    let exit = ExitStatus { code: 7, signal: 0 };
+    let stranger = Actor::User { uid: Uid(7), gid: Gid(7), level: Level::Administrator };
+    let not_ours = Command::EndAllocation { job, exit, by: stranger };
+    assert_eq!(cluster.apply(not_ours).reply, Err(SlurmError::AccessDenied));
+    let effects = cluster.done(Command::EndAllocation { job, exit, by: alice() });
+    assert_eq!(effects.len(), 2, "both nodes are told: {effects:?}");
+    assert!(matches!(cluster.phase(job), Phase::Completing { .. }));
+    assert_eq!(cluster.apply(ask(job, 11, 1)).reply, Err(SlurmError::AlreadyDone));
+    for node in ["n1", "n2"] {
+        cluster.done(Command::Finished { node: node.into(), finishes: vec![report(job, 0, 9)] });
+    }
+    assert!(
+        matches!(cluster.phase(job), Phase::Ended { cause: Cause::Exited, exit: e, .. } if *e == exit)
+    );
+}
+
+#[test]
+fn an_allocation_without_steps_ends_at_once() {
+    let mut cluster = cluster();
+    let job = allocation(&mut cluster, 1);
+    cluster.done(Command::Cancel { job, by: alice() });
+    assert!(matches!(cluster.phase(job), Phase::Ended { .. }));
+}
+
+#[test]
+fn a_batch_script_takes_its_steps_along() {
+    let mut cluster = cluster();
+    let job = cluster.submit(1);
+    cluster.start(job, 1, "n1", 2);
+    cluster.done(ask(job, 10, 2));
+    let finishes = vec![Finish { job, epoch: Epoch(1), step: StepId::BATCH, outcome: OK }];
+    let effects = cluster.done(Command::Finished { node: "n1".into(), finishes });
+    let kill = Effect::Kill { job, epoch: Epoch(1), step: StepId(0), node: "n1".into() };
+    assert_eq!(effects, [kill]);
+    assert!(matches!(cluster.phase(job), Phase::Completing { .. }));
+    cluster.done(Command::Finished { node: "n1".into(), finishes: vec![report(job, 0, 0)] });
+    assert!(matches!(cluster.phase(job), Phase::Ended { cause: Cause::Exited, .. }));
+}
+
+#[test]
+fn a_step_is_ended_by_its_owner() {
+    let mut cluster = cluster();
+    let job = allocation(&mut cluster, 1);
+    cluster.done(ask(job, 10, 1));
+    let end = |by| Command::EndStep { job, step: StepId(0), by };
+    let mallory = Actor::User { uid: Uid(7), gid: Gid(7), level: Level::None };
+    assert_eq!(cluster.apply(end(mallory)).reply, Err(SlurmError::AccessDenied));
+    assert_eq!(cluster.done(end(alice())).len(), 1);
+    assert!(matches!(cluster.phase(job), Phase::Running { .. }));
+}

@@ -1,0 +1,109 @@
+//! What the tasks run: the launcher's word, bounded by what the controller committed.
+
+use std::ffi::{CString, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use nix::sys::stat::Mode;
+use spur_core::filename::{self, Values};
+use spur_proto::internal::{Launch, StepLaunch, StepProgram};
+
+use super::environment::Environment;
+use crate::machine::cgroup::Group;
+use crate::machine::privilege::Credentials;
+
+/// Everything about this node's part of a step.
+pub struct Program {
+    /// Whose it is.
+    pub owner: Credentials,
+    /// Job and step as people name them: `12.0`.
+    pub name: String,
+    /// This node's name.
+    pub node: String,
+    /// Ranks of the tasks here.
+    pub ranks: Vec<u32>,
+    /// The variables.
+    pub environment: Environment,
+    /// Where tasks run.
+    pub work_dir: PathBuf,
+    /// The file mode mask.
+    pub umask: Mode,
+    /// How long tasks that are to end have to end by themselves.
+    pub kill_wait: Duration,
+    /// What its processes are held by, where there are groups.
+    pub group: Option<Group>,
+    /// The launcher's word.
+    pub asked: StepProgram,
+    values: Values,
+}
+
+/// Slurm's default `KillWait`.
+const KILL_WAIT: Duration = Duration::from_secs(30);
+
+impl Program {
+    /// Puts together what the controller committed and what the launcher asks for.
+    pub fn new(
+        launch: &Launch,
+        asked: StepProgram,
+        marker: &str,
+        group: Option<Group>,
+    ) -> Result<Program, String> {
+        let step = launch.step.clone().unwrap_or_default();
+        let owner = Credentials::resolve(launch.uid, launch.gid, &launch.user_name)
+            .map_err(|refusal| refusal.to_string())?;
+        let here = step.nodes.get(step.node_id as usize).cloned().unwrap_or_default();
+        if asked.arguments.is_empty() && asked.programs.is_empty() {
+            return Err("there is no program to run".to_string());
+        }
+        let spec = step.spec.clone().unwrap_or_default();
+        let values = Values {
+            job: launch.job,
+            step: Some(step.step),
+            node: step.node_id,
+            node_name: here.node.clone(),
+            user: launch.user_name.clone(),
+            job_name: launch.spec.as_ref().map_or(String::new(), |spec| spec.name.clone()),
+            ..Values::default()
+        };
+        Ok(Program {
+            owner,
+            name: format!("{}.{}", launch.job, step.step),
+            node: here.node,
+            ranks: here.ranks,
+            environment: Environment::new(launch, &step, &spec, &asked, marker),
+            work_dir: PathBuf::from(OsStr::from_bytes(&asked.work_dir)),
+            umask: Mode::from_bits_truncate(asked.umask.unwrap_or(0o022)),
+            kill_wait: launch
+                .kill_wait_secs
+                .map_or(KILL_WAIT, |secs| Duration::from_secs(secs.into())),
+            asked,
+            group,
+            values,
+        })
+    }
+
+    /// What a task executes.
+    pub fn arguments(&self, rank: u32) -> Vec<CString> {
+        let own = self.asked.programs.iter().find(|program| program.ranks.contains(&rank));
+        let arguments = own.map_or(&self.asked.arguments, |own| &own.arguments);
+        arguments.iter().filter_map(|word| CString::new(word.clone()).ok()).collect()
+    }
+
+    /// A task's own file for a pattern.
+    pub fn file(&self, pattern: &[u8], rank: u32) -> PathBuf {
+        let values = Values { task: rank, ..self.values.clone() };
+        let name = filename::expand(&String::from_utf8_lossy(pattern), &values);
+        self.work_dir.join(name)
+    }
+
+    /// Whether a task is the only one with a terminal.
+    pub fn has_terminal(&self, rank: u32) -> bool {
+        self.asked.pty && rank == 0
+    }
+}
+
+/// The tasks on each node of a step.
+pub fn tasks_per_node(step: &StepLaunch) -> Vec<u32> {
+    step.nodes.iter().map(|node| node.ranks.len() as u32).collect()
+}
