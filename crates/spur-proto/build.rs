@@ -34,6 +34,11 @@ fn records(files: &prost_types::FileDescriptorSet) -> Vec<(String, String)> {
             "step.proto" => "::spur_core::step",
             "view.proto" => "::spur_core::views",
             "node.proto" => "::spur_core::node",
+            "slurm.proto" => {
+                let record = "::spur_core::state::Assignment".to_string();
+                records.push((".slurm.Assignment".to_string(), record));
+                continue;
+            }
             _ => continue,
         };
         for message in &file.message_type {

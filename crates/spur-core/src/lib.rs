@@ -28,4 +28,5 @@ pub mod step;
 pub mod time;
 pub mod tools;
 pub mod tres;
+pub mod update;
 pub mod views;

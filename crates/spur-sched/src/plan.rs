@@ -30,8 +30,12 @@ impl Planner {
         let mut free = free_processors(state);
         let mut blocked = BTreeSet::new();
         for job in state.index.pending.iter().filter_map(|id| state.jobs.get(id)) {
-            match decide(state, job, &mut free, &mut blocked) {
-                Ok(start) => plan.starts.push(start),
+            let result = match job.waiting_tasks() {
+                None => decide(state, job, None, &mut free, &mut blocked).map(|start| vec![start]),
+                Some(_) => tasks(state, job, &mut free, &mut blocked, &mut plan),
+            };
+            match result {
+                Ok(starts) => plan.starts.extend(starts),
                 Err(reason) => {
                     plan.waits.insert(job.id, reason);
                 }
@@ -41,12 +45,39 @@ impl Planner {
     }
 }
 
-fn decide(
+/// Starts as many waiting tasks of an array as may run and fit; why the rest waits.
+fn tasks(
     state: &State,
     job: &Job,
     free: &mut Free,
     blocked: &mut BTreeSet<String>,
+    plan: &mut Plan,
+) -> Result<Vec<JobStart>, Reason> {
+    let mut allowed = state.tasks_allowed(job);
+    let ready = job.waiting_tasks().into_iter().flat_map(|tasks| tasks.ids());
+    for index in ready.filter(|index| state.task_may_start(job, *index)) {
+        if allowed == 0 {
+            return Err(Reason::JobArrayTaskLimit);
+        }
+        plan.starts.push(decide(state, job, Some(index), free, blocked)?);
+        allowed -= 1;
+    }
+    match state.obstacle(job) {
+        Some(reason) => Err(reason),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn decide(
+    state: &State,
+    job: &Job,
+    task: Option<u32>,
+    free: &mut Free,
+    blocked: &mut BTreeSet<String>,
 ) -> Result<JobStart, Reason> {
+    if let Some(reason) = state.obstacle(job) {
+        return Err(reason);
+    }
     let partition = state.partition_of(job).ok_or(Reason::PartitionDown)?;
     // It never will, and stands in nobody's way.
     if job.spec.time_limit.is_some_and(|limit| limit > partition.max_time) {
@@ -61,7 +92,7 @@ fn decide(
         return Err(Reason::Priority);
     }
     match place::place(&demand, free, eligible) {
-        Some(allocation) => Ok(JobStart { job: job.id, epoch: job.epoch.next(), allocation }),
+        Some(allocation) => Ok(JobStart { job: job.id, epoch: job.epoch.next(), task, allocation }),
         None => {
             blocked.insert(partition.name.clone());
             Err(Reason::Resources)
@@ -90,7 +121,7 @@ fn free_processors(state: &State) -> Free {
     let mut free: Free = state
         .nodes
         .values()
-        .filter(|node| node.link.is_up())
+        .filter(|node| node.takes_jobs())
         .map(|node| {
             let used = state.cpus_used(&node.name);
             (node.name.clone(), node.inventory.cpus.saturating_sub(used))

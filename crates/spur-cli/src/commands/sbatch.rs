@@ -21,31 +21,6 @@ use crate::{cluster, zone};
 
 const TOOL: Tool = Tool::Sbatch;
 
-/// Options that have their effect in this release; any other is refused rather than ignored.
-const SUPPORTED: &[&str] = &[
-    "account",
-    "chdir",
-    "cpus-per-task",
-    "error",
-    "export",
-    "help",
-    "input",
-    "job-name",
-    "nodes",
-    "ntasks",
-    "open-mode",
-    "output",
-    "parsable",
-    "partition",
-    "quiet",
-    "time",
-    "usage",
-    "verbose",
-    "version",
-    "wait",
-    "wrap",
-];
-
 /// Runs the command.
 pub fn run(args: &[String]) -> u8 {
     match submit(args) {
@@ -86,7 +61,6 @@ fn submit(args: &[String]) -> Result<u8, OptionError> {
     let wrapped = wrap.is_some();
     let arguments: Vec<String> = line.rest.iter().skip(1).cloned().collect();
     settings.extend(line.settings);
-    refuse_unsupported(&settings)?;
     let mut request = resolve(TOOL, settings)?;
     let cwd = std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default();
     let around = Surroundings {
@@ -148,19 +122,6 @@ fn read_script(name: &str) -> std::io::Result<Vec<u8>> {
 
 /// Scripts are refused by the controller above its own limit; more than this is not even read.
 const MAX_READ: u64 = 8 << 20;
-
-fn refuse_unsupported(settings: &[Setting]) -> Result<(), OptionError> {
-    let unknown = |setting: &&Setting| {
-        !setting.option.long.is_empty() && !SUPPORTED.contains(&setting.option.long)
-    };
-    match settings.iter().find(unknown) {
-        None => Ok(()),
-        Some(setting) => {
-            let message = format!("--{} is not available in this release", setting.option.long);
-            Err(OptionError::error(message, 1))
-        }
-    }
-}
 
 fn submit_line(args: &[String]) -> String {
     let words = std::iter::once("sbatch".to_string()).chain(args.iter().cloned());

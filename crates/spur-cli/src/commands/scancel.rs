@@ -131,7 +131,7 @@ async fn cancel(caller: &mut Caller, job: u32, query: &Query) -> u8 {
         eprintln!("scancel: Terminating job {job}");
     }
     let ask = |mut client: spur_proto::slurm::controller_client::ControllerClient<_>| async move {
-        client.cancel_job(CancelJobRequest { job_id: job }).await
+        client.cancel_job(CancelJobRequest { job_id: job, ..CancelJobRequest::default() }).await
     };
     match caller.call(ask).await {
         Ok(_) => 0,

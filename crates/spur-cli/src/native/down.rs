@@ -108,7 +108,7 @@ pub fn end_jobs(layout: &Layout) {
         let job_id = *job;
         let _ = cluster_call(layout, async move |caller: &mut Caller| {
             let ask = |mut client: ControllerClient<_>| async move {
-                client.cancel_job(CancelJobRequest { job_id }).await
+                client.cancel_job(CancelJobRequest { job_id, ..CancelJobRequest::default() }).await
             };
             caller.call(ask).await
         });

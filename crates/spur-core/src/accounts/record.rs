@@ -209,6 +209,9 @@ pub fn ending(cause: Cause, exit: ExitStatus) -> (JobState, Reason) {
         Cause::LaunchFailed => (JobState::Failed, Reason::JobLaunchFailure),
         Cause::NodeFailed => (JobState::NodeFail, Reason::NodeDown),
         Cause::OutOfMemory => (JobState::OutOfMemory, Reason::OutOfMemory),
+        Cause::Deadline => (JobState::Deadline, Reason::DeadLine),
+        Cause::Preempted => (JobState::Preempted, Reason::None),
+        Cause::Requeued { .. } => (JobState::Pending, Reason::None),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{Actor, Level};
 use crate::errors::SlurmError;
 use crate::ids::Uid;
+use crate::state::JobAction;
 
 /// A row of the table: a method of the wire and who may call it at all.
 #[derive(Debug)]
@@ -33,6 +34,8 @@ pub static METHODS: &[MethodRule] = &[
     MethodRule { method: "/slurm.Controller/Ping", who: Who::Anyone },
     MethodRule { method: "/slurm.Controller/SubmitJob", who: Who::User },
     MethodRule { method: "/slurm.Controller/CancelJob", who: Who::User },
+    MethodRule { method: "/slurm.Controller/ControlJob", who: Who::User },
+    MethodRule { method: "/slurm.Controller/Administer", who: Who::User },
     MethodRule { method: "/slurm.Controller/ListJobs", who: Who::User },
     MethodRule { method: "/slurm.Controller/WaitJob", who: Who::User },
     MethodRule { method: "/slurm.Controller/ListNodes", who: Who::User },
@@ -76,6 +79,27 @@ pub enum Action {
     CancelJob,
     /// Making a step, attaching to one, giving an allocation back: whatever acts as the owner.
     RunInJob,
+    /// Holding, changing, putting back, signalling a job of one's own.
+    ControlJob,
+    /// Stopping a job and letting it go on: takes resources from others.
+    SuspendJob,
+    /// Changing nodes, partitions and reservations.
+    Administer,
+}
+
+impl Action {
+    /// The right that an action on a job needs.
+    pub fn of(action: &JobAction) -> Action {
+        match action {
+            JobAction::Cancel => Action::CancelJob,
+            JobAction::Suspend | JobAction::Resume => Action::SuspendJob,
+            JobAction::Signal { .. }
+            | JobAction::Hold { .. }
+            | JobAction::Release
+            | JobAction::Requeue { .. }
+            | JobAction::Update(_) => Action::ControlJob,
+        }
+    }
 }
 
 /// The object of an action.
@@ -83,17 +107,21 @@ pub enum Action {
 pub enum Target {
     /// A job of this user.
     JobOf(Uid),
+    /// What belongs to nobody in particular.
+    Cluster,
 }
 
 /// Decides rights that depend on the object. Called inside `apply`, with the actor the entry recorded.
 pub fn may(actor: &Actor, action: Action, target: Target) -> Result<(), SlurmError> {
-    let Target::JobOf(owner) = target;
+    let is_owner = |uid: &Uid| target == Target::JobOf(*uid);
     let allowed = match (action, actor) {
         (_, Actor::Controller) => true,
-        (Action::CancelJob, Actor::User { uid, level, .. }) => {
-            *uid == owner || *level >= Level::Operator
+        (Action::CancelJob | Action::ControlJob, Actor::User { uid, level, .. }) => {
+            is_owner(uid) || *level >= Level::Operator
         }
-        (Action::RunInJob, Actor::User { uid, .. }) => *uid == owner,
+        (Action::RunInJob, Actor::User { uid, .. }) => is_owner(uid),
+        (Action::SuspendJob, Actor::User { level, .. }) => *level >= Level::Operator,
+        (Action::Administer, Actor::User { level, .. }) => *level >= Level::Administrator,
         _ => false,
     };
     if allowed { Ok(()) } else { Err(SlurmError::AccessDenied) }
@@ -133,6 +161,8 @@ mod tests {
                 "xxxxxx /slurm.Controller/Ping",
                 ".xxx.x /slurm.Controller/SubmitJob",
                 ".xxx.x /slurm.Controller/CancelJob",
+                ".xxx.x /slurm.Controller/ControlJob",
+                ".xxx.x /slurm.Controller/Administer",
                 ".xxx.x /slurm.Controller/ListJobs",
                 ".xxx.x /slurm.Controller/WaitJob",
                 ".xxx.x /slurm.Controller/ListNodes",

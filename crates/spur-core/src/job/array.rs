@@ -124,6 +124,36 @@ impl ArraySpec {
         })
     }
 
+    /// The lowest id.
+    pub fn first(&self) -> Option<u32> {
+        self.ranges.iter().map(|range| range.first).min()
+    }
+
+    /// Whether exactly one id is left.
+    pub fn is_single(&self) -> bool {
+        self.ids().nth(1).is_none()
+    }
+
+    /// Takes an id out.
+    pub fn remove(&mut self, id: u32) {
+        let ranges = std::mem::take(&mut self.ranges);
+        for range in ranges {
+            let step = range.step.max(1);
+            let is_in =
+                (range.first..=range.last).contains(&id) && (id - range.first).is_multiple_of(step);
+            if !is_in {
+                self.ranges.push(range);
+                continue;
+            }
+            if id > range.first {
+                self.ranges.push(ArrayRange { last: id - step, ..range });
+            }
+            if id < range.last {
+                self.ranges.push(ArrayRange { first: id + step, ..range });
+            }
+        }
+    }
+
     /// Whether a task has this id.
     pub fn contains(&self, id: u32) -> bool {
         self.ranges.iter().any(|range| {

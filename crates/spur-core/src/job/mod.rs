@@ -19,7 +19,9 @@ pub mod supported;
 
 use std::sync::Arc;
 
+pub use array::ArraySpec;
 pub use demand::Demand;
+pub use dependency::Dependency;
 pub use phase::{Allocation, Cause, ExitStatus, GresShare, Phase, Share};
 pub use reason::Reason;
 pub use spec::JobSpec;
@@ -44,7 +46,7 @@ pub struct Job {
     /// The environment it was submitted with.
     pub environment: BlobHash,
     /// The client's name for the submission: the same one again is the same job.
-    pub request: RequestId,
+    pub request: Option<RequestId>,
     /// When it was accepted.
     pub submitted: Timestamp,
     /// Which run it is in; 0 before the first.
@@ -55,6 +57,20 @@ pub struct Job {
     pub phase: Phase,
     /// What it runs.
     pub steps: Steps,
+    /// Whether somebody keeps it from starting.
+    pub hold: Hold,
+    /// Not before this moment.
+    pub begin: Option<Timestamp>,
+    /// What it still waits for.
+    pub waits: Option<Arc<Waits>>,
+    /// Its place in an array.
+    pub array: Option<Arc<Array>>,
+    /// How often it has been put back into the queue.
+    pub restarts: u32,
+    /// When it was stopped, and for how long it had been before.
+    pub pause: Pause,
+    /// The early signal of this run is sent.
+    pub is_warned: bool,
 }
 
 impl Job {
@@ -62,6 +78,91 @@ impl Job {
     pub fn is_allocation(&self) -> bool {
         self.spec.allocation.is_some()
     }
+
+    /// What keeps a pending job from being considered at all.
+    pub fn obstacle(&self, now: Timestamp) -> Option<Reason> {
+        match self.hold {
+            Hold::Admin => return Some(Reason::JobHeldAdmin),
+            Hold::User => return Some(Reason::JobHeldUser),
+            Hold::None => {}
+        }
+        match &self.waits {
+            Some(waits) if waits.never => return Some(Reason::DependencyNeverSatisfied),
+            Some(_) => return Some(Reason::Dependency),
+            None => {}
+        }
+        self.begin.is_some_and(|begin| begin > now).then_some(Reason::BeginTime)
+    }
+
+    /// The tasks that wait in this record, if it stands for several.
+    pub fn waiting_tasks(&self) -> Option<&ArraySpec> {
+        match self.array.as_deref() {
+            Some(Array::Waiting(tasks)) => Some(tasks),
+            _ => None,
+        }
+    }
+
+    /// The number of the array it belongs to.
+    pub fn array_id(&self) -> Option<JobId> {
+        match self.array.as_deref()? {
+            Array::Waiting(_) => Some(self.id),
+            Array::Task { of, .. } => Some(*of),
+        }
+    }
+
+    /// Which task of its array it is.
+    pub fn task(&self) -> Option<u32> {
+        match self.array.as_deref()? {
+            Array::Waiting(_) => None,
+            Array::Task { index, .. } => Some(*index),
+        }
+    }
+}
+
+/// Who keeps a job from starting.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Hold {
+    /// Nobody.
+    #[default]
+    None,
+    /// Its owner.
+    User,
+    /// An operator; only one can let it go.
+    Admin,
+}
+
+/// Conditions that do not hold yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waits {
+    /// Those that are left.
+    pub on: Dependency,
+    /// One of them can no longer come true.
+    pub never: bool,
+}
+
+/// A job's place in an array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Array {
+    /// All tasks that have not begun, in one record with the array's number.
+    Waiting(ArraySpec),
+    /// A task of its own.
+    Task {
+        /// The array's number.
+        of: JobId,
+        /// Which task.
+        index: u32,
+        /// The array's limit on tasks at once.
+        throttle: u32,
+    },
+}
+
+/// Time in which a run was stopped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pause {
+    /// Since when it is.
+    pub since: Option<Timestamp>,
+    /// Seconds of earlier pauses.
+    pub secs: i64,
 }
 
 /// Whose a job is, as the channel told when it was submitted.

@@ -77,8 +77,17 @@ pub enum Cause {
     LaunchFailed,
     /// The node lost it.
     NodeFailed,
-    /// It used more memory than it was given, and the kernel killed some of it.
+    /// It took more memory than it had.
     OutOfMemory,
+    /// It could not end before its deadline.
+    Deadline,
+    /// It had to make room.
+    Preempted,
+    /// It goes back to the queue.
+    Requeued {
+        /// And stays there until it is let go.
+        hold: bool,
+    },
 }
 
 /// What is taken on which nodes; the first node runs the script.

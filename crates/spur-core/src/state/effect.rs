@@ -3,6 +3,7 @@
 
 use crate::blob::BlobHash;
 use crate::ids::{Epoch, JobId, NodeName, StepId};
+use crate::state::SignalScope;
 
 /// Something to do after a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +27,19 @@ pub enum Effect {
         epoch: Epoch,
         /// Which step.
         step: StepId,
+        /// Where.
+        node: NodeName,
+    },
+    /// Send a signal to processes of a run. Leader only, and only once.
+    Signal {
+        /// Which job.
+        job: JobId,
+        /// Which run.
+        epoch: Epoch,
+        /// Which signal.
+        signal: u32,
+        /// To whom.
+        scope: SignalScope,
         /// Where.
         node: NodeName,
     },

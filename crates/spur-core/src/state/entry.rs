@@ -3,7 +3,7 @@
 use crate::auth::Actor;
 use crate::blob::BlobHash;
 use crate::ids::{Epoch, JobId, NodeName, StepId};
-use crate::job::{Allocation, ExitStatus, JobSpec, Owner, RequestId};
+use crate::job::{Allocation, ArraySpec, ExitStatus, JobSpec, Owner, RequestId};
 use crate::node::Inventory;
 use crate::state::Settings;
 use crate::step::StepSpec;
@@ -51,6 +51,22 @@ pub enum Command {
         job: JobId,
         /// Who.
         by: Actor,
+    },
+    /// Somebody wants something done to a job, or to tasks of an array.
+    Control(Box<Control>),
+    /// Somebody changes, makes or takes away a node, a partition or a reservation.
+    Administer(Box<Administer>),
+    /// A job's early signal is due.
+    Warn {
+        /// Which.
+        job: JobId,
+        /// In which run.
+        epoch: Epoch,
+    },
+    /// A job can no longer end before its deadline.
+    DeadlinePassed {
+        /// Which.
+        job: JobId,
     },
     /// A job has reached its time limit.
     TimeUp {
@@ -148,8 +164,116 @@ pub struct JobStart {
     pub job: JobId,
     /// The run this begins: one more than the job's present epoch.
     pub epoch: Epoch,
+    /// Which of the tasks that wait in the record, if it stands for an array.
+    pub task: Option<u32>,
     /// What it gets.
     pub allocation: Allocation,
+}
+
+/// Something to be done to a job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Control {
+    /// The job, or the array.
+    pub job: JobId,
+    /// Which tasks of the array; all if nothing is said.
+    pub tasks: Option<ArraySpec>,
+    /// What.
+    pub action: JobAction,
+    /// Who wants it.
+    pub by: Actor,
+}
+
+/// What can be done to a job.
+#[derive(Clone, Debug, PartialEq)]
+pub enum JobAction {
+    /// End it.
+    Cancel,
+    /// Send a signal.
+    Signal {
+        /// Which.
+        signal: u32,
+        /// To whom.
+        scope: SignalScope,
+    },
+    /// Keep it from starting. An operator's hold can be let go by operators only, unless it is said to
+    /// be the user's.
+    Hold {
+        /// As if the owner had said it.
+        as_user: bool,
+    },
+    /// Let it go.
+    Release,
+    /// Put it back into the queue.
+    Requeue {
+        /// And keep it there.
+        hold: bool,
+    },
+    /// Stop its processes.
+    Suspend,
+    /// Let them go on.
+    Resume,
+    /// Change what is asked for, by `Key=value`.
+    Update(Vec<Assignment>),
+}
+
+/// Which processes of a job a signal is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SignalScope {
+    /// Its steps, but not the batch script.
+    #[default]
+    Steps,
+    /// The batch script itself, not what it started.
+    Batch,
+    /// All of them.
+    Full,
+}
+
+/// One `Key=value` of `scontrol update`.
+#[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
+pub struct Assignment {
+    /// As the user wrote it.
+    #[prost(string, tag = "1")]
+    pub key: String,
+    /// What follows the sign.
+    #[prost(string, tag = "2")]
+    pub value: String,
+}
+
+/// A change to something that is not a job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Administer {
+    /// What kind of thing.
+    pub noun: Noun,
+    /// What is to be done.
+    pub verb: Verb,
+    /// Its name; for nodes a host list.
+    pub name: String,
+    /// What is said about it.
+    pub assignments: Vec<Assignment>,
+    /// Who wants it.
+    pub by: Actor,
+}
+
+/// Things that can be administered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Noun {
+    /// Nodes.
+    Node,
+    /// A partition.
+    Partition,
+    /// A reservation.
+    Reservation,
+}
+
+/// What is done to them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// Made.
+    Create,
+    /// Changed.
+    Update,
+    /// Taken away.
+    Delete,
 }
 
 /// A run that is over.

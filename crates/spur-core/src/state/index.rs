@@ -4,6 +4,7 @@
 use imbl::{OrdMap, OrdSet};
 
 use crate::ids::{JobId, NodeName, Uid};
+use crate::job::dependency::Term;
 use crate::job::{Job, Phase, RequestId};
 use crate::time::Timestamp;
 
@@ -18,6 +19,16 @@ pub struct Index {
     pub active: OrdSet<JobId>,
     /// Jobs that are over, by when.
     pub ended: OrdSet<(Timestamp, JobId)>,
+    /// Records of each array: those of its tasks, and that of the ones that wait.
+    pub arrays: OrdMap<JobId, OrdSet<JobId>>,
+    /// Pending jobs that wait for each job or array.
+    pub dependents: OrdMap<JobId, OrdSet<JobId>>,
+    /// Pending jobs that wait for others of their name.
+    pub singletons: OrdSet<JobId>,
+    /// Pending jobs that must not start yet, by when they may.
+    pub begins: OrdSet<(Timestamp, JobId)>,
+    /// Pending jobs with a deadline.
+    pub deadlines: OrdSet<(Timestamp, JobId)>,
     /// The job each user's request made.
     pub requests: OrdMap<(Uid, RequestId), JobId>,
 }
@@ -43,10 +54,23 @@ impl Index {
     }
 
     fn insert(&mut self, job: &Job) {
-        self.requests.insert((job.owner.uid, job.request), job.id);
+        if let Some(request) = job.request {
+            self.requests.insert((job.owner.uid, request), job.id);
+        }
+        if let Some(array) = job.array_id() {
+            self.arrays.entry(array).or_default().insert(job.id);
+        }
         match &job.phase {
             Phase::Pending => {
                 self.pending.insert(job.id);
+                self.begins.extend(job.begin.map(|begin| (begin, job.id)));
+                self.deadlines.extend(deadline(job).map(|deadline| (deadline, job.id)));
+                for other in targets(job) {
+                    self.dependents.entry(other).or_default().insert(job.id);
+                }
+                if is_singleton(job) {
+                    self.singletons.insert(job.id);
+                }
             }
             Phase::Running { allocation, .. } | Phase::Completing { allocation, .. } => {
                 self.active.insert(job.id);
@@ -61,10 +85,21 @@ impl Index {
     }
 
     fn remove(&mut self, job: &Job) {
-        self.requests.remove(&(job.owner.uid, job.request));
+        if let Some(request) = job.request {
+            self.requests.remove(&(job.owner.uid, request));
+        }
+        if let Some(array) = job.array_id() {
+            remove_from(&mut self.arrays, array, job.id);
+        }
         match &job.phase {
             Phase::Pending => {
                 self.pending.remove(&job.id);
+                job.begin.map(|begin| self.begins.remove(&(begin, job.id)));
+                deadline(job).map(|deadline| self.deadlines.remove(&(deadline, job.id)));
+                for other in targets(job) {
+                    remove_from(&mut self.dependents, other, job.id);
+                }
+                self.singletons.remove(&job.id);
             }
             Phase::Running { allocation, .. } | Phase::Completing { allocation, .. } => {
                 self.active.remove(&job.id);
@@ -80,6 +115,32 @@ impl Index {
             Phase::Ended { at, .. } => {
                 self.ended.remove(&(*at, job.id));
             }
+        }
+    }
+}
+
+/// The jobs and arrays a job waits for.
+fn targets(job: &Job) -> impl Iterator<Item = JobId> {
+    let terms = job.waits.as_deref().map_or(&[][..], |waits| &waits.on.terms[..]);
+    terms.iter().filter_map(|term| match term {
+        Term::Job { job, .. } => Some(*job),
+        Term::Singleton => None,
+    })
+}
+
+fn is_singleton(job: &Job) -> bool {
+    job.waits.as_deref().is_some_and(|waits| waits.on.terms.contains(&Term::Singleton))
+}
+
+fn deadline(job: &Job) -> Option<Timestamp> {
+    job.spec.lifecycle().deadline.map(Timestamp)
+}
+
+fn remove_from(sets: &mut OrdMap<JobId, OrdSet<JobId>>, key: JobId, job: JobId) {
+    if let Some(set) = sets.get_mut(&key) {
+        set.remove(&job);
+        if set.is_empty() {
+            sets.remove(&key);
         }
     }
 }

@@ -4,10 +4,13 @@ use std::sync::Arc;
 
 use crate::auth::{Action, Actor, Target, may};
 use crate::blob::BlobHash;
+use crate::config::words::PartitionState;
 use crate::errors::SlurmError;
 use crate::ids::{Epoch, JobId, NodeName};
-use crate::job::{Cause, ExitStatus, Job, Phase, Steps};
-use crate::state::{Effect, Finish, JobStart, Outcome, Reply, State, Submit, steps};
+use crate::job::{Array, Cause, ExitStatus, Hold, Job, JobSpec, Pause, Phase, Steps, array};
+use crate::state::{
+    Effect, Finish, JobStart, Outcome, Reply, State, Submit, arrays, dependencies, steps,
+};
 use crate::time::Timestamp;
 
 pub(super) fn submit(
@@ -18,9 +21,11 @@ pub(super) fn submit(
     if let Some(id) = state.index.requests.get(&(submit.owner.uid, submit.request)) {
         return Ok(Reply::Job(*id));
     }
-    if !submit.spec.partition.is_empty() && state.partition(&submit.spec.partition).is_none() {
-        return Err(SlurmError::InvalidPartitionName);
-    }
+    check(state, &submit.spec)?;
+    let id = state.next_job;
+    let waits = dependencies::parse(&submit.spec.dependency, id)?;
+    let array = array::parse(&submit.spec.array, state.settings.config.limits.max_array_size)
+        .map_err(|_| SlurmError::InvalidArray)?;
     if state.next_job > JobId::MAX {
         return Err(SlurmError::SubmissionsDisabled);
     }
@@ -43,22 +48,53 @@ pub(super) fn submit(
             effects.push(Effect::KeepBlob { hash, bytes: bytes.to_vec() });
         }
     }
-    let id = state.next_job;
     state.next_job = JobId(id.0 + 1);
+    let hold = match (submit.spec.hold, submit.spec.priority) {
+        (true, _) => Hold::User,
+        (false, Some(0)) => Hold::User,
+        (false, _) => Hold::None,
+    };
     state.put_job(Job {
         id,
         owner: submit.owner.clone(),
         spec: share_spec(state, id, submit),
         script: submit.script,
         environment: submit.environment,
-        request: submit.request,
+        request: Some(submit.request),
         submitted: state.now,
         epoch: Epoch(0),
         boot: 0,
         phase: Phase::Pending,
         steps: Steps::default(),
+        hold,
+        begin: submit.spec.begin.map(Timestamp),
+        waits,
+        array: array.map(|tasks| Arc::new(Array::Waiting(tasks))),
+        restarts: 0,
+        pause: Pause::default(),
+        is_warned: false,
     });
     Ok(Reply::Job(id))
+}
+
+/// Whether a request can be taken at all.
+pub(super) fn check(state: &State, spec: &JobSpec) -> Result<(), SlurmError> {
+    let named = || spec.partition.split(',').filter(|name| !name.is_empty());
+    if named().any(|name| state.partition(name).is_none()) {
+        return Err(SlurmError::InvalidPartitionName);
+    }
+    if named().next().is_none() && state.default_partition().is_none() {
+        return Err(SlurmError::DefaultPartitionNotSet);
+    }
+    let partitions = match named().next() {
+        Some(_) => named().filter_map(|name| state.partition(name)).collect(),
+        None => state.default_partition().into_iter().collect::<Vec<_>>(),
+    };
+    let takes = |state: PartitionState| matches!(state, PartitionState::Up | PartitionState::Down);
+    if !partitions.iter().any(|partition| takes(partition.rules.state)) {
+        return Err(SlurmError::PartitionNotAvail);
+    }
+    Ok(())
 }
 
 /// A loop of equal submissions keeps one record of what was asked for.
@@ -79,12 +115,17 @@ pub(super) fn start(
         if !still_fits(state, start) {
             continue;
         }
-        let Some(job) = state.jobs.get(&start.job) else { continue };
+        let Some(job) = state.jobs.get(&start.job).cloned() else { continue };
+        let job = match start.task {
+            Some(index) => arrays::take(state, &job, index),
+            None => Some((*job).clone()),
+        };
+        let Some(job) = job else { continue };
         let allocation = Arc::new(start.allocation.clone());
         let Some(node) = allocation.first_node().cloned() else { continue };
         let boot = state.nodes.get(&node).map_or(0, |node| node.boots);
         let phase = Phase::Running { since: state.now, allocation };
-        let mut job = Job { epoch: start.epoch, boot, phase, ..(**job).clone() };
+        let mut job = Job { epoch: start.epoch, boot, phase, waits: None, ..job };
         if !job.is_allocation() {
             steps::begin_batch(&mut job, state.now, node, effects);
         }
@@ -98,13 +139,26 @@ pub(super) fn start(
 fn still_fits(state: &State, start: &JobStart) -> bool {
     let Some(job) = state.jobs.get(&start.job) else { return false };
     let Some(partition) = state.partition_of(job) else { return false };
-    job.phase == Phase::Pending
+    let is_task = match (start.task, job.waiting_tasks()) {
+        (Some(index), Some(waiting)) => {
+            waiting.contains(index)
+                && state.task_may_start(job, index)
+                && state.tasks_allowed(job) > 0
+        }
+        (None, None) => job.waits.is_none(),
+        _ => false,
+    };
+    is_task
+        && job.phase == Phase::Pending
+        && job.hold == Hold::None
         && start.epoch == job.epoch.next()
         && start.allocation.shares.iter().all(|share| {
             state.nodes.get(&share.node).is_some_and(|node| {
-                node.link.is_up()
+                let mut used = state.used_on(&share.node);
+                used.add(share);
+                node.takes_jobs()
                     && partition.nodes.contains(&share.node)
-                    && state.cpus_used(&share.node) + share.cpus <= node.inventory.cpus
+                    && used.fits(&node.inventory)
             })
         })
 }

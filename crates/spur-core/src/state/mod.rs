@@ -3,15 +3,21 @@
 //! Nothing here may differ between replicas: no clock, no randomness, no hash order. Whatever could,
 //! the leader settles before proposing and writes into the entry.
 
+mod administer;
+mod arrays;
 pub mod check;
+mod control;
+mod dependencies;
 mod effect;
 mod entry;
 mod index;
 mod jobs;
 mod nodes;
 mod settings;
+mod settle;
 mod steps;
 pub mod stored;
+mod update;
 mod used;
 
 #[cfg(test)]
@@ -23,8 +29,8 @@ use imbl::OrdMap;
 
 pub use effect::Effect;
 pub use entry::{
-    Blob, Command, CreateStep, Entry, Finish, JobStart, Origin, Outcome, RegisterNode, Reply,
-    Submit,
+    Administer, Assignment, Blob, Command, Control, CreateStep, Entry, Finish, JobAction, JobStart,
+    Noun, Origin, Outcome, RegisterNode, Reply, SignalScope, Submit, Verb,
 };
 pub use index::Index;
 pub use settings::Settings;
@@ -63,6 +69,8 @@ pub struct State {
     pub history: History,
     /// What the entry at hand has to tell accounting; [`apply`] hands it out.
     pub untold: Vec<AccountingRecord>,
+    /// Jobs the entry at hand has changed; empty between entries.
+    touched: Vec<JobId>,
 }
 
 /// The records made for accounting since the cluster was founded. Every controller makes the same ones
@@ -100,6 +108,10 @@ pub fn apply(state: &mut State, entry: &Entry) -> Applied {
         Command::Submit(submit) => jobs::submit(state, submit, &mut effects),
         Command::Start(starts) => jobs::start(state, starts, &mut effects),
         Command::Cancel { job, by } => jobs::cancel(state, *job, by, &mut effects),
+        Command::Control(control) => control::control(state, control, &mut effects),
+        Command::Administer(change) => administer::administer(state, change),
+        Command::Warn { job, epoch } => control::warn(state, *job, *epoch, &mut effects),
+        Command::DeadlinePassed { job } => control::deadline(state, *job),
         Command::TimeUp { job, epoch } => jobs::time_up(state, *job, *epoch, &mut effects),
         Command::Finished { node, finishes } => jobs::finished(state, node, finishes, &mut effects),
         Command::CreateStep(create) => steps::create(state, create, &mut effects),
@@ -109,6 +121,7 @@ pub fn apply(state: &mut State, entry: &Entry) -> Applied {
         }
         Command::Purge { before } => jobs::purge(state, *before, &mut effects),
     };
+    settle::settle(state);
     Applied { reply, effects, records: state.tell() }
 }
 
@@ -179,6 +192,7 @@ impl State {
             self.untold.extend(records);
         }
         self.index.replace(former.as_deref(), Some(&job));
+        self.touched.push(job.id);
         self.jobs.insert(job.id, Arc::new(job));
     }
 
@@ -186,6 +200,7 @@ impl State {
     fn drop_job(&mut self, id: JobId) -> Option<Arc<Job>> {
         let job = self.jobs.remove(&id)?;
         self.index.replace(Some(&job), None);
+        self.touched.push(id);
         Some(job)
     }
 }

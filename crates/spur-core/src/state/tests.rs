@@ -4,6 +4,7 @@ mod steps;
 
 use super::*;
 use crate::auth::{Actor, Level};
+use crate::blob::BlobHash;
 use crate::ids::{Epoch, Gid, StepId, Uid};
 use crate::job::{Allocation, Cause, ExitStatus, JobSpec, Owner, Phase, RequestId, Share};
 use crate::node::Inventory;
@@ -57,7 +58,7 @@ impl Cluster {
 
     fn start(&mut self, job: JobId, epoch: u32, node: &str, cpus: u32) -> usize {
         let allocation = Allocation { shares: vec![Share::of_cpus(node.into(), cpus)] };
-        let start = JobStart { job, epoch: Epoch(epoch), allocation };
+        let start = JobStart { job, epoch: Epoch(epoch), task: None, allocation };
         match self.apply(Command::Start(vec![start])).reply {
             Ok(Reply::Started(count)) => count,
             other => panic!("not accepted: {other:?}"),
@@ -220,4 +221,123 @@ fn replicas_agree() {
         apply(&mut replica, entry);
     }
     assert_eq!(replica, cluster.state);
+}
+
+impl Cluster {
+    fn submit_spec(&mut self, request: u128, spec: JobSpec) -> JobId {
+        let hash = BlobHash::of(b"#!/bin/sh");
+        let submit = Submit {
+            request: RequestId(request),
+            owner: Owner { uid: Uid(1000), gid: Gid(1000), name: "alice".into() },
+            spec,
+            script: hash,
+            environment: hash,
+            blobs: vec![Blob { bytes: b"#!/bin/sh".to_vec() }],
+        };
+        match self.apply(Command::Submit(Box::new(submit))).reply {
+            Ok(Reply::Job(id)) => id,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn control(&mut self, job: JobId, tasks: &str, action: JobAction) -> Result<Reply, SlurmError> {
+        let tasks = crate::job::array::parse(tasks, u32::MAX).expect("tasks");
+        let control = Control { job, tasks, action, by: alice() };
+        self.apply(Command::Control(Box::new(control))).reply
+    }
+
+    fn start_task(&mut self, job: JobId, task: u32, node: &str) {
+        let allocation = Allocation { shares: vec![Share::of_cpus(node.into(), 1)] };
+        let start = JobStart { job, epoch: Epoch(1), task: Some(task), allocation };
+        self.done(Command::Start(vec![start]));
+    }
+
+    fn shown(&self) -> Vec<String> {
+        let show = |job: &Arc<Job>| {
+            let task = job.task().map(|task| format!("_{task}"));
+            let waiting = job.waiting_tasks().map(|tasks| format!("_[{}]", tasks.shown()));
+            let id = job.array_id().unwrap_or(job.id);
+            let phase = match &job.phase {
+                Phase::Pending => "pending",
+                Phase::Running { .. } => "running",
+                Phase::Completing { .. } => "completing",
+                Phase::Ended { .. } => "ended",
+            };
+            format!("{id}{} {phase}", task.or(waiting).unwrap_or_default())
+        };
+        self.state.jobs.values().map(show).collect()
+    }
+}
+
+#[test]
+fn tasks_of_an_array_part_when_they_begin_and_the_last_keeps_its_number() {
+    let mut cluster = cluster();
+    let spec = JobSpec { array: "1-3".into(), ..JobSpec::default() };
+    let array = cluster.submit_spec(1, spec);
+    assert_eq!(cluster.shown(), ["1_[1-3] pending"]);
+    cluster.start_task(array, 1, "n1");
+    cluster.start_task(array, 3, "n1");
+    assert_eq!(cluster.shown(), ["1_[2] pending", "1_1 running", "1_3 running"]);
+    cluster.start_task(array, 2, "n1");
+    assert_eq!(cluster.shown(), ["1_2 running", "1_1 running", "1_3 running"]);
+    assert_eq!(cluster.state.jobs.keys().map(|id| id.0).collect::<Vec<_>>(), [1, 2, 3]);
+    assert_eq!(cluster.control(array, "3", JobAction::Cancel), Ok(Reply::Done));
+    assert_eq!(cluster.shown(), ["1_2 running", "1_1 running", "1_3 completing"]);
+}
+
+#[test]
+fn a_throttled_array_starts_no_more_than_it_may() {
+    let mut cluster = cluster();
+    let array = cluster.submit_spec(1, JobSpec { array: "0-9%1".into(), ..JobSpec::default() });
+    cluster.start_task(array, 0, "n1");
+    cluster.start_task(array, 1, "n1");
+    assert_eq!(cluster.shown(), ["1_[1-9%1] pending", "1_0 running"]);
+}
+
+#[test]
+fn a_held_job_starts_only_when_it_is_let_go() {
+    let mut cluster = cluster();
+    let job = cluster.submit_spec(1, JobSpec { hold: true, ..JobSpec::default() });
+    cluster.start(job, 1, "n1", 1);
+    assert_eq!(cluster.shown(), ["1 pending"]);
+    assert_eq!(cluster.control(job, "", JobAction::Release), Ok(Reply::Done));
+    cluster.start(job, 1, "n1", 1);
+    assert_eq!(cluster.shown(), ["1 running"]);
+    assert_eq!(
+        cluster.control(job, "", JobAction::Hold { as_user: false }),
+        Err(SlurmError::JobNotPending)
+    );
+}
+
+#[test]
+fn conditions_come_true_or_never() {
+    let mut cluster = cluster();
+    let first = cluster.submit_spec(1, JobSpec::default());
+    let after =
+        |kind: &str| JobSpec { dependency: format!("{kind}:{first}"), ..JobSpec::default() };
+    let ok = cluster.submit_spec(2, after("afterok"));
+    let not_ok = cluster.submit_spec(3, after("afternotok"));
+    let any = cluster.submit_spec(4, after("afterany"));
+    let reasons = |cluster: &Cluster| -> Vec<Option<crate::job::Reason>> {
+        [ok, not_ok, any].map(|id| cluster.state.obstacle(&cluster.state.jobs[&id])).to_vec()
+    };
+    use crate::job::Reason::{Dependency, DependencyNeverSatisfied};
+    assert_eq!(reasons(&cluster), [Some(Dependency); 3]);
+    cluster.start(first, 1, "n1", 1);
+    cluster.finish(first, 1, "n1", Outcome::Exited(ExitStatus { code: 1, signal: 0 }));
+    assert_eq!(reasons(&cluster), [Some(DependencyNeverSatisfied), None, None]);
+}
+
+#[test]
+fn a_requeued_job_runs_again_in_a_later_epoch() {
+    let mut cluster = cluster();
+    let job = cluster.submit_spec(1, JobSpec::default());
+    cluster.start(job, 1, "n1", 1);
+    assert_eq!(cluster.control(job, "", JobAction::Requeue { hold: false }), Ok(Reply::Done));
+    assert_eq!(cluster.shown(), ["1 completing"]);
+    cluster.finish(job, 1, "n1", Outcome::Exited(ExitStatus { code: 0, signal: 15 }));
+    assert_eq!(cluster.shown(), ["1 pending"]);
+    cluster.start(job, 2, "n1", 1);
+    assert_eq!(cluster.shown(), ["1 running"]);
+    assert_eq!(cluster.state.jobs[&job].restarts, 1);
 }

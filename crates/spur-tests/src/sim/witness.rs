@@ -19,7 +19,7 @@ pub struct Witness {
     boots: BTreeMap<String, String>,
     exits: BTreeMap<Run, ExitStatus>,
     ended: BTreeMap<Run, Phase>,
-    requests: BTreeMap<JobId, RequestId>,
+    requests: BTreeMap<JobId, Option<RequestId>>,
     /// What went wrong.
     pub complaints: Vec<String>,
 }
@@ -54,7 +54,7 @@ impl Witness {
             self.complain("I7 no-oversubscription", problem);
         }
         for (request, id) in &clients.told {
-            let known = state.jobs.get(id).map(|job| job.request);
+            let known = state.jobs.get(id).and_then(|job| job.request);
             let forgotten = known.is_none() && self.ended.keys().any(|ended| ended.job == *id);
             if known != Some(RequestId(u128::from(*request) + 1)) && !forgotten {
                 self.complain("I1 acked-submit-durable", format!("job {id} of request {request}"));

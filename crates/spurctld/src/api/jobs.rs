@@ -9,7 +9,7 @@ use spur_core::errors::SlurmError;
 use spur_core::ids::{JobId, Uid};
 use spur_core::job::supported::unsupported;
 use spur_core::job::{Job, Owner, RequestId};
-use spur_core::state::{Blob, Command, Reply, Submit};
+use spur_core::state::{Blob, Command, Control, JobAction, Reply, Submit};
 use spur_core::views::JobView;
 use spur_proto::slurm::{
     CancelJobReply, CancelJobRequest, ListJobsReply, ListJobsRequest, SubmitJobReply,
@@ -18,6 +18,7 @@ use spur_proto::slurm::{
 use spur_proto::status::to_status;
 use tonic::{Code, Status};
 
+use super::control::tasks;
 use super::read::job_view;
 use super::service::Service;
 use crate::shell::Published;
@@ -77,7 +78,10 @@ impl Service {
         actor: Actor,
         request: CancelJobRequest,
     ) -> Result<CancelJobReply, Status> {
-        self.propose(Command::Cancel { job: JobId(request.job_id), by: actor }).await?;
+        let tasks = tasks(&request.tasks)?;
+        let action = JobAction::Cancel;
+        let control = Control { job: JobId(request.job_id), tasks, action, by: actor };
+        self.propose(Command::Control(Box::new(control))).await?;
         Ok(CancelJobReply {})
     }
 

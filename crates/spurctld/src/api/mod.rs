@@ -1,6 +1,7 @@
 //! The edge: who calls, whether they may, what they get. Methods convert, ask, convert back.
 
 mod agents;
+mod control;
 mod identify;
 mod jobs;
 mod nodes;

@@ -1,11 +1,16 @@
 //! A job as readers see it.
 
 use spur_core::accounts::record::ending;
-use spur_core::hostlist;
-use spur_core::job::{Demand, ExitStatus, Job, JobFlag, JobState, JobStatus, Phase, Reason};
+use spur_core::job::spec::Sharing;
+use spur_core::job::{
+    Array, Cause, Demand, ExitStatus, Hold, Job, JobFlag, JobState, JobStatus, Phase, Reason,
+};
 use spur_core::limit::Limit;
-use spur_core::views::JobView;
+use spur_core::node::features;
+use spur_core::views::{JobNodeShare, JobView};
+use spur_core::{filename, gres, hostlist};
 
+use super::nodes::tres;
 use crate::controller::time_limit;
 use crate::shell::Published;
 
@@ -13,37 +18,159 @@ use crate::shell::Published;
 pub fn job_view(published: &Published, job: &Job) -> JobView {
     let state = &published.state;
     let partition = state.partition_of(job);
-    let demand = Demand::of(&job.spec);
     let limit = time_limit(partition, job);
-    let mut view = JobView {
+    let (status, reason) = status(published, job);
+    let mut view = asked_for(job);
+    view.state = status.0;
+    view.reason = reason.number();
+    view.partition = match job.spec.partition.as_str() {
+        "" => partition.map(|partition| partition.name.clone()).unwrap_or_default(),
+        named => named.to_string(),
+    };
+    view.time_limit = Some(limit);
+    view.cluster = state.settings.cluster_name.clone();
+    view.requeue = job.spec.requeue.unwrap_or(state.settings.config.jobs.requeue);
+    view.priority = priority(job);
+    times(&mut view, job, limit);
+    array(&mut view, job);
+    resources(&mut view, job);
+    view
+}
+
+/// What the request says by itself.
+fn asked_for(job: &Job) -> JobView {
+    let spec = &*job.spec;
+    let (demand, place) = (Demand::of(spec), spec.placement());
+    let (layout, rare, lifecycle) = (spec.layout(), spec.rare(), spec.lifecycle());
+    let dependency = job.waits.as_deref().map(|waits| {
+        let mark = if waits.never { "failed" } else { "unfulfilled" };
+        let terms = waits.on.terms.iter().map(|term| format!("{term}({mark})"));
+        terms.collect::<Vec<_>>().join(if waits.on.any { "?" } else { "," })
+    });
+    JobView {
         job_id: job.id.0,
-        name: job.spec.name.clone(),
-        partition: partition.map(|partition| partition.name.clone()).unwrap_or_default(),
-        account: job.spec.account.clone(),
+        name: spec.name.clone(),
+        account: spec.account.clone(),
+        qos: spec.qos.clone(),
         uid: job.owner.uid.0,
         gid: job.owner.gid.0,
         user_name: job.owner.name.clone(),
-        submit_time: job.submitted.0,
-        time_limit: Some(limit),
         num_nodes: demand.nodes_min,
+        max_nodes: spec.nodes_max.unwrap_or(0),
         num_tasks: demand.tasks,
         num_cpus: demand.cpus(),
-        work_dir: job.spec.work_dir.clone(),
-        command: job.spec.command.clone(),
-        standard_output: job.spec.output.clone(),
-        standard_error: job.spec.error.clone(),
-        restarts: job.epoch.0.saturating_sub(1),
+        cpus_per_task: spec.cpus_per_task,
+        min_cpus_per_node: place.mincpus.or(spec.cpus_per_task).unwrap_or(1),
+        min_tmp_disk_mb: place.tmp.unwrap_or(0),
+        memory_per_cpu_mb: spec.memory_per_cpu,
+        memory_per_node_mb: spec.memory_per_node,
+        work_dir: spec.work_dir.clone(),
+        command: spec.command.clone(),
+        standard_output: file(job, &spec.output, default_output(job)),
+        standard_error: file(
+            job,
+            if spec.error.is_empty() { &spec.output } else { &spec.error },
+            default_output(job),
+        ),
+        standard_input: file(job, &spec.input, "/dev/null"),
+        restarts: job.restarts,
+        batch_flag: true,
+        nice: spec.nice.unwrap_or(0),
+        dependency: dependency.unwrap_or_default(),
+        comment: rare.comment.clone().unwrap_or_default(),
+        extra: rare.extra.clone(),
+        wckey: rare.wckey.clone(),
+        network: rare.network.clone(),
+        mcs_label: rare.mcs_label.clone(),
+        container: rare.container.clone(),
+        container_id: rare.container_id.clone(),
+        burst_buffer: rare.burst_buffer.clone(),
+        reservation: place.reservation.clone(),
+        licenses: place.licenses.clone(),
+        features: features::shown(&place.constraint),
+        prefer: place.prefer.clone(),
+        cluster_features: place.cluster_constraint.clone(),
+        batch_features: place.batch_constraint.clone(),
+        required_nodes: place.nodelist.clone(),
+        excluded_nodes: place.exclude.clone(),
+        contiguous: place.contiguous,
+        reboot: place.reboot,
+        required_switches: place.switches.unwrap_or(0),
+        switch_wait_secs: place.switches_wait_secs.unwrap_or(0),
+        core_spec: place.core_spec,
+        thread_spec: place.thread_spec,
+        tasks_per_node: spec.ntasks_per_node.unwrap_or(0),
+        tasks_per_socket: layout.ntasks_per_socket,
+        tasks_per_core: layout.ntasks_per_core,
+        sockets_per_node: layout.sockets_per_node,
+        cores_per_socket: layout.cores_per_socket,
+        threads_per_core: layout.threads_per_core,
+        time_min: lifecycle.time_min,
+        deadline: lifecycle.deadline.unwrap_or(0),
+        mail_user: lifecycle.mail_user.clone(),
+        over_subscribe: match spec.sharing() {
+            Sharing::Exclusive if spec.sharing.is_some() => "NO",
+            Sharing::Oversubscribe => "YES",
+            Sharing::User => "USER",
+            Sharing::Mcs => "MCS",
+            Sharing::Topology => "TOPO",
+            Sharing::Exclusive => "OK",
+        }
+        .to_string(),
+        tres_per_node: gres::shown(&spec.gres),
         ..JobView::default()
+    }
+}
+
+fn default_output(job: &Job) -> &'static str {
+    if job.array.is_some() { "slurm-%A_%a.out" } else { "slurm-%j.out" }
+}
+
+/// A file's name as the node will make it, as far as it is known before.
+fn file(job: &Job, pattern: &str, default: &str) -> String {
+    let values = filename::Values {
+        job: job.id.0,
+        user: job.owner.name.clone(),
+        job_name: job.spec.name.clone(),
+        array_job: job.array_id().map(|array| array.0),
+        array_task: job.task(),
+        node_name: job
+            .phase
+            .holds()
+            .and_then(|held| held.first_node())
+            .map(ToString::to_string)
+            .unwrap_or_default(),
+        ..filename::Values::default()
     };
-    let (status, reason) = status(published, job);
-    view.state = status.0;
-    view.reason = reason.number();
+    let name = filename::expand(if pattern.is_empty() { default } else { pattern }, &values);
+    if name.starts_with('/') { name } else { format!("{}/{name}", job.spec.work_dir) }
+}
+
+/// Zero while it is held.
+fn priority(job: &Job) -> u32 {
+    match job.hold {
+        Hold::None => job.spec.priority.unwrap_or(1),
+        Hold::User | Hold::Admin => 0,
+    }
+}
+
+fn times(view: &mut JobView, job: &Job, limit: Limit) {
+    view.submit_time = job.submitted.0;
+    let blocked = job.hold != Hold::None || job.waits.is_some();
+    let eligible = job.begin.map_or(job.submitted.0, |begin| begin.0.max(job.submitted.0));
+    view.eligible_time = if blocked { 0 } else { eligible };
+    view.accrue_time = view.eligible_time;
+    view.suspend_time = job.pause.since.map_or(0, |since| since.0);
     match &job.phase {
-        Phase::Pending => {}
+        Phase::Pending => view.start_time = job.begin.map_or(0, |begin| begin.0),
         Phase::Running { since, .. } | Phase::Completing { started: since, .. } => {
             view.start_time = since.0;
             if let Limit::Is(minutes) = limit {
-                view.end_time = since.0.saturating_add((minutes as i64).saturating_mul(60));
+                let secs = (minutes as i64).saturating_mul(60).saturating_add(job.pause.secs);
+                view.end_time = since.0.saturating_add(secs);
+            }
+            if let Some(stopped) = job.pause.since {
+                view.run_secs_before_suspend = (stopped.0 - since.0 - job.pause.secs).max(0);
             }
         }
         Phase::Ended { started, at, exit, .. } => {
@@ -52,26 +179,79 @@ pub fn job_view(published: &Published, job: &Job) -> JobView {
             view.exit_status = exit.to_wait();
         }
     }
+}
+
+fn array(view: &mut JobView, job: &Job) {
+    match job.array.as_deref() {
+        Some(Array::Waiting(tasks)) => {
+            view.array_job_id = job.id.0;
+            view.array_task_string = tasks.shown();
+            view.array_max_tasks = tasks.throttle;
+        }
+        Some(Array::Task { of, index, throttle }) => {
+            view.array_job_id = of.0;
+            view.array_task_id = Some(*index);
+            view.array_max_tasks = *throttle;
+        }
+        None => {}
+    }
+}
+
+fn resources(view: &mut JobView, job: &Job) {
     let held = match &job.phase {
         Phase::Ended { allocation, .. } => allocation.as_ref(),
         phase => phase.holds(),
     };
-    if let Some(held) = held {
-        view.nodes = hostlist::compress(held.shares.iter().map(|share| share.node.as_str()));
-        view.num_nodes = held.shares.len() as u32;
-        view.num_cpus = held.cpus();
-        view.batch_host = held.first_node().map(ToString::to_string).unwrap_or_default();
-    }
-    view
+    let Some(held) = held else {
+        let memory = match (job.spec.memory_per_node, job.spec.memory_per_cpu) {
+            (Some(node), _) => node * u64::from(view.num_nodes),
+            (None, Some(cpu)) => cpu * u64::from(view.num_cpus),
+            (None, None) => 0,
+        };
+        let asked = gres::parse(&job.spec.gres).unwrap_or_default();
+        let asked =
+            asked.iter().map(|gres| (gres.name.as_str(), gres.count * u64::from(view.num_nodes)));
+        view.tres_requested =
+            tres(view.num_cpus.into(), memory, Some(view.num_nodes.into()), asked);
+        return;
+    };
+    view.nodes = hostlist::compress(held.shares.iter().map(|share| share.node.as_str()));
+    view.num_nodes = held.shares.len() as u32;
+    view.num_cpus = held.cpus();
+    view.batch_host = held.first_node().map(ToString::to_string).unwrap_or_default();
+    let memory = held.shares.iter().map(|share| share.memory_mb).sum();
+    let gres = held.shares.iter().flat_map(|share| &share.gres);
+    let gres = gres.map(|gres| (gres.name.as_str(), gres.count));
+    view.tres_allocated = tres(held.cpus().into(), memory, Some(held.shares.len() as u64), gres);
+    view.tres_requested = view.tres_allocated.clone();
+    view.resources = held
+        .shares
+        .iter()
+        .map(|share| JobNodeShare {
+            name: share.node.to_string(),
+            cpus: share.cpus,
+            memory_mb: share.memory_mb,
+            cores: share.cpu_ids.iter().collect(),
+            ..JobNodeShare::default()
+        })
+        .collect();
 }
 
 fn status(published: &Published, job: &Job) -> (JobStatus, Reason) {
     match &job.phase {
         Phase::Pending => {
-            let reason = published.waits.get(&job.id).copied().unwrap_or(Reason::None);
+            // What stands in the way is known at once, the rest when the planner has looked.
+            let planned = || published.waits.get(&job.id).copied().unwrap_or(Reason::None);
+            let reason = published.state.obstacle(job).unwrap_or_else(planned);
             (JobStatus(JobState::Pending.number()), reason)
         }
+        Phase::Running { .. } if job.pause.since.is_some() => {
+            (JobStatus(JobState::Suspended.number()), Reason::None)
+        }
         Phase::Running { .. } => (JobStatus(JobState::Running.number()), Reason::None),
+        Phase::Completing { cause: Cause::Requeued { .. }, .. } => {
+            (JobStatus(JobState::Pending.number()).with(JobFlag::Completing), Reason::None)
+        }
         Phase::Completing { cause, .. } => {
             let (state, reason) = ending(*cause, ExitStatus::default());
             (JobStatus(state.number()).with(JobFlag::Completing), reason)

@@ -9,9 +9,10 @@ use spur_proto::internal::agents_server::Agents;
 use spur_proto::internal::{AgentMessage, ControllerMessage};
 use spur_proto::slurm::controller_server::Controller;
 use spur_proto::slurm::{
-    CancelJobReply, CancelJobRequest, ListJobsReply, ListJobsRequest, ListNodesReply,
-    ListNodesRequest, ListPartitionsReply, ListPartitionsRequest, PingReply, PingRequest,
-    SubmitJobReply, SubmitJobRequest, WaitJobReply, WaitJobRequest, WatchReply, WatchRequest,
+    AdministerReply, AdministerRequest, CancelJobReply, CancelJobRequest, ControlJobReply,
+    ControlJobRequest, ListJobsReply, ListJobsRequest, ListNodesReply, ListNodesRequest,
+    ListPartitionsReply, ListPartitionsRequest, PingReply, PingRequest, SubmitJobReply,
+    SubmitJobRequest, WaitJobReply, WaitJobRequest, WatchReply, WatchRequest,
 };
 use spur_proto::status::{standby, to_status};
 use tokio_stream::Stream;
@@ -75,6 +76,16 @@ impl Controller for Service {
     async fn cancel_job(&self, request: Request<CancelJobRequest>) -> Answer<CancelJobReply> {
         let actor = caller_of(&request);
         self.cancel(actor, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn control_job(&self, request: Request<ControlJobRequest>) -> Answer<ControlJobReply> {
+        let actor = caller_of(&request);
+        self.control(actor, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn administer(&self, request: Request<AdministerRequest>) -> Answer<AdministerReply> {
+        let actor = caller_of(&request);
+        self.administered(actor, request.into_inner()).await.map(Response::new)
     }
 
     async fn list_jobs(&self, request: Request<ListJobsRequest>) -> Answer<ListJobsReply> {

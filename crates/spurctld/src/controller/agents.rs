@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use prost::Message;
 use spur_core::ids::{Epoch, JobId, NodeName, StepId};
 use spur_core::job::{ExitStatus, Job, Phase, Step, StepShare};
-use spur_core::state::{Command, Effect, Finish, Outcome, RegisterNode, State};
+use spur_core::state::{Command, Effect, Finish, Outcome, RegisterNode, SignalScope, State};
 use spur_disk::Disk;
 use spur_proto::internal::agent_message::Message as AgentSays;
 use spur_proto::internal::controller_message::Message as AgentHears;
 use spur_proto::internal::{
     self, Acknowledge, AskTable, Beat, Heartbeat, Hello, Kills, Launch, Launches, NodeShare,
-    Report, Run, StepLaunch, StepNode, Table, Welcome,
+    Report, Run, RunSignal, Signals, StepLaunch, StepNode, Table, Welcome,
 };
 use spur_proto::{step_name, step_of};
 
@@ -283,6 +283,25 @@ impl<D: Disk> Controller<D> {
         self.proposals.add(Command::Finished { node, finishes }, waiter);
     }
 
+    /// The steps of a run on a node that a signal is for.
+    fn signalled(
+        &self,
+        job: JobId,
+        epoch: Epoch,
+        node: &NodeName,
+        scope: SignalScope,
+    ) -> Vec<StepId> {
+        let job = self.state.jobs.get(&job).filter(|job| job.epoch == epoch);
+        let steps = job.into_iter().flat_map(|job| job.steps.live.values());
+        let here = steps.filter(|step| step.shares.iter().any(|share| share.node == *node));
+        let is_meant = |step: &StepId| match scope {
+            SignalScope::Steps => *step != StepId::BATCH,
+            SignalScope::Batch => *step == StepId::BATCH,
+            SignalScope::Full => true,
+        };
+        here.map(|step| step.id).filter(is_meant).collect()
+    }
+
     /// Carries out what was committed: one message a node for all launches, one for all kills. A node
     /// without a session gets them when it comes back, by comparing tables.
     pub(super) fn run_errands(
@@ -293,6 +312,7 @@ impl<D: Disk> Controller<D> {
         let Role::Leader(term) = self.role else { return Ok(()) };
         let mut launches: BTreeMap<NodeName, Vec<Launch>> = BTreeMap::new();
         let mut kills: BTreeMap<NodeName, Vec<RunKey>> = BTreeMap::new();
+        let mut signals: BTreeMap<NodeName, Vec<RunSignal>> = BTreeMap::new();
         for errand in errands {
             match errand {
                 Effect::Launch { job, epoch, step, node } if self.agents.is_registered(&node) => {
@@ -306,6 +326,15 @@ impl<D: Disk> Controller<D> {
                 Effect::Kill { job, epoch, step, node } => {
                     kills.entry(node).or_default().push((job, epoch, step));
                 }
+                Effect::Signal { job, epoch, signal, scope, node } => {
+                    let meant = self.signalled(job, epoch, &node, scope);
+                    let signal = |step: &StepId| RunSignal {
+                        run: Some(run_message((job, epoch, *step))),
+                        signal,
+                        script_only: scope == SignalScope::Batch,
+                    };
+                    signals.entry(node).or_default().extend(meant.iter().map(signal));
+                }
                 Effect::Launch { .. } | Effect::KeepBlob { .. } | Effect::DropBlob { .. } => {}
             }
         }
@@ -314,6 +343,11 @@ impl<D: Disk> Controller<D> {
             for message in launch_messages(session.id, term, launches) {
                 out.push(Output::Tell(session.connection, message));
             }
+        }
+        for (node, signals) in signals {
+            let Some(session) = self.agents.sessions.get(&node) else { continue };
+            let message = AgentHears::Signals(Signals { session: session.id, term, signals });
+            out.push(Output::Tell(session.connection, message));
         }
         for (node, runs) in kills {
             let Some(session) = self.agents.sessions.get(&node) else { continue };
@@ -373,6 +407,9 @@ impl<D: Disk> Controller<D> {
             confinement: allocation.shares.first().map(|share| {
                 confinement::of(&self.state.settings.config.cgroup, share, &self.state)
             }),
+            array_task: job.task(),
+            array_job: job.array_id().map_or(0, |array| array.0),
+            restarts: job.restarts,
         }))
     }
 }

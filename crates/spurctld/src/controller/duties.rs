@@ -1,5 +1,6 @@
 //! What the leader looks after as time passes.
 
+use spur_core::ids::JobId;
 use spur_core::job::{Job, Phase};
 use spur_core::limit::Limit;
 use spur_core::partition::Partition;
@@ -21,13 +22,44 @@ impl<D: Disk> Controller<D> {
         let commands: Vec<Command> = lost
             .map(|node| Command::NodeLost { node })
             .chain(time_limits(&self.state, at))
+            .chain(warnings(&self.state, at))
+            .chain(deadlines(&self.state, at))
             .chain(purge(&self.state, at))
             .collect();
+        // A job whose time has come may start: the pass before it came passed it over.
+        if let Some((begin, _)) = self.state.index.begins.get_min()
+            && *begin <= at
+            && self.begun < at
+        {
+            let due = self.state.index.begins.range(..=(at, JobId::MAX));
+            self.planning.wanted |= due.into_iter().any(|(begin, _)| *begin > self.begun);
+            self.begun = at;
+        }
         for command in commands {
             self.duties += 1;
             self.proposals.add(command, Waiter::Duty);
         }
     }
+}
+
+/// Running jobs whose early signal is due.
+fn warnings(state: &State, now: Timestamp) -> impl Iterator<Item = Command> {
+    let jobs = state.index.active.iter().filter_map(|id| state.jobs.get(id));
+    jobs.filter(|job| !job.is_warned)
+        .filter(move |job| {
+            let signal = job.spec.lifecycle().signal;
+            let due = signal.zip(ends_at(state, job));
+            due.is_some_and(|(signal, end)| {
+                end.plus_secs(-i64::from(signal.secs_before_end)) <= now
+            })
+        })
+        .map(|job| Command::Warn { job: job.id, epoch: job.epoch })
+}
+
+/// Pending jobs that can no longer end in time.
+fn deadlines(state: &State, now: Timestamp) -> impl Iterator<Item = Command> {
+    let due = state.index.deadlines.iter().take_while(move |(deadline, _)| *deadline <= now);
+    due.map(|(_, job)| Command::DeadlinePassed { job: *job })
 }
 
 /// Running jobs whose time is up.
@@ -40,6 +72,11 @@ fn time_limits(state: &State, now: Timestamp) -> impl Iterator<Item = Command> {
 /// When a running job reaches its limit, if it has one.
 pub(super) fn ends_at(state: &State, job: &Job) -> Option<Timestamp> {
     let Phase::Running { since, .. } = &job.phase else { return None };
+    // Time in which a run is stopped is not counted.
+    if job.pause.since.is_some() {
+        return None;
+    }
+    let since = since.plus_secs(job.pause.secs);
     match time_limit(state.partition_of(job), job) {
         Limit::Is(minutes) => {
             Some(since.plus_secs(i64::try_from(minutes).unwrap_or(i64::MAX).saturating_mul(60)))

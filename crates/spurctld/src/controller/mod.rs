@@ -113,6 +113,8 @@ pub struct Controller<D = RealDisk> {
     /// Duties that are proposed and not applied yet.
     duties: usize,
     waits: Arc<BTreeMap<JobId, Reason>>,
+    /// Up to when begin times have been looked at.
+    begun: Timestamp,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,6 +148,7 @@ impl<D: Disk> Controller<D> {
             last_stamp: (Timestamp(0), 0),
             duties: 0,
             waits: Arc::default(),
+            begun: Timestamp(0),
         }
     }
 
@@ -298,7 +301,9 @@ impl<D: Disk> Controller<D> {
                 match effect {
                     Effect::KeepBlob { hash, bytes } => self.blobs.keep(hash, &bytes)?,
                     Effect::DropBlob { hash } => self.blobs.discard(hash)?,
-                    Effect::Launch { .. } | Effect::Kill { .. } => errands.push(effect),
+                    Effect::Launch { .. } | Effect::Kill { .. } | Effect::Signal { .. } => {
+                        errands.push(effect);
+                    }
                 }
             }
             if !applied.records.is_empty() {
@@ -368,10 +373,14 @@ fn changes_the_plan(command: &Command) -> bool {
         | Command::Start(_)
         | Command::Cancel { .. }
         | Command::EndAllocation { .. }
+        | Command::Control(_)
+        | Command::Administer(_)
+        | Command::DeadlinePassed { .. }
         | Command::Finished { .. } => true,
         Command::TimeUp { .. }
         | Command::CreateStep(_)
         | Command::EndStep { .. }
+        | Command::Warn { .. }
         | Command::Purge { .. } => false,
     }
 }

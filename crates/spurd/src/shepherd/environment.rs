@@ -7,7 +7,8 @@ use std::path::Path;
 
 use spur_core::hostlist;
 use spur_core::job::JobSpec;
-use spur_core::jobenv::{self, HereFacts, JobFacts};
+use spur_core::job::array;
+use spur_core::jobenv::{self, ArrayFacts, HereFacts, JobFacts};
 use spur_proto::internal::Launch;
 
 /// Everything but the number of the process.
@@ -108,9 +109,28 @@ pub(super) fn facts(
         // Only sbatch knows from where it was called, and says so in the environment it sends.
         submit_dir: said("SLURM_SUBMIT_DIR"),
         submit_host: said("SLURM_SUBMIT_HOST"),
-        restarts: launch.epoch.saturating_sub(1),
+        restarts: launch.restarts,
+        array: array_facts(launch, spec),
         ..JobFacts::default()
     }
+}
+
+/// Its place in an array, and the array's own numbers as they were asked for.
+fn array_facts(launch: &Launch, spec: &JobSpec) -> Option<ArrayFacts> {
+    let task_id = launch.array_task?;
+    let tasks = array::parse(&spec.array, u32::MAX).ok()??;
+    let step = match &tasks.ranges[..] {
+        [range] => range.step,
+        _ => 1,
+    };
+    Some(ArrayFacts {
+        job_id: launch.array_job,
+        task_id,
+        count: tasks.ids().count() as u32,
+        min: tasks.first().unwrap_or(task_id),
+        max: tasks.ranges.iter().map(|range| range.last).max().unwrap_or(task_id),
+        step,
+    })
 }
 
 /// One task for each node, and the rest in order to where there are processors for more.

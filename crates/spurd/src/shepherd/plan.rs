@@ -77,6 +77,8 @@ impl Plan {
             node_name: launch.shares.first().map_or(String::new(), |share| share.node.clone()),
             user: launch.user_name.clone(),
             job_name: spec.name.clone(),
+            array_job: launch.array_task.map(|_| launch.array_job),
+            array_task: launch.array_task,
             ..filename::Values::default()
         };
         // Names are relative to the directory asked for, even where it does not exist.
@@ -84,7 +86,8 @@ impl Plan {
         let or = |pattern: &str, default: &'static str| {
             file(if pattern.is_empty() { default } else { pattern })
         };
-        let output = or(&spec.output, "slurm-%j.out");
+        let default = if launch.array_task.is_some() { "slurm-%A_%a.out" } else { "slurm-%j.out" };
+        let output = or(&spec.output, default);
         let error = (!spec.error.is_empty()).then(|| file(&spec.error));
         let program = text(&path.to_string_lossy())?;
         let mut arguments = vec![program.clone()];

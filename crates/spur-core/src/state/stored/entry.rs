@@ -2,6 +2,7 @@
 
 use prost::Message;
 
+use super::control::{StoredAdminister, StoredControl};
 use super::steps::{StoredCreateStep, StoredEndAllocation, StoredEndStep};
 use super::{Error, VERSION, check_version, missing};
 use crate::auth::{Actor, Level};
@@ -45,7 +46,10 @@ struct StoredEntry {
     life: u64,
     #[prost(uint64, tag = "3")]
     number: u64,
-    #[prost(oneof = "StoredCommand", tags = "10, 11, 12, 13, 14, 15, 16, 17, 18, 60, 61, 62")]
+    #[prost(
+        oneof = "StoredCommand",
+        tags = "10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 21, 22, 23, 60, 61, 62"
+    )]
     command: Option<StoredCommand>,
 }
 
@@ -75,6 +79,14 @@ enum StoredCommand {
     EndStep(StoredEndStep),
     #[prost(message, tag = "62")]
     EndAllocation(StoredEndAllocation),
+    #[prost(message, tag = "20")]
+    Control(Box<StoredControl>),
+    #[prost(message, tag = "21")]
+    Administer(Box<StoredAdminister>),
+    #[prost(message, tag = "22")]
+    Warn(StoredRun),
+    #[prost(uint32, tag = "23")]
+    DeadlinePassed(u32),
 }
 
 /// The replicated part of the configuration, as the file would say it.
@@ -130,6 +142,8 @@ struct StoredStart {
     epoch: u32,
     #[prost(message, repeated, tag = "3")]
     shares: Vec<StoredShare>,
+    #[prost(uint32, optional, tag = "4")]
+    task: Option<u32>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -230,6 +244,7 @@ impl From<&Entry> for StoredEntry {
                     .map(|start| StoredStart {
                         job: start.job.0,
                         epoch: start.epoch.0,
+                        task: start.task,
                         shares: stored_shares(&start.allocation),
                     })
                     .collect(),
@@ -258,6 +273,12 @@ impl From<&Entry> for StoredEntry {
                     by: Some(by.into()),
                 })
             }
+            Command::Control(control) => StoredCommand::Control(Box::new((&**control).into())),
+            Command::Administer(change) => StoredCommand::Administer(Box::new((&**change).into())),
+            Command::Warn { job, epoch } => {
+                StoredCommand::Warn(StoredRun { job: job.0, epoch: epoch.0 })
+            }
+            Command::DeadlinePassed { job } => StoredCommand::DeadlinePassed(job.0),
         };
         StoredEntry {
             at: entry.at.0,
@@ -288,6 +309,7 @@ impl TryFrom<StoredEntry> for Entry {
                     .map(|start| JobStart {
                         job: JobId(start.job),
                         epoch: Epoch(start.epoch),
+                        task: start.task,
                         allocation: allocation(start.shares),
                     })
                     .collect(),
@@ -311,6 +333,12 @@ impl TryFrom<StoredEntry> for Entry {
             StoredCommand::CreateStep(create) => (*create).try_into()?,
             StoredCommand::EndStep(end) => end.try_into()?,
             StoredCommand::EndAllocation(end) => end.try_into()?,
+            StoredCommand::Control(control) => (*control).try_into()?,
+            StoredCommand::Administer(change) => (*change).try_into()?,
+            StoredCommand::Warn(run) => {
+                Command::Warn { job: JobId(run.job), epoch: Epoch(run.epoch) }
+            }
+            StoredCommand::DeadlinePassed(job) => Command::DeadlinePassed { job: JobId(job) },
         };
         let origin = Origin { life: stored.life, number: stored.number };
         Ok(Entry { at: Timestamp(stored.at), origin, command })

@@ -1,6 +1,8 @@
 //! The formats of the log and of snapshots: their own types, so that those in between stay free to
 //! change. Tags are append-only; a field that older records lack has a meaning when it is missing.
 
+mod control;
+mod course;
 mod entry;
 mod snapshot;
 mod steps;

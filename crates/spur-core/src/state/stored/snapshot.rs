@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use prost::Message;
 
+use super::course::StoredCourse;
 use super::entry::{StoredSettings, StoredShare, allocation, hash, request_id, stored_shares};
 use super::steps::StoredSteps;
 use super::{Error, VERSION, check_version, missing};
 use crate::config::{self, Config};
 use crate::ids::{Epoch, Gid, JobId, NodeName, Uid};
-use crate::job::{Cause, ExitStatus, Job, JobSpec, Owner, Phase, Steps};
+use crate::job::{Cause, ExitStatus, Hold, Job, JobSpec, Owner, Pause, Phase, Steps};
 use crate::node::{Inventory, Link, Node, Note, Service};
 use crate::partition::Partition;
 use crate::state::{History, Index, Settings, State};
@@ -217,8 +218,8 @@ struct StoredJob {
     ended: i64,
     #[prost(message, repeated, tag = "14")]
     shares: Vec<StoredShare>,
-    /// 0 exited, 1 cancelled, 2 time limit, 3 launch failed, 4 node failed, 5 out of
-    /// memory.
+    /// 0 exited, 1 cancelled, 2 time limit, 3 launch failed, 4 node failed, 5 out of memory, 6 deadline,
+    /// 7 preempted, 8 requeued, 9 requeued and held.
     #[prost(uint32, tag = "15")]
     cause: u32,
     #[prost(uint32, tag = "16")]
@@ -229,6 +230,8 @@ struct StoredJob {
     boot: u32,
     #[prost(message, optional, tag = "60")]
     steps: Option<StoredSteps>,
+    #[prost(message, optional, tag = "19")]
+    course: Option<StoredCourse>,
 }
 
 impl From<&Node> for StoredNode {
@@ -297,11 +300,12 @@ impl From<&Job> for StoredJob {
             spec: Some((*job.spec).clone()),
             script: job.script.0.to_vec(),
             environment: job.environment.0.to_vec(),
-            request: job.request.0.to_le_bytes().to_vec(),
+            request: job.request.map(|it| it.0.to_le_bytes().to_vec()).unwrap_or_default(),
             submitted: job.submitted.0,
             epoch: job.epoch.0,
             boot: job.boot,
             steps: (job.steps != Steps::default()).then(|| (&job.steps).into()),
+            course: Some(job.into()),
             ..StoredJob::default()
         };
         let set_cause = |cause: &Cause| match cause {
@@ -311,6 +315,10 @@ impl From<&Job> for StoredJob {
             Cause::LaunchFailed => (3, 0),
             Cause::NodeFailed => (4, 0),
             Cause::OutOfMemory => (5, 0),
+            Cause::Deadline => (6, 0),
+            Cause::Preempted => (7, 0),
+            Cause::Requeued { hold: false } => (8, 0),
+            Cause::Requeued { hold: true } => (9, 0),
         };
         match &job.phase {
             Phase::Pending => {}
@@ -350,6 +358,10 @@ impl TryFrom<StoredJob> for Job {
             3 => Cause::LaunchFailed,
             4 => Cause::NodeFailed,
             5 => Cause::OutOfMemory,
+            6 => Cause::Deadline,
+            7 => Cause::Preempted,
+            8 => Cause::Requeued { hold: false },
+            9 => Cause::Requeued { hold: true },
             other => return Err(Error::Garbled(format!("{other} is no cause"))),
         };
         let started = stored.started.map(Timestamp);
@@ -375,18 +387,29 @@ impl TryFrom<StoredJob> for Job {
             },
             other => return Err(Error::Garbled(format!("{other} is no phase"))),
         };
-        Ok(Job {
+        let mut job = Job {
             id: JobId(stored.id),
             owner: Owner { uid: Uid(stored.uid), gid: Gid(stored.gid), name: stored.user_name },
             spec: Arc::new(stored.spec.ok_or(missing("what was asked for"))?),
             script: hash(&stored.script)?,
             environment: hash(&stored.environment)?,
-            request: request_id(&stored.request)?,
+            request: (!stored.request.is_empty())
+                .then(|| request_id(&stored.request))
+                .transpose()?,
             submitted: Timestamp(stored.submitted),
             epoch: Epoch(stored.epoch),
             boot: stored.boot,
             phase,
             steps: stored.steps.map(Steps::try_from).transpose()?.unwrap_or_default(),
-        })
+            hold: Hold::None,
+            begin: None,
+            waits: None,
+            array: None,
+            restarts: 0,
+            pause: Pause::default(),
+            is_warned: false,
+        };
+        stored.course.map_or(Ok(()), |course| course.restore(&mut job))?;
+        Ok(job)
     }
 }

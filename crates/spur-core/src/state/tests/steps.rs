@@ -14,7 +14,12 @@ fn allocation(cluster: &mut Cluster, request: u128) -> JobId {
     };
     let share = |node: &str| Share::of_cpus(node.into(), 2);
     let allocation = Allocation { shares: vec![share("n1"), share("n2")] };
-    let effects = cluster.done(Command::Start(vec![JobStart { job, epoch: Epoch(1), allocation }]));
+    let effects = cluster.done(Command::Start(vec![JobStart {
+        job,
+        epoch: Epoch(1),
+        task: None,
+        allocation,
+    }]));
     assert_eq!(effects, [], "nothing runs by itself");
     job
 }

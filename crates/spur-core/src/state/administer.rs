@@ -1,0 +1,166 @@
+//! What administrators do to nodes and partitions at run time.
+
+use std::sync::Arc;
+
+use crate::auth::{Action, Target, may};
+use crate::config::{Config, sections};
+use crate::errors::SlurmError;
+use crate::hostlist;
+use crate::ids::{NodeName, Uid};
+use crate::job::Phase;
+use crate::node::{Node, Note};
+use crate::partition::Partition;
+use crate::state::{Administer, Noun, Reply, State, Verb};
+use crate::update::{self, NodeChange, NodeVerb};
+
+pub(super) fn administer(state: &mut State, change: &Administer) -> Result<Reply, SlurmError> {
+    may(&change.by, Action::Administer, Target::Cluster)?;
+    match (change.noun, change.verb) {
+        (Noun::Node, Verb::Update) => nodes(state, change),
+        (Noun::Partition, Verb::Create) => create_partition(state, change),
+        (Noun::Partition, Verb::Update) => update_partition(state, change),
+        (Noun::Partition, Verb::Delete) => delete_partition(state, &change.name),
+        (Noun::Node, Verb::Delete) => delete_nodes(state, change),
+        (Noun::Node, Verb::Create) | (Noun::Reservation, _) => Err(SlurmError::NotSupported),
+    }
+}
+
+fn names(change: &Administer) -> Result<Vec<NodeName>, SlurmError> {
+    let names = hostlist::expand(&change.name).map_err(|_| SlurmError::InvalidNodeName)?;
+    Ok(names.into_iter().map(NodeName::from).collect())
+}
+
+fn nodes(state: &mut State, administer: &Administer) -> Result<Reply, SlurmError> {
+    let mut change = NodeChange::default();
+    for assignment in &administer.assignments {
+        let set = update::node::set(&mut change, &assignment.key, &assignment.value);
+        set.ok_or(SlurmError::NotSupported)??;
+    }
+    let by = administer.by.uid().unwrap_or_default();
+    let names = match administer.name.eq_ignore_ascii_case("all") {
+        true => state.nodes.keys().cloned().collect(),
+        false => names(administer)?,
+    };
+    let found: Vec<Arc<Node>> =
+        names.iter().filter_map(|name| state.nodes.get(name).cloned()).collect();
+    if found.len() < names.len() {
+        return Err(SlurmError::InvalidNodeName);
+    }
+    for node in found {
+        let node = changed(state, &node, &change, by)?;
+        state.nodes.insert(node.name.clone(), Arc::new(node));
+    }
+    Ok(Reply::Done)
+}
+
+fn changed(state: &State, node: &Node, change: &NodeChange, by: Uid) -> Result<Node, SlurmError> {
+    let mut node = node.clone();
+    let note = |text: &str| Some(Note { text: text.to_string(), by, at: state.now });
+    let said = change.reason.as_deref().filter(|reason| !reason.is_empty());
+    match change.verb {
+        // A node is taken out of service for a reason.
+        Some(NodeVerb::Drain | NodeVerb::Down | NodeVerb::Fail)
+            if said.is_none() && node.service.reason.is_none() =>
+        {
+            return Err(SlurmError::InvalidNodeState);
+        }
+        Some(NodeVerb::Drain) => node.service.drain = true,
+        Some(NodeVerb::Down) => node.service.down = true,
+        Some(NodeVerb::Fail) => node.service.fail = true,
+        Some(NodeVerb::Undrain) => node.service.drain = false,
+        Some(NodeVerb::Resume) => node.service = Default::default(),
+        None => {}
+    }
+    match (change.verb, said) {
+        (Some(NodeVerb::Resume), _) => {}
+        (_, Some(reason)) => node.service.reason = note(reason),
+        (_, None) if change.reason.is_some() => node.service.reason = None,
+        (_, None) => {}
+    }
+    node.weight = change.weight.unwrap_or(node.weight);
+    if let Some(features) = &change.features {
+        node.features = features.clone();
+        node.active_features = features.clone();
+    }
+    if let Some(active) = &change.active_features {
+        if active.iter().any(|feature| !node.features.contains(feature)) {
+            return Err(SlurmError::InvalidFeature);
+        }
+        node.active_features = active.clone();
+    }
+    node.comment = change.comment.clone().unwrap_or(node.comment);
+    node.extra = change.extra.clone().unwrap_or(node.extra);
+    Ok(node)
+}
+
+/// Forgets nodes that are gone: nothing runs there, and nobody is heard.
+fn delete_nodes(state: &mut State, change: &Administer) -> Result<Reply, SlurmError> {
+    let names = names(change)?;
+    for name in &names {
+        let node = state.nodes.get(name).ok_or(SlurmError::InvalidNodeName)?;
+        if node.link.is_up() || state.index.on_node.contains_key(name) {
+            return Err(SlurmError::NodesBusy);
+        }
+    }
+    for name in &names {
+        state.nodes.remove(name);
+    }
+    Ok(Reply::Done)
+}
+
+fn create_partition(state: &mut State, change: &Administer) -> Result<Reply, SlurmError> {
+    if state.partition(&change.name).is_some() || change.name.is_empty() {
+        return Err(SlurmError::InvalidPartitionName);
+    }
+    let fresh = sections::Partition { name: change.name.clone(), ..sections::Partition::default() };
+    put_partition(state, fresh, change)
+}
+
+fn update_partition(state: &mut State, change: &Administer) -> Result<Reply, SlurmError> {
+    let present = state.partition(&change.name).ok_or(SlurmError::InvalidPartitionName)?;
+    put_partition(state, (*present.rules).clone(), change)
+}
+
+fn put_partition(
+    state: &mut State,
+    mut rules: sections::Partition,
+    change: &Administer,
+) -> Result<Reply, SlurmError> {
+    for assignment in &change.assignments {
+        update::partition::set(&mut rules, &assignment.key, &assignment.value)?;
+    }
+    let mut all: Vec<sections::Partition> =
+        state.partitions.iter().map(|partition| (*partition.rules).clone()).collect();
+    if rules.default == Some(true) {
+        all.iter_mut().for_each(|other| other.default = other.default.and(Some(false)));
+    }
+    match all.iter_mut().find(|other| other.name == rules.name) {
+        Some(place) => *place = rules,
+        None => all.push(rules),
+    }
+    set_partitions(state, all);
+    Ok(Reply::Done)
+}
+
+fn delete_partition(state: &mut State, name: &str) -> Result<Reply, SlurmError> {
+    if state.partition(name).is_none() {
+        return Err(SlurmError::InvalidPartitionName);
+    }
+    let is_in_use = |job: &crate::job::Job| {
+        !matches!(job.phase, Phase::Ended { .. })
+            && job.spec.partition.split(',').any(|it| it == name)
+    };
+    if state.jobs.values().any(|job| is_in_use(job)) {
+        return Err(SlurmError::PartitionInUse);
+    }
+    let all = state.partitions.iter().filter(|partition| partition.name != name);
+    let all = all.map(|partition| (*partition.rules).clone()).collect();
+    set_partitions(state, all);
+    Ok(Reply::Done)
+}
+
+fn set_partitions(state: &mut State, partitions: Vec<sections::Partition>) {
+    let config = Config { partitions, ..(*state.settings.config).clone() };
+    let made = config.partitions.iter().map(|rules| Partition::of(&config, rules));
+    state.partitions = Arc::new(made.collect());
+}

@@ -1,0 +1,258 @@
+//! What users and operators do to jobs that are there: end, hold, let go, put back, stop, change.
+
+use std::sync::Arc;
+
+use crate::auth::{Action, Actor, Level, Target, may};
+use crate::errors::SlurmError;
+use crate::ids::{Epoch, JobId};
+use crate::job::{Cause, Hold, Job, Pause, Phase, Steps};
+use crate::state::settle::never_started;
+use crate::state::{Control, Effect, JobAction, Reply, SignalScope, State, arrays, jobs, update};
+
+/// Does something to a job, or to the tasks of an array that were named. It is done to all of them that it
+/// can be done to; the reply is the first refusal if it could be done to none.
+pub(super) fn control(
+    state: &mut State,
+    control: &Control,
+    effects: &mut Vec<Effect>,
+) -> Result<Reply, SlurmError> {
+    let targets = targets(state, control)?;
+    let mut refusal = None;
+    let mut done = false;
+    for target in targets {
+        match act(state, &target, control, effects) {
+            Ok(()) => done = true,
+            Err(error) => refusal = refusal.or(Some(error)),
+        }
+    }
+    match refusal {
+        Some(error) if !done => Err(error),
+        _ => Ok(Reply::Done),
+    }
+}
+
+/// The records meant. Tasks that wait together are taken apart where only some are meant.
+fn targets(state: &mut State, control: &Control) -> Result<Vec<Job>, SlurmError> {
+    let id = control.job;
+    let owner = state.jobs.get(&id).or_else(|| state.array(id).next());
+    let owner = owner.ok_or(SlurmError::InvalidJobId)?.owner.uid;
+    may(&control.by, Action::of(&control.action), Target::JobOf(owner))?;
+    let Some(tasks) = &control.tasks else {
+        let mut records: Vec<Job> = state.array(id).map(|job| (**job).clone()).collect();
+        if !records.iter().any(|job| job.id == id) {
+            records.extend(state.jobs.get(&id).map(|job| (**job).clone()));
+        }
+        return Ok(records);
+    };
+    let mut found: Vec<Job> = state
+        .array(id)
+        .filter(|job| job.task().is_some_and(|index| tasks.contains(index)))
+        .map(|job| (**job).clone())
+        .collect();
+    let waiting: Vec<u32> = match state.jobs.get(&id).and_then(|job| job.waiting_tasks()) {
+        Some(waiting) => waiting.ids().filter(|index| tasks.contains(*index)).collect(),
+        None => Vec::new(),
+    };
+    for index in waiting {
+        let Some(record) = state.jobs.get(&id).cloned() else { break };
+        if record.phase != Phase::Pending {
+            break;
+        }
+        // A task that never began leaves no record.
+        if control.action == JobAction::Cancel
+            && let Some(rest) = arrays::without(&record, index)
+        {
+            state.put_job(rest);
+            found.push(Job {
+                phase: never_started(state, Cause::Cancelled { by: 0 }),
+                ..(*record).clone()
+            });
+            continue;
+        }
+        let Some(task) = arrays::take(state, &record, index) else { continue };
+        state.put_job(task.clone());
+        found.push(task);
+    }
+    if found.is_empty() { Err(SlurmError::InvalidJobId) } else { Ok(found) }
+}
+
+fn act(
+    state: &mut State,
+    job: &Job,
+    control: &Control,
+    effects: &mut Vec<Effect>,
+) -> Result<(), SlurmError> {
+    // A task that was taken out of its array just now.
+    if job.phase.is_over() && control.action == JobAction::Cancel && job.waiting_tasks().is_some() {
+        let is_there = state.jobs.get(&job.id).is_some_and(|present| !present.phase.is_over());
+        return if is_there { Ok(()) } else { Err(SlurmError::AlreadyDone) };
+    }
+    match &control.action {
+        JobAction::Cancel => {
+            let cause = Cause::Cancelled { by: control.by.uid().unwrap_or_default().0 };
+            jobs::end(state, job, cause, effects).map(drop)
+        }
+        JobAction::Signal { signal, scope } => signal_job(job, *signal, *scope, effects),
+        JobAction::Hold { as_user } => hold(state, job, *as_user, &control.by),
+        JobAction::Release => release(state, job, &control.by),
+        JobAction::Requeue { hold } => requeue(state, job, *hold, effects),
+        JobAction::Suspend => suspend(state, job, effects),
+        JobAction::Resume => resume(state, job, effects),
+        JobAction::Update(assignments) => {
+            let changed = update::job(state, job, assignments, &control.by)?;
+            state.put_job(changed);
+            Ok(())
+        }
+    }
+}
+
+fn signal_job(
+    job: &Job,
+    signal: u32,
+    scope: SignalScope,
+    effects: &mut Vec<Effect>,
+) -> Result<(), SlurmError> {
+    match &job.phase {
+        Phase::Running { allocation, .. } => {
+            effects.extend(allocation.shares.iter().map(|share| Effect::Signal {
+                job: job.id,
+                epoch: job.epoch,
+                signal,
+                scope,
+                node: share.node.clone(),
+            }));
+            Ok(())
+        }
+        Phase::Pending => Err(SlurmError::JobPending),
+        Phase::Completing { .. } | Phase::Ended { .. } => Err(SlurmError::AlreadyDone),
+    }
+}
+
+fn hold(state: &mut State, job: &Job, as_user: bool, by: &Actor) -> Result<(), SlurmError> {
+    match &job.phase {
+        Phase::Pending => {}
+        Phase::Running { .. } => return Err(SlurmError::JobNotPending),
+        Phase::Completing { .. } | Phase::Ended { .. } => return Err(SlurmError::AlreadyDone),
+    }
+    let is_owner = by.uid() == Some(job.owner.uid) && job.owner.uid.0 != 0;
+    let hold = if as_user || (is_owner && !is_operator(by)) { Hold::User } else { Hold::Admin };
+    state.put_job(Job { hold: job.hold.max(hold), ..job.clone() });
+    Ok(())
+}
+
+fn release(state: &mut State, job: &Job, by: &Actor) -> Result<(), SlurmError> {
+    match &job.phase {
+        Phase::Pending => {}
+        Phase::Running { .. } => return Err(SlurmError::JobNotPending),
+        Phase::Completing { .. } | Phase::Ended { .. } => return Err(SlurmError::AlreadyDone),
+    }
+    if job.hold == Hold::Admin && !is_operator(by) {
+        return Err(SlurmError::AccessDenied);
+    }
+    let mut spec = job.spec.clone();
+    if spec.priority == Some(0) {
+        Arc::make_mut(&mut spec).priority = None;
+    }
+    state.put_job(Job { hold: Hold::None, spec, ..job.clone() });
+    Ok(())
+}
+
+fn is_operator(by: &Actor) -> bool {
+    match by {
+        Actor::Controller => true,
+        Actor::User { level, .. } => *level >= Level::Operator,
+        Actor::Anonymous | Actor::Node(_) => false,
+    }
+}
+
+fn requeue(
+    state: &mut State,
+    job: &Job,
+    hold: bool,
+    effects: &mut Vec<Effect>,
+) -> Result<(), SlurmError> {
+    if job.is_allocation() {
+        return Err(SlurmError::BatchOnly);
+    }
+    match &job.phase {
+        Phase::Pending if hold => {
+            state.put_job(Job { hold: Hold::Admin, ..job.clone() });
+            Ok(())
+        }
+        Phase::Pending => Err(SlurmError::JobPending),
+        Phase::Running { .. } => jobs::end(state, job, Cause::Requeued { hold }, effects).map(drop),
+        Phase::Completing { .. } => Err(SlurmError::TransitionStateNoUpdate),
+        Phase::Ended { .. } => {
+            state.put_job(Job {
+                phase: Phase::Pending,
+                hold: if hold { Hold::Admin } else { Hold::None },
+                restarts: job.restarts + 1,
+                pause: Pause::default(),
+                is_warned: false,
+                steps: Steps::default(),
+                ..job.clone()
+            });
+            Ok(())
+        }
+    }
+}
+
+const SIGCONT: u32 = 18;
+const SIGSTOP: u32 = 19;
+
+fn suspend(state: &mut State, job: &Job, effects: &mut Vec<Effect>) -> Result<(), SlurmError> {
+    match &job.phase {
+        Phase::Running { .. } if job.pause.since.is_some() => Err(SlurmError::JobSuspended),
+        Phase::Running { .. } => {
+            signal_job(job, SIGSTOP, SignalScope::Full, effects)?;
+            let pause = Pause { since: Some(state.now), ..job.pause };
+            state.put_job(Job { pause, ..job.clone() });
+            Ok(())
+        }
+        Phase::Pending => Err(SlurmError::JobPending),
+        Phase::Completing { .. } | Phase::Ended { .. } => Err(SlurmError::AlreadyDone),
+    }
+}
+
+fn resume(state: &mut State, job: &Job, effects: &mut Vec<Effect>) -> Result<(), SlurmError> {
+    match (&job.phase, job.pause.since) {
+        (Phase::Running { .. }, Some(since)) => {
+            signal_job(job, SIGCONT, SignalScope::Full, effects)?;
+            let secs = job.pause.secs + (state.now.0 - since.0).max(0);
+            state.put_job(Job { pause: Pause { since: None, secs }, ..job.clone() });
+            Ok(())
+        }
+        (Phase::Running { .. }, None) => Err(SlurmError::JobNotSuspended),
+        (Phase::Pending, _) => Err(SlurmError::JobPending),
+        (Phase::Completing { .. } | Phase::Ended { .. }, _) => Err(SlurmError::AlreadyDone),
+    }
+}
+
+/// Sends the signal a job asked for before its end, once a run.
+pub(super) fn warn(
+    state: &mut State,
+    id: JobId,
+    epoch: Epoch,
+    effects: &mut Vec<Effect>,
+) -> Result<Reply, SlurmError> {
+    let job = state.jobs.get(&id).cloned().ok_or(SlurmError::InvalidJobId)?;
+    let signal = job.spec.lifecycle().signal.ok_or(SlurmError::AlreadyDone)?;
+    if job.epoch != epoch || job.is_warned {
+        return Err(SlurmError::AlreadyDone);
+    }
+    let scope = if signal.batch_only { SignalScope::Batch } else { SignalScope::Steps };
+    signal_job(&job, signal.signal, scope, effects)?;
+    state.put_job(Job { is_warned: true, ..(*job).clone() });
+    Ok(Reply::Done)
+}
+
+/// Gives up a job that can no longer end in time.
+pub(super) fn deadline(state: &mut State, id: JobId) -> Result<Reply, SlurmError> {
+    let job = state.jobs.get(&id).cloned().ok_or(SlurmError::InvalidJobId)?;
+    if job.phase != Phase::Pending {
+        return Err(SlurmError::AlreadyDone);
+    }
+    let phase = never_started(state, Cause::Deadline);
+    state.put_job(Job { phase, ..(*job).clone() });
+    Ok(Reply::Done)
+}

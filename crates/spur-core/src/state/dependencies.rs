@@ -1,0 +1,188 @@
+//! Dependencies: which conditions have come true, and which never will.
+
+use std::sync::Arc;
+
+use crate::errors::SlurmError;
+use crate::ids::JobId;
+use crate::job::dependency::{self, Dependency, Kind, Tasks, Term};
+use crate::job::{Cause, Job, Phase, Reason, Waits};
+use crate::state::State;
+use crate::time::Timestamp;
+
+/// What has become of a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Open,
+    Met,
+    /// Met, but not before this moment.
+    MetAt(Timestamp),
+    Never,
+}
+
+/// Reads what a job asks to wait for.
+pub(super) fn parse(text: &str, own: JobId) -> Result<Option<Arc<Waits>>, SlurmError> {
+    let on = dependency::parse(text).map_err(|error| match error {
+        dependency::Error::Malformed => SlurmError::Dependency,
+        dependency::Error::Expand => SlurmError::NotSupported,
+    })?;
+    let on_itself = |term: &Term| matches!(term, Term::Job { job, .. } if *job == own);
+    if on.terms.iter().any(on_itself) {
+        return Err(SlurmError::Dependency);
+    }
+    Ok((!on.terms.is_empty()).then(|| Arc::new(Waits { on, never: false })))
+}
+
+/// The job with the conditions left that do not hold yet; `None` when nothing changes.
+pub(super) fn reconsider(state: &State, job: &Job) -> Option<Job> {
+    let waits = job.waits.as_deref()?;
+    let mut begin = job.begin;
+    let mut left = Vec::new();
+    let (mut met, mut never) = (false, false);
+    for term in &waits.on.terms {
+        match verdict(state, job, term) {
+            Verdict::Open => left.push(term.clone()),
+            Verdict::Met => met = true,
+            Verdict::MetAt(at) => {
+                met = true;
+                begin = begin.max(Some(at));
+            }
+            Verdict::Never if waits.on.any => {}
+            Verdict::Never => {
+                never = true;
+                left.push(term.clone());
+            }
+        }
+    }
+    if waits.on.any && met {
+        left.clear();
+    }
+    // Of several that would each do, none can any more.
+    if waits.on.any && !met && left.is_empty() {
+        (left, never) = (waits.on.terms.clone(), true);
+    }
+    let on = Dependency { any: waits.on.any, terms: left };
+    let now = (!on.terms.is_empty()).then_some(Waits { on, never });
+    if now.as_ref() == Some(waits) && begin == job.begin {
+        return None;
+    }
+    Some(Job { waits: now.map(Arc::new), begin, ..job.clone() })
+}
+
+fn verdict(state: &State, own: &Job, term: &Term) -> Verdict {
+    let Term::Job { kind, job, tasks, delay_minutes } = term else { return singleton(state, own) };
+    let id = *job;
+    if *kind == Kind::AfterCorr {
+        return corresponding(state, own, id);
+    }
+    let mut records: Vec<&Arc<Job>> = match tasks {
+        Tasks::One(index) => state.task_of(id, *index).into_iter().collect(),
+        Tasks::Job | Tasks::All => state.array(id).collect(),
+    };
+    if records.is_empty() && !matches!(tasks, Tasks::One(_)) {
+        records.extend(state.jobs.get(&id));
+    }
+    // A task that still waits among the others.
+    if let (Tasks::One(index), Some(array)) = (tasks, state.jobs.get(&id))
+        && array.waiting_tasks().is_some_and(|waiting| waiting.contains(*index))
+        && !array.phase.is_over()
+    {
+        return Verdict::Open;
+    }
+    let verdicts = records.iter().map(|other| one(other, *kind, *delay_minutes));
+    // Whoever is no longer known stands in nobody's way.
+    verdicts.fold(Verdict::Met, |all, one| match (all, one) {
+        (Verdict::Never, _) | (_, Verdict::Never) => Verdict::Never,
+        (Verdict::Open, _) | (_, Verdict::Open) => Verdict::Open,
+        (Verdict::MetAt(left), Verdict::MetAt(right)) => Verdict::MetAt(left.max(right)),
+        (Verdict::MetAt(at), Verdict::Met) | (Verdict::Met, Verdict::MetAt(at)) => {
+            Verdict::MetAt(at)
+        }
+        (Verdict::Met, Verdict::Met) => Verdict::Met,
+    })
+}
+
+fn one(other: &Job, kind: Kind, delay_minutes: u32) -> Verdict {
+    let after = |at: Timestamp| match delay_minutes {
+        0 => Verdict::Met,
+        minutes => Verdict::MetAt(at.plus_secs(i64::from(minutes) * 60)),
+    };
+    match (&other.phase, kind) {
+        (Phase::Pending, _) => Verdict::Open,
+        (Phase::Running { since, .. }, Kind::After) => after(*since),
+        (Phase::Completing { started, .. }, Kind::After) => after(*started),
+        (Phase::Running { .. } | Phase::Completing { .. }, _) => Verdict::Open,
+        (Phase::Ended { started, at, .. }, Kind::After) => after(started.unwrap_or(*at)),
+        (Phase::Ended { at, .. }, Kind::AfterAny | Kind::AfterBurstBuffer) => after(*at),
+        (Phase::Ended { at, .. }, Kind::AfterOk | Kind::AfterCorr) if ended_well(other) => {
+            after(*at)
+        }
+        (Phase::Ended { at, .. }, Kind::AfterNotOk) if !ended_well(other) => after(*at),
+        (Phase::Ended { .. }, _) => Verdict::Never,
+    }
+}
+
+fn ended_well(job: &Job) -> bool {
+    matches!(&job.phase, Phase::Ended { cause: Cause::Exited, exit, .. } if exit.is_success())
+}
+
+/// A record of waiting tasks goes on as soon as one of them may: the start asks for each again.
+fn corresponding(state: &State, own: &Job, array: JobId) -> Verdict {
+    let verdict = |index: u32| match state.task_of(array, index) {
+        Some(task) => one(task, Kind::AfterCorr, 0),
+        None if state.jobs.get(&array).is_some_and(|job| !job.phase.is_over()) => Verdict::Open,
+        None => Verdict::Met,
+    };
+    match (own.task(), own.waiting_tasks()) {
+        (Some(index), _) => verdict(index),
+        (None, Some(waiting)) => {
+            let mut all = waiting.ids().map(verdict);
+            // It stays a condition as long as a task waits for it.
+            if all.all(|verdict| verdict == Verdict::Met) { Verdict::Met } else { Verdict::Open }
+        }
+        (None, None) => match state.jobs.get(&array) {
+            Some(other) => one(other, Kind::AfterOk, 0),
+            None => Verdict::Met,
+        },
+    }
+}
+
+fn singleton(state: &State, own: &Job) -> Verdict {
+    let is_ahead = |other: &&Arc<Job>| {
+        other.id < own.id
+            && other.owner.uid == own.owner.uid
+            && other.spec.name == own.spec.name
+            && !other.phase.is_over()
+            && other.array_id() != Some(own.id)
+    };
+    let open = state.index.pending.iter().chain(state.index.active.iter());
+    let found = open.filter_map(|id| state.jobs.get(id)).find(is_ahead);
+    if found.is_some() { Verdict::Open } else { Verdict::Met }
+}
+
+impl State {
+    /// What keeps a pending job from being considered at all; of an array, every task of it.
+    pub fn obstacle(&self, job: &Job) -> Option<Reason> {
+        match job.obstacle(self.now)? {
+            Reason::Dependency if self.next_task(job).is_some() => None,
+            reason => Some(reason),
+        }
+    }
+
+    /// The first task of a record of waiting ones that may start by its conditions.
+    pub fn next_task(&self, job: &Job) -> Option<u32> {
+        job.waiting_tasks()?.ids().find(|index| self.task_may_start(job, *index))
+    }
+
+    /// Whether a task of a record of waiting tasks may start by its conditions.
+    pub fn task_may_start(&self, job: &Job, index: u32) -> bool {
+        let Some(waits) = job.waits.as_deref() else { return true };
+        !waits.never
+            && waits.on.terms.iter().all(|term| match term {
+                Term::Job { kind: Kind::AfterCorr, job: array, .. } => {
+                    let task = self.task_of(*array, index);
+                    task.is_some_and(|task| one(task, Kind::AfterCorr, 0) == Verdict::Met)
+                }
+                _ => false,
+            })
+    }
+}

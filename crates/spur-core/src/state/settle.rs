@@ -1,0 +1,84 @@
+//! What follows from a change of one job for itself and for others, whatever brought it about: jobs that go
+//! back to the queue, and conditions that have come true.
+
+use std::collections::BTreeSet;
+
+use crate::ids::JobId;
+use crate::job::{Cause, ExitStatus, Hold, Job, Pause, Phase, Steps};
+use crate::state::{State, dependencies};
+
+/// Draws the conclusions from everything the entry at hand has touched.
+pub(super) fn settle(state: &mut State) {
+    while !state.touched.is_empty() {
+        let touched = std::mem::take(&mut state.touched);
+        for id in &touched {
+            if let Some(job) = state.jobs.get(id).and_then(|job| back_to_the_queue(state, job)) {
+                state.put_job(job);
+            }
+        }
+        for id in waiting_for(state, &touched) {
+            let Some(job) = state.jobs.get(&id).cloned() else { continue };
+            if job.phase != Phase::Pending {
+                continue;
+            }
+            let Some(mut job) = dependencies::reconsider(state, &job) else { continue };
+            if job.waits.as_ref().is_some_and(|waits| waits.never) && kills_hopeless(&job) {
+                job.phase = never_started(state, Cause::Cancelled { by: 0 });
+            }
+            state.put_job(job);
+        }
+    }
+}
+
+/// A run that is over and whose job is to run again.
+fn back_to_the_queue(state: &State, job: &Job) -> Option<Job> {
+    let Phase::Ended { cause, started: Some(_), .. } = &job.phase else { return None };
+    let hold = match cause {
+        Cause::Requeued { hold: true } => Hold::Admin,
+        Cause::Requeued { hold: false } => job.hold,
+        Cause::NodeFailed if may_requeue(state, job) => job.hold,
+        _ => return None,
+    };
+    Some(Job {
+        phase: Phase::Pending,
+        hold,
+        restarts: job.restarts + 1,
+        pause: Pause::default(),
+        is_warned: false,
+        steps: Steps::default(),
+        ..job.clone()
+    })
+}
+
+/// Whether a job runs again after something that was not its fault.
+pub(super) fn may_requeue(state: &State, job: &Job) -> bool {
+    job.spec.requeue.unwrap_or(state.settings.config.jobs.requeue)
+}
+
+fn kills_hopeless(job: &Job) -> bool {
+    job.spec.lifecycle().kill_on_invalid_dep.unwrap_or(false)
+}
+
+/// The end of a job that never began.
+pub(super) fn never_started(state: &State, cause: Cause) -> Phase {
+    let exit = ExitStatus::default();
+    Phase::Ended { started: None, at: state.now, allocation: None, cause, exit }
+}
+
+/// Jobs whose conditions may have changed with these, and those among them that have any.
+fn waiting_for(state: &State, touched: &[JobId]) -> BTreeSet<JobId> {
+    let mut found = BTreeSet::new();
+    for id in touched {
+        let array = state.jobs.get(id).and_then(|job| job.array_id());
+        for id in [Some(*id), array].into_iter().flatten() {
+            found.extend(state.index.dependents.get(&id).into_iter().flatten());
+        }
+        if state.jobs.get(id).is_some_and(|job| job.waits.is_some()) {
+            found.insert(*id);
+        }
+        if state.jobs.get(id).is_none_or(|job| job.phase.is_over()) {
+            found.extend(state.index.singletons.iter());
+        }
+    }
+    found
+}

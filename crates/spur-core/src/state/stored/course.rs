@@ -1,0 +1,90 @@
+//! What has happened to a job beside its phase.
+
+use std::sync::Arc;
+
+use prost::Message;
+
+use super::Error;
+use crate::ids::JobId;
+use crate::job::{Array, ArraySpec, Hold, Job, Pause, Waits, dependency};
+use crate::time::Timestamp;
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct StoredCourse {
+    /// 0 nobody, 1 user, 2 admin.
+    #[prost(uint32, tag = "1")]
+    hold: u32,
+    #[prost(int64, optional, tag = "2")]
+    begin: Option<i64>,
+    /// As `--dependency` would say it.
+    #[prost(string, tag = "3")]
+    waits: String,
+    #[prost(bool, tag = "4")]
+    never: bool,
+    #[prost(message, optional, tag = "5")]
+    waiting: Option<ArraySpec>,
+    #[prost(uint32, optional, tag = "6")]
+    task: Option<u32>,
+    #[prost(uint32, tag = "7")]
+    task_of: u32,
+    #[prost(uint32, tag = "8")]
+    throttle: u32,
+    #[prost(uint32, tag = "9")]
+    restarts: u32,
+    #[prost(int64, optional, tag = "10")]
+    paused_since: Option<i64>,
+    #[prost(int64, tag = "11")]
+    paused_secs: i64,
+    #[prost(bool, tag = "12")]
+    is_warned: bool,
+}
+
+impl From<&Job> for StoredCourse {
+    fn from(job: &Job) -> StoredCourse {
+        let mut stored = StoredCourse {
+            hold: job.hold as u32,
+            begin: job.begin.map(|begin| begin.0),
+            waits: job.waits.as_ref().map(|waits| waits.on.to_string()).unwrap_or_default(),
+            never: job.waits.as_ref().is_some_and(|waits| waits.never),
+            restarts: job.restarts,
+            paused_since: job.pause.since.map(|since| since.0),
+            paused_secs: job.pause.secs,
+            is_warned: job.is_warned,
+            ..StoredCourse::default()
+        };
+        match job.array.as_deref() {
+            Some(Array::Waiting(tasks)) => stored.waiting = Some(tasks.clone()),
+            Some(Array::Task { of, index, throttle }) => {
+                (stored.task, stored.task_of, stored.throttle) = (Some(*index), of.0, *throttle);
+            }
+            None => {}
+        }
+        stored
+    }
+}
+
+impl StoredCourse {
+    /// Puts it back into a job.
+    pub(super) fn restore(self, job: &mut Job) -> Result<(), Error> {
+        job.hold = match self.hold {
+            0 => Hold::None,
+            1 => Hold::User,
+            2 => Hold::Admin,
+            other => return Err(Error::Garbled(format!("{other} is no hold"))),
+        };
+        let on = dependency::parse(&self.waits);
+        let on = on.map_err(|error| Error::Garbled(format!("{}: {error}", self.waits)))?;
+        job.waits = (!on.terms.is_empty()).then(|| Arc::new(Waits { on, never: self.never }));
+        let task = self.task.map(|index| Array::Task {
+            of: JobId(self.task_of),
+            index,
+            throttle: self.throttle,
+        });
+        job.array = self.waiting.map(Array::Waiting).or(task).map(Arc::new);
+        job.begin = self.begin.map(Timestamp);
+        job.restarts = self.restarts;
+        job.pause = Pause { since: self.paused_since.map(Timestamp), secs: self.paused_secs };
+        job.is_warned = self.is_warned;
+        Ok(())
+    }
+}

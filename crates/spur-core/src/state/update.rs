@@ -1,0 +1,84 @@
+//! Changes to a job that is there; the result is held to the same rules as a new one.
+
+use std::sync::Arc;
+
+use crate::auth::{Actor, Level};
+use crate::errors::SlurmError;
+use crate::job::{Array, ArraySpec, Hold, Job, Phase};
+use crate::limit::Limit;
+use crate::state::{Assignment, State, dependencies, jobs};
+use crate::time::Timestamp;
+use crate::update::job::{JobDraft, When, find};
+
+/// The job as it would be; an error leaves it as it is.
+pub(super) fn job(
+    state: &State,
+    job: &Job,
+    assignments: &[Assignment],
+    by: &Actor,
+) -> Result<Job, SlurmError> {
+    let mut draft = JobDraft { spec: (*job.spec).clone(), ..JobDraft::default() };
+    for assignment in assignments {
+        let key = find(&assignment.key).ok_or(SlurmError::NotSupported)?;
+        let in_time = match (&job.phase, key.when) {
+            (Phase::Pending, _) | (Phase::Running { .. }, When::Alive | When::Always) => Ok(()),
+            (_, When::Always) => Ok(()),
+            (Phase::Running { .. }, When::Pending) => Err(SlurmError::JobNotPending),
+            (Phase::Completing { .. } | Phase::Ended { .. }, _) => Err(SlurmError::AlreadyDone),
+        };
+        in_time?;
+        key.set(&mut draft, &assignment.value)?;
+    }
+    let is_operator = match by {
+        Actor::Controller => true,
+        Actor::User { level, .. } => *level >= Level::Operator,
+        Actor::Anonymous | Actor::Node(_) => false,
+    };
+    if !is_operator {
+        check_rights(job, &draft)?;
+    }
+    if let (Some(end), Phase::Running { since, .. }) = (draft.end, &job.phase) {
+        let minutes = ((end - since.0).max(0) as u64).div_ceil(60);
+        draft.spec.time_limit = Some(Limit::Is(minutes));
+    }
+    let mut changed = job.clone();
+    if let Some(priority) = draft.priority {
+        (changed.hold, draft.spec.priority) = match priority {
+            0 if is_operator => (Hold::Admin, None),
+            0 => (changed.hold.max(Hold::User), None),
+            number => (Hold::None, Some(number)),
+        };
+    }
+    if let Some(text) = draft.dependency {
+        changed.waits = dependencies::parse(&text, job.id)?;
+        draft.spec.dependency = text;
+    }
+    if let Some(begin) = draft.begin {
+        changed.begin = Some(Timestamp(begin));
+        draft.spec.begin = Some(begin);
+    }
+    if let Some(throttle) = draft.throttle {
+        let array = changed.array.as_deref().ok_or(SlurmError::InvalidArray)?;
+        changed.array = Some(Arc::new(match array {
+            Array::Waiting(tasks) => Array::Waiting(ArraySpec { throttle, ..tasks.clone() }),
+            Array::Task { of, index, .. } => Array::Task { of: *of, index: *index, throttle },
+        }));
+    }
+    if job.phase == Phase::Pending {
+        jobs::check(state, &draft.spec)?;
+    }
+    changed.spec = Arc::new(draft.spec);
+    Ok(changed)
+}
+
+/// What only operators may do: go ahead of others, or stay longer.
+fn check_rights(job: &Job, draft: &JobDraft) -> Result<(), SlurmError> {
+    let is_running = matches!(job.phase, Phase::Running { .. });
+    let longer = draft.spec.time_limit > job.spec.time_limit;
+    let nicer = draft.spec.nice.unwrap_or(0) < job.spec.nice.unwrap_or(0).min(0);
+    let higher = draft.priority.is_some_and(|priority| priority > 0);
+    if (is_running && (longer || draft.end.is_some())) || nicer || higher {
+        return Err(SlurmError::AccessDenied);
+    }
+    Ok(())
+}

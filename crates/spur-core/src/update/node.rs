@@ -1,0 +1,116 @@
+//! `scontrol update NodeName=…`: what of a node can be changed.
+
+use crate::errors::SlurmError;
+
+/// What is to become of a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeChange {
+    /// `State=`
+    pub verb: Option<NodeVerb>,
+    /// `Reason=`
+    pub reason: Option<String>,
+    /// `Weight=`
+    pub weight: Option<u32>,
+    /// `AvailableFeatures=`
+    pub features: Option<Vec<String>>,
+    /// `ActiveFeatures=`
+    pub active_features: Option<Vec<String>>,
+    /// `Comment=`
+    pub comment: Option<String>,
+    /// `Extra=`
+    pub extra: Option<String>,
+}
+
+/// `State=` of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeVerb {
+    /// Takes no new jobs.
+    Drain,
+    /// Out of service; its jobs end.
+    Down,
+    /// About to fail.
+    Fail,
+    /// Back in service.
+    Resume,
+    /// Takes new jobs again, and stays down if it is.
+    Undrain,
+}
+
+/// One key.
+struct Key {
+    names: &'static [&'static str],
+    set: fn(&mut NodeChange, &str) -> Result<(), SlurmError>,
+}
+
+static KEYS: &[Key] = &[
+    Key {
+        names: &["State"],
+        set: |change, text| {
+            change.verb = Some(verb(text)?);
+            Ok(())
+        },
+    },
+    Key {
+        names: &["Reason"],
+        set: |change, text| {
+            change.reason = Some(text.to_string());
+            Ok(())
+        },
+    },
+    Key {
+        names: &["Weight"],
+        set: |change, text| {
+            change.weight = Some(text.parse().map_err(|_| SlurmError::NotSupported)?);
+            Ok(())
+        },
+    },
+    Key {
+        names: &["AvailableFeatures", "Features"],
+        set: |change, text| {
+            change.features = Some(words(text));
+            Ok(())
+        },
+    },
+    Key {
+        names: &["ActiveFeatures"],
+        set: |change, text| {
+            change.active_features = Some(words(text));
+            Ok(())
+        },
+    },
+    Key {
+        names: &["Comment"],
+        set: |change, text| {
+            change.comment = Some(text.to_string());
+            Ok(())
+        },
+    },
+    Key {
+        names: &["Extra"],
+        set: |change, text| {
+            change.extra = Some(text.to_string());
+            Ok(())
+        },
+    },
+];
+
+fn verb(text: &str) -> Result<NodeVerb, SlurmError> {
+    match text.to_ascii_lowercase().as_str() {
+        "drain" => Ok(NodeVerb::Drain),
+        "down" | "down_force" => Ok(NodeVerb::Down),
+        "fail" | "failing" => Ok(NodeVerb::Fail),
+        "resume" | "idle" | "future" => Ok(NodeVerb::Resume),
+        "undrain" => Ok(NodeVerb::Undrain),
+        _ => Err(SlurmError::InvalidNodeState),
+    }
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split(',').filter(|word| !word.is_empty()).map(str::to_string).collect()
+}
+
+/// Writes one `Key=value`; `None` when there is no such key.
+pub fn set(change: &mut NodeChange, key: &str, value: &str) -> Option<Result<(), SlurmError>> {
+    let row = super::find(KEYS, |row| row.names, key)?;
+    Some((row.set)(change, value))
+}

@@ -1,0 +1,71 @@
+//! What is done to jobs, nodes and partitions that are there.
+
+use spur_core::auth::Actor;
+use spur_core::errors::SlurmError;
+use spur_core::ids::JobId;
+use spur_core::job::{ArraySpec, array};
+use spur_core::state::{Administer, Command, Control, JobAction, Noun, SignalScope, Verb};
+use spur_proto::slurm::control_job_request::Action;
+use spur_proto::slurm::{
+    self, AdministerReply, AdministerRequest, ControlJobReply, ControlJobRequest,
+};
+use spur_proto::status::to_status;
+use tonic::Status;
+
+use super::service::Service;
+
+impl Service {
+    pub(super) async fn control(
+        &self,
+        by: Actor,
+        request: ControlJobRequest,
+    ) -> Result<ControlJobReply, Status> {
+        let action = request.action.ok_or_else(|| Status::invalid_argument("nothing to do"))?;
+        let action = match action {
+            Action::Hold(hold) => JobAction::Hold { as_user: hold.as_user },
+            Action::Release(_) => JobAction::Release,
+            Action::Requeue(requeue) => JobAction::Requeue { hold: requeue.hold },
+            Action::Suspend(_) => JobAction::Suspend,
+            Action::Resume(_) => JobAction::Resume,
+            Action::Signal(signal) => JobAction::Signal {
+                signal: signal.signal,
+                scope: match signal.scope() {
+                    slurm::SignalScope::Steps => SignalScope::Steps,
+                    slurm::SignalScope::Batch => SignalScope::Batch,
+                    slurm::SignalScope::Full => SignalScope::Full,
+                },
+            },
+            Action::Update(update) => JobAction::Update(update.assignments),
+        };
+        let tasks = tasks(&request.tasks)?;
+        let control = Control { job: JobId(request.job_id), tasks, action, by };
+        self.propose(Command::Control(Box::new(control))).await?;
+        Ok(ControlJobReply {})
+    }
+
+    pub(super) async fn administered(
+        &self,
+        by: Actor,
+        request: AdministerRequest,
+    ) -> Result<AdministerReply, Status> {
+        let noun = match request.noun() {
+            slurm::Noun::Node => Noun::Node,
+            slurm::Noun::Partition => Noun::Partition,
+            slurm::Noun::Reservation => Noun::Reservation,
+        };
+        let verb = match request.verb() {
+            slurm::Verb::Create => Verb::Create,
+            slurm::Verb::Update => Verb::Update,
+            slurm::Verb::Delete => Verb::Delete,
+        };
+        let (name, assignments) = (request.name, request.assignments);
+        let change = Administer { noun, verb, name, assignments, by };
+        self.propose(Command::Administer(Box::new(change))).await?;
+        Ok(AdministerReply {})
+    }
+}
+
+/// Tasks as `12_[1-3]` has them behind the line; none means all.
+pub(super) fn tasks(text: &str) -> Result<Option<ArraySpec>, Status> {
+    array::parse(text, u32::MAX).map_err(|_| to_status(SlurmError::InvalidArray))
+}
