@@ -370,6 +370,7 @@ complete -c spur -n __fish_use_subcommand -f -a up -d 'start a cluster on this m
 complete -c spur -n __fish_use_subcommand -f -a down -d 'stop the cluster of this machine'
 complete -c spur -n __fish_use_subcommand -f -a env -d 'print the shell variables that lead to the cluster'
 complete -c spur -n __fish_use_subcommand -f -a config -d 'check a configuration, or turn slurm.conf into one'
+complete -c spur -n __fish_use_subcommand -f -a controllers -d 'list, add and remove controllers'
 complete -c spur -n __fish_use_subcommand -f -a version -d 'print the version'
 complete -c spur -n __fish_use_subcommand -f -a help -d 'show the commands'
 complete -c spur -n __fish_use_subcommand -f -a sacct -d 'show jobs of the past'

@@ -33,6 +33,7 @@ pub const NATIVE: &[Command] = &[
     command("down", "stop the cluster of this machine", native::down::run),
     command("env", "print the shell variables that lead to the cluster", native::env::run),
     command("config", "check a configuration, or turn slurm.conf into one", native::config::run),
+    command("controllers", "list, add and remove controllers", native::controllers::run),
     command("version", "print the version", native::version::run),
     command("help", "show the commands", show_help),
 ];

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use spur_core::errors::SlurmError;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tonic::transport::Channel;
 use tonic::{Code, Response, Status};
 
 use crate::client::{self, Address};
+use crate::slurm::PingRequest;
 use crate::slurm::controller_client::ControllerClient;
 use crate::status::{from_status, leader_hint};
 
@@ -143,14 +144,23 @@ impl Caller {
             return Some(client.clone());
         }
         let address = self.hint.as_ref().or_else(|| self.addresses.get(self.next)).cloned()?;
-        match client::connect(&address).await {
-            Ok(channel) => Some(self.client.insert(client::controller(channel)).clone()),
+        let client = match client::connect(&address).await {
+            Ok(channel) => client::controller(channel),
             Err(_) => {
                 self.silent = Some(address);
                 self.hint = None;
-                None
+                return None;
             }
+        };
+        // One that is stopped takes calls all the same, and never answers: better to know before.
+        if self.addresses.len() > 1
+            && timeout(GLANCE, client.clone().ping(PingRequest {})).await.is_err()
+        {
+            self.silent = Some(address);
+            self.hint = None;
+            return None;
         }
+        Some(self.client.insert(client).clone())
     }
 }
 
@@ -162,5 +172,7 @@ enum Tried<T> {
     Nothing,
 }
 
+/// How long a controller may take to show that it is there, where there are others to ask.
+const GLANCE: Duration = Duration::from_millis(400);
 const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);

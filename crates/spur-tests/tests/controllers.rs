@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use spur_core::job::{JobState, JobStatus};
-use spur_tests::harness::{Cluster, Processes, until};
+use spur_tests::harness::{Cluster, Processes, binary, until};
 
 /// What is promised is 3 s; a busy machine gets more before it counts as broken.
 const LONGEST_GAP: Duration = Duration::from_secs(10);
@@ -196,4 +196,100 @@ fn blobs(state: &Path) -> BTreeSet<(String, Vec<u8>)> {
             Some((path.file_name()?.to_str()?.to_string(), std::fs::read(&path).ok()?))
         })
         .collect()
+}
+
+/// What `spur controllers list` shows: role and address's last word, in order of addresses.
+fn listed(cluster: &Cluster) -> Vec<(String, String)> {
+    let list = cluster.run("spur controllers list");
+    let row = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let socket = words.get(3)?.rsplit('/').next()?.to_string();
+        Some((socket, words.get(1)?.to_string()))
+    };
+    let mut rows: Vec<_> = list.stdout.lines().skip(1).filter_map(row).collect();
+    rows.sort();
+    rows
+}
+
+/// Waits until exactly these are there, and all but one follow.
+fn await_members(cluster: &Cluster, sockets: &[&str]) {
+    until("the members are as they should be", || {
+        let rows = listed(cluster);
+        let names: Vec<&str> = rows.iter().map(|(socket, _)| socket.as_str()).collect();
+        let followers = rows.iter().filter(|(_, role)| role == "follower").count();
+        (names == sockets && followers + 1 == rows.len()).then_some(())
+    });
+}
+
+/// Changes one byte in the middle of a log.
+fn flip(state: &Path) {
+    let log = std::fs::read_dir(state.join("log")).expect("a log").flatten().next();
+    let log = log.expect("a segment").path();
+    let mut bytes = std::fs::read(&log).expect("is read");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&log, bytes).expect("is written");
+}
+
+#[test]
+fn a_damaged_controller_is_healed_and_others_come_and_go() {
+    let cluster = Cluster::up_with("n1", 2, &["--controllers", "3"]);
+    let three = ["spurctld-2.sock", "spurctld-3.sock", "spurctld.sock"];
+    await_members(&cluster, &three);
+    for _ in 0..5 {
+        assert_eq!(cluster.run("sbatch -o /dev/null --wrap true").status, 0);
+    }
+    // The supervisor first, or it would bring the victim back too early.
+    let state = cluster.dir().join("state-2");
+    for words in [vec!["up", "--background"], vec!["spurctld", "-D", "/state-2 "]] {
+        for pid in cluster.processes().with(&words) {
+            Processes::kill(pid);
+        }
+    }
+    until("it is away", || {
+        cluster.processes().with(&["spurctld", "-D", "/state-2 "]).is_empty().then_some(())
+    });
+    flip(&state);
+    cluster.start("n1", 2);
+    let is_aside = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with("damaged-");
+    until("what was damaged is set aside", || {
+        let mut entries = std::fs::read_dir(&state).ok()?.flatten();
+        entries.find(|entry| is_aside(&entry.file_name())).map(|_| ())
+    });
+    await_members(&cluster, &three);
+
+    let dir = cluster.dir().display().to_string();
+    let added = cluster.run_words("spur", &["controllers", "add", "--dir", &dir]);
+    assert_eq!(added.status, 0, "{}", added.stderr);
+    let four = ["spurctld-2.sock", "spurctld-3.sock", "spurctld-4.sock", "spurctld.sock"];
+    await_members(&cluster, &four);
+    let removed = cluster.run("spur controllers remove spurctld-3");
+    assert_eq!(removed.status, 0, "{}", removed.stderr);
+    await_members(&cluster, &["spurctld-2.sock", "spurctld-4.sock", "spurctld.sock"]);
+    until("the removed one has gone", || {
+        cluster.processes().with(&["spurctld", "-D", "/state-3 "]).is_empty().then_some(())
+    });
+    assert_eq!(cluster.run("sbatch -o /dev/null --wait --wrap true").status, 0);
+    let again = cluster.run("spur controllers remove spurctld-3");
+    assert!(again.stderr.contains("there is no controller spurctld-3"), "{}", again.stderr);
+}
+
+#[test]
+fn alone_damage_is_named_in_one_line() {
+    let cluster = Cluster::up("n1", 1);
+    assert_eq!(cluster.run("sbatch -o /dev/null --wait --wrap true").status, 0);
+    cluster.down();
+    let state = cluster.dir().join("state");
+    flip(&state);
+    let started = std::process::Command::new(binary("spurctld"))
+        .args(["-D", "--state-dir"])
+        .arg(&state)
+        .arg("--listen")
+        .arg(cluster.dir().join("run/alone.sock"))
+        .output()
+        .expect("runs");
+    assert_eq!(started.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&started.stderr);
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains("log/00000000000000000000 is damaged at byte"), "{said}");
 }

@@ -102,6 +102,8 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
         () = left.notified() => {
             Identity { id, joined: true, removed: true }.save(&state_dir)?;
             tracing::warn!("this controller was removed from the cluster: stopping");
+            // Whoever asked for it hears that it is done.
+            tokio::time::sleep(FAREWELL).await;
             Ok(Ended::Removed)
         }
     };
@@ -109,6 +111,8 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     raft.shutdown().await.ok();
     ended
 }
+
+const FAREWELL: Duration = Duration::from_millis(500);
 
 struct Opened {
     identity: Identity,

@@ -4,12 +4,13 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use spur_core::errors::exit::REMOVED;
 
 use super::layout::Layout;
 use crate::output::note;
@@ -101,10 +102,15 @@ pub async fn keep(layout: Layout, daemon: Daemon) {
         match start(&layout, &daemon) {
             Ok(child) => {
                 let ended = tokio::task::spawn_blocking(move || reap(child)).await;
+                if matches!(&ended, Ok(Ok(status)) if status.code() == Some(i32::from(REMOVED))) {
+                    note(format!("spur: {} was removed from the cluster", daemon.name));
+                    let _ = fs::remove_file(layout.pid_file(&daemon.name));
+                    return;
+                }
                 note(format!(
                     "spur: {} ended ({}): starting it again",
                     daemon.name,
-                    ended.unwrap_or_default()
+                    ended.map_or_else(|error| error.to_string(), describe)
                 ));
             }
             Err(error) => {
@@ -123,8 +129,12 @@ pub async fn keep(layout: Layout, daemon: Daemon) {
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-fn reap(mut child: Child) -> String {
-    child.wait().map_or_else(|error| error.to_string(), |status| status.to_string())
+fn reap(mut child: Child) -> io::Result<ExitStatus> {
+    child.wait()
+}
+
+fn describe(ended: io::Result<ExitStatus>) -> String {
+    ended.map_or_else(|error| error.to_string(), |status| status.to_string())
 }
 
 /// Stops processes: asks, waits, insists. False when one is not ours to end.

@@ -1,6 +1,7 @@
 //! Spur's own verbs, a file each.
 
 pub mod config;
+pub mod controllers;
 pub mod down;
 pub mod env;
 pub mod up;

@@ -108,7 +108,7 @@ fn foreground(arguments: &Arguments) -> anyhow::Result<()> {
     let me = Process::of(std::process::id() as i32).context("/proc is needed")?;
     me.write(&layout, SUPERVISOR)?;
     let quiet = arguments.background;
-    let outcome = cluster::block_on(supervise(&layout, daemons, began, quiet));
+    let outcome = cluster::block_on(supervise(&layout, arguments, daemons, began));
     let left: Vec<Process> = layout
         .pid_files()
         .iter()
@@ -132,12 +132,14 @@ pub const SUPERVISOR: &str = "up";
 /// Watches over the daemons until told to stop; whether running jobs are to be left alone.
 async fn supervise(
     layout: &Layout,
-    daemons: Vec<Daemon>,
+    arguments: &Arguments,
+    mut daemons: Vec<Daemon>,
     began: Instant,
-    quiet: bool,
 ) -> anyhow::Result<bool> {
+    let quiet = arguments.background;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut look_again = signal(SignalKind::user_defined1())?;
     let nodes = agents(&daemons).count();
     for daemon in &daemons {
         tokio::spawn(daemons::keep(layout.clone(), daemon.clone()));
@@ -161,6 +163,16 @@ async fn supervise(
             // `spur down` has asked about the jobs already.
             _ = terminate.recv() => return Ok(true),
             _ = interrupt.recv() => {}
+            _ = look_again.recv() => {
+                let now = Arguments { controllers: None, ..arguments.clone() };
+                for daemon in self::daemons(layout, &now)? {
+                    if daemons.iter().all(|known| known.name != daemon.name) {
+                        tokio::spawn(daemons::keep(layout.clone(), daemon.clone()));
+                        daemons.push(daemon);
+                    }
+                }
+                continue;
+            }
         }
         let asked = layout.clone();
         let answer = tokio::task::spawn_blocking(move || down::permission(&asked, false, false));

@@ -2,6 +2,7 @@
 
 mod agents;
 mod control;
+mod controllers;
 mod identify;
 mod jobs;
 mod nodes;

@@ -12,6 +12,7 @@ use spur_proto::slurm::{ListNodesReply, ListPartitionsReply, PingReply};
 use tonic::Status;
 
 use super::service::Service;
+use crate::raft::members::leader_address;
 use crate::shell::Published;
 
 impl Service {
@@ -23,6 +24,7 @@ impl Service {
             leads: published.leads,
             history_birth: published.state.history.birth,
             history_records: published.state.history.records,
+            leader_address: leader_address(&self.raft).unwrap_or_default(),
         })
     }
 

@@ -10,8 +10,9 @@ use spur_proto::internal::{AgentMessage, ControllerMessage};
 use spur_proto::slurm::controller_server::Controller;
 use spur_proto::slurm::{
     AdministerReply, AdministerRequest, CancelJobReply, CancelJobRequest, ControlJobReply,
-    ControlJobRequest, ListJobsReply, ListJobsRequest, ListNodesReply, ListNodesRequest,
-    ListPartitionsReply, ListPartitionsRequest, PingReply, PingRequest, SubmitJobReply,
+    ControlJobRequest, ListControllersReply, ListControllersRequest, ListJobsReply,
+    ListJobsRequest, ListNodesReply, ListNodesRequest, ListPartitionsReply, ListPartitionsRequest,
+    PingReply, PingRequest, RemoveControllerReply, RemoveControllerRequest, SubmitJobReply,
     SubmitJobRequest, WaitJobReply, WaitJobRequest, WatchReply, WatchRequest,
 };
 use spur_proto::status::{standby, to_status};
@@ -105,6 +106,20 @@ impl Controller for Service {
         _: Request<ListPartitionsRequest>,
     ) -> Answer<ListPartitionsReply> {
         self.partitions().await.map(Response::new)
+    }
+
+    async fn list_controllers(
+        &self,
+        _: Request<ListControllersRequest>,
+    ) -> Answer<ListControllersReply> {
+        self.controllers().await.map(Response::new)
+    }
+
+    async fn remove_controller(
+        &self,
+        request: Request<RemoveControllerRequest>,
+    ) -> Answer<RemoveControllerReply> {
+        self.remove_controller(request.into_inner()).await.map(Response::new)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Who the controllers are, and how that changes while they run.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use openraft::error::{ChangeMembershipError, ClientWriteError, RaftError};
 use openraft::{BasicNode, ChangeMembers, Membership};
@@ -122,7 +123,12 @@ pub async fn admit(raft: &Raft, id: u64, address: &str, joined: bool) -> Result<
 pub async fn remove(raft: &Raft, name: &str) -> Result<(), Trouble> {
     let _one = CHANGING.lock().await;
     let members = leading(raft)?;
-    let named = |id: &u64, node: &BasicNode| id.to_string() == name || node.addr == name;
+    let socket = |node: &BasicNode| {
+        let stem = Path::new(&node.addr).file_stem();
+        stem.is_some_and(|stem| stem == name)
+    };
+    let named =
+        |id: &u64, node: &BasicNode| id.to_string() == name || node.addr == name || socket(node);
     let found = members.nodes().find(|(id, node)| named(id, node));
     let Some((id, node)) = found.map(|(id, node)| (*id, node.clone())) else {
         return Err(Trouble::Refused(format!("there is no controller {name}")));

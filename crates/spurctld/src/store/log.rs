@@ -8,6 +8,7 @@ use spur_disk::frame::{self, Tail};
 use spur_disk::{Disk, RealDisk};
 
 use super::Error;
+use super::mark::Mark;
 
 /// A place in the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,6 +50,7 @@ pub struct Log<D = RealDisk> {
     purged: Option<Position>,
     /// The index the next record gets.
     next: u64,
+    mark: Mark,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -61,15 +63,19 @@ struct Segment {
 
 impl<D: Disk> Log<D> {
     /// Opens the log and hands back all its records. A torn tail is cut off; damage is an error.
-    pub fn open(disk: D) -> Result<(Log<D>, Vec<Record>), Error> {
+    pub fn open(mut disk: D) -> Result<(Log<D>, Vec<Record>), Error> {
         let purged = read_purged(&disk)?;
+        let (mark, durable) = Mark::open(&mut disk)?;
         let next = purged.map_or(0, |position| position.index + 1);
-        let mut log = Log { disk, segments: BTreeMap::new(), purged, next };
+        let mut log = Log { disk, segments: BTreeMap::new(), purged, next, mark };
         let mut records = Vec::new();
         let names = log.disk.list(SEGMENT_PREFIX)?;
         let last = names.last().cloned();
         for name in names {
-            log.open_segment(&name, Some(&name) == last.as_ref(), &mut records)?;
+            log.open_segment(&name, Some(&name) == last.as_ref(), durable, &mut records)?;
+        }
+        if log.next < durable {
+            return Err(Error::Hole { index: log.next });
         }
         log.drop_purged_segments()?;
         Ok((log, records))
@@ -79,6 +85,7 @@ impl<D: Disk> Log<D> {
         &mut self,
         name: &str,
         is_last: bool,
+        durable: u64,
         records: &mut Vec<Record>,
     ) -> Result<(), Error> {
         let bytes = self.disk.read(name)?.unwrap_or_default();
@@ -86,11 +93,7 @@ impl<D: Disk> Log<D> {
         match scan.tail {
             Tail::Clean => {}
             // Only the last segment is written to, so only there can a write be unfinished.
-            Tail::Torn if is_last => {
-                let cut = bytes.len() as u64 - scan.good;
-                tracing::warn!(file = name, bytes = cut, "cut off a write that was never finished");
-                self.disk.truncate(name, scan.good)?;
-            }
+            Tail::Torn if is_last => {}
             Tail::Torn => return Err(Error::Damaged { file: name.to_string(), at: scan.good }),
             Tail::Damaged { at } => return Err(Error::Damaged { file: name.to_string(), at }),
         }
@@ -110,6 +113,15 @@ impl<D: Disk> Log<D> {
             }
             self.next = index + 1;
             records.push(record);
+        }
+        // The bytes of what was acknowledged are left as they are.
+        if is_last && self.next < durable {
+            return Err(Error::Damaged { file: name.to_string(), at: scan.good });
+        }
+        if scan.tail == Tail::Torn {
+            let cut = bytes.len() as u64 - scan.good;
+            tracing::warn!(file = name, bytes = cut, "cut off a write that was never finished");
+            self.disk.truncate(name, scan.good)?;
         }
         match first {
             Some(first) => {
@@ -162,11 +174,13 @@ impl<D: Disk> Log<D> {
         segment.len += bytes.len() as u64;
         segment.durable = segment.len;
         self.next += records.len() as u64;
+        self.mark.raise(&mut self.disk, self.next);
         Ok(())
     }
 
     /// Removes the record at `from` and all behind it.
     pub fn truncate(&mut self, from: u64) -> Result<(), Error> {
+        self.mark.lower(&mut self.disk, from)?;
         while let Some(mut entry) = self.segments.last_entry() {
             let first = *entry.key();
             if first >= from {
@@ -379,6 +393,33 @@ mod tests {
         disk.clone().replace(&name, &bytes).expect("replaces");
         let error = Log::open(disk).err().expect("refuses").to_string();
         assert!(error.contains("damaged at byte 0"), "{error}");
+    }
+
+    #[test]
+    fn an_end_that_is_missing_is_named() {
+        let disk = SimDisk::new();
+        written(&disk);
+        let name = disk.list("log/").expect("lists")[0].clone();
+        let bytes = disk.read(&name).expect("reads").expect("is there");
+        for cut in 1..bytes.len() {
+            let disk = disk.clone();
+            disk.clone().replace(&name, &bytes[..bytes.len() - cut]).expect("replaces");
+            assert!(matches!(Log::open(disk).err(), Some(Error::Damaged { .. })), "cut by {cut}");
+        }
+        disk.clone().remove(&name).expect("removes");
+        assert!(Log::open(disk.clone()).is_err(), "all of it is missing");
+        // What was never acknowledged may be missing.
+        let torn = [&bytes[..], b"SPUR and then the power went"].concat();
+        disk.clone().replace(&name, &torn).expect("replaces");
+        assert_eq!(Log::open(disk).expect("opens").1, records(0..8));
+    }
+
+    #[test]
+    fn what_a_new_leader_cut_off_is_not_missed() {
+        let disk = SimDisk::new();
+        written(&disk).truncate(3).expect("truncates");
+        disk.crash(|_| 0);
+        assert_eq!(Log::open(disk).expect("opens").1, records(0..3));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 mod blobs;
 mod log;
+mod mark;
 mod snapshot;
 
 pub use blobs::{Blobs, Pin};
