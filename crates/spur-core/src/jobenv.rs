@@ -303,11 +303,14 @@ fn devices(facts: &Facts<'_>, vendors: &[GpuVendor]) -> Option<String> {
     if gpus.vendor != GpuVendor::Unknown && !vendors.contains(&gpus.vendor) {
         return None;
     }
+    if !gpus.names.is_empty() {
+        return Some(gpus.names.join(","));
+    }
     let position = |seen: &u32| gpus.given.iter().position(|given| given == seen);
     let numbers: Vec<u32> = if gpus.others_hidden {
         gpus.seen.iter().filter_map(position).map(|place| place as u32).collect()
     } else {
-        gpus.seen.clone()
+        gpus.seen.iter().map(|number| number.saturating_sub(gpus.before)).collect()
     };
     Some(commas(&numbers))
 }

@@ -4,6 +4,7 @@ pub mod agent;
 pub mod claim;
 pub mod confine;
 pub mod ending;
+pub mod gpu;
 mod inventory;
 mod machine;
 pub mod options;

@@ -204,6 +204,10 @@ pub struct GpuFacts {
     pub seen: Vec<u32>,
     /// Whether the device cgroup hides all others, so that programs count from 0.
     pub others_hidden: bool,
+    /// GPUs of other makers that are counted before these; programs count those of one maker from 0.
+    pub before: u32,
+    /// What programs call those to see, where numbers are not enough; empty otherwise.
+    pub names: Vec<String>,
     /// What binds tasks to GPUs, as `gpu:per_task:1`; empty for nothing.
     pub bind: String,
 }

@@ -1,0 +1,125 @@
+//! What a shepherd needs to know of the node's GPUs: written by the agent into the spool.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use spur_core::jobenv::{GpuFacts, GpuVendor};
+
+use super::Gpu;
+
+/// In the spool: a line for each GPU.
+const FILE: &str = "gpus";
+
+/// The GPUs of the node in their order; those that are only declared have no files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GpuFiles(Vec<Line>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Line {
+    vendor: GpuVendor,
+    number: u32,
+    name: String,
+    files: Vec<String>,
+    shared_files: Vec<String>,
+}
+
+impl GpuFiles {
+    /// Of those that were found.
+    pub fn of(gpus: &[Gpu]) -> GpuFiles {
+        let lines = gpus.iter().map(|gpu| Line {
+            vendor: gpu.vendor,
+            number: gpu.number,
+            name: gpu.name.clone(),
+            files: gpu.files.clone(),
+            shared_files: gpu.shared_files.clone(),
+        });
+        GpuFiles(lines.collect())
+    }
+
+    /// Writes them down; nothing is kept of a node without any.
+    pub fn write(&self, spool: &Path) -> io::Result<()> {
+        if self.0.is_empty() {
+            return match fs::remove_file(spool.join(FILE)) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                removed => removed,
+            };
+        }
+        let temporary = spool.join("gpus-new");
+        fs::write(&temporary, self.0.iter().map(Line::to_text).collect::<String>())?;
+        fs::rename(temporary, spool.join(FILE))
+    }
+
+    /// Reads them.
+    pub fn read(spool: &Path) -> GpuFiles {
+        let text = fs::read_to_string(spool.join(FILE)).unwrap_or_default();
+        GpuFiles(text.lines().filter_map(Line::parse).collect())
+    }
+
+    /// The device files that must not be opened by who has been given these.
+    pub fn denied(&self, given: &[u32]) -> BTreeSet<&str> {
+        let is_given = |place: usize| given.contains(&(place as u32));
+        let all =
+            |line: &Line| -> Vec<String> { [&line.files[..], &line.shared_files[..]].concat() };
+        let allowed: BTreeSet<String> = (self.0.iter().enumerate())
+            .filter(|(place, _)| is_given(*place))
+            .flat_map(|(_, line)| all(line))
+            .collect();
+        let files = self.0.iter().flat_map(|line| line.files.iter().chain(&line.shared_files));
+        files.map(String::as_str).filter(|file| !allowed.contains(*file)).collect()
+    }
+
+    /// What the environment tells of those given. Numbers are the node's; programs count those of each
+    /// maker from 0.
+    pub fn facts(&self, given: &[u32], others_hidden: bool) -> Option<GpuFacts> {
+        let first = *given.first()?;
+        let line = self.0.get(first as usize);
+        let before = line.map_or(0, |line| first.saturating_sub(line.number));
+        let name = |id: &u32| self.0.get(*id as usize).map(|line| line.name.clone());
+        let names: Vec<String> =
+            given.iter().filter_map(name).filter(|it| !it.is_empty()).collect();
+        Some(GpuFacts {
+            vendor: line.map_or(GpuVendor::Unknown, |line| line.vendor),
+            given: given.to_vec(),
+            seen: given.to_vec(),
+            others_hidden: others_hidden && line.is_some(),
+            before,
+            names,
+            bind: String::new(),
+        })
+    }
+}
+
+impl Line {
+    fn to_text(&self) -> String {
+        let vendor = match self.vendor {
+            GpuVendor::Amd => "amd",
+            GpuVendor::Nvidia => "nvidia",
+            GpuVendor::Intel => "intel",
+            GpuVendor::Unknown => "unknown",
+        };
+        let (files, shared) = (self.files.join(","), self.shared_files.join(","));
+        format!("{vendor} {} {} {files} {shared}\n", self.number, self.name)
+    }
+
+    fn parse(line: &str) -> Option<Line> {
+        let fields: Vec<&str> = line.split(' ').collect();
+        let [vendor, number, name, files, shared] = fields[..] else { return None };
+        let list = |text: &str| -> Vec<String> {
+            text.split(',').filter(|file| !file.is_empty()).map(str::to_string).collect()
+        };
+        Some(Line {
+            vendor: match vendor {
+                "amd" => GpuVendor::Amd,
+                "nvidia" => GpuVendor::Nvidia,
+                "intel" => GpuVendor::Intel,
+                _ => GpuVendor::Unknown,
+            },
+            number: number.parse().ok()?,
+            name: name.to_string(),
+            files: list(files),
+            shared_files: list(shared),
+        })
+    }
+}
