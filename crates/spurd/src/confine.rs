@@ -1,16 +1,18 @@
 //! Which groups the runs of a spool are put into, and with which limits: settled by the agent when it
 //! starts, read by shepherds.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::Path;
 
 use spur_core::ids::StepId;
-use spur_proto::internal::Launch;
+use spur_proto::internal::{Launch, NodeShare};
 use tracing::{info, warn};
 
 use crate::agent::RunFile;
-use crate::machine::cgroup::{Group, Host, Limits};
+use crate::gpu::{GPU, GpuFiles};
+use crate::machine::cgroup::{Controller, Device, Group, Host, Limits};
 use crate::run::RunId;
 
 /// What an agent has found out for its shepherds.
@@ -69,12 +71,9 @@ impl Confines {
     }
 
     /// What a run is held to.
-    pub fn limits(&self, launch: &Launch) -> Limits {
+    pub fn limits(&self, launch: &Launch, gpus: &GpuFiles) -> Limits {
         let asked = launch.confinement.unwrap_or_default();
-        let here = launch.step.as_ref().and_then(|step| step.nodes.get(step.node_id as usize));
-        let here = here.and_then(|here| launch.shares.iter().find(|it| it.node == here.node));
-        let share = here.or(launch.shares.first());
-        let ids = share.and_then(|share| share.cpu_ids.as_ref());
+        let ids = share(launch).and_then(|share| share.cpu_ids.as_ref());
         let known = |id: u32| self.cpus.get(id as usize).copied();
         let cpus: Option<Vec<u32>> = ids.and_then(|ids| ids.iter().map(known).collect());
         Limits {
@@ -82,8 +81,14 @@ impl Confines {
             memory_bytes: asked.memory_bytes,
             swap_bytes: asked.swap_bytes,
             processes: asked.processes,
-            denied: Vec::new(),
+            denied: if asked.devices { devices(&gpus.denied(&given(launch))) } else { Vec::new() },
         }
+    }
+
+    /// Whether a run sees no devices of others.
+    pub fn hides_devices(&self, launch: &Launch) -> bool {
+        let asked = launch.confinement.is_some_and(|asked| asked.devices);
+        asked && self.host.has(Controller::Devices)
     }
 
     /// The groups of a run that are still there.
@@ -126,10 +131,28 @@ impl Confines {
     }
 }
 
+/// What the job has on this node.
+fn share(launch: &Launch) -> Option<&NodeShare> {
+    let here = launch.step.as_ref().and_then(|step| step.nodes.get(step.node_id as usize));
+    let here = here.and_then(|here| launch.shares.iter().find(|it| it.node == here.node));
+    here.or(launch.shares.first())
+}
+
+/// The node's numbers of the GPUs that a run was given here.
+pub fn given(launch: &Launch) -> Vec<u32> {
+    let gres = share(launch).map(|share| &share.gres[..]).unwrap_or_default();
+    gres.iter().filter(|gres| gres.name == GPU).flat_map(|gres| gres.ids.iter()).collect()
+}
+
+/// The numbers of those that are there.
+fn devices(files: &BTreeSet<&str>) -> Vec<Device> {
+    files.iter().filter_map(|file| Device::of(Path::new(file)).ok()?).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use spur_proto::internal::{Confinement, NodeShare};
+    use spur_proto::internal::Confinement;
 
     fn confines(cpus: &str) -> Confines {
         Confines::parse(&format!("boot\n{cpus}\nspur\n1 memory /nowhere\n")).expect("reads")
@@ -154,10 +177,21 @@ mod tests {
             confinement: Some(Confinement { cores: true, ..Confinement::default() }),
             ..Launch::default()
         };
-        assert_eq!(confines("0,2,1,3").limits(&launch).cpus, Some(vec![2, 1]));
-        assert_eq!(confines("").limits(&launch).cpus, None, "a trial node");
-        assert_eq!(confines("0,2").limits(&launch).cpus, None, "more than there are");
+        assert_eq!(
+            confines("0,2,1,3").limits(&launch, &GpuFiles::default()).cpus,
+            Some(vec![2, 1])
+        );
+        assert_eq!(confines("").limits(&launch, &GpuFiles::default()).cpus, None, "a trial node");
+        assert_eq!(
+            confines("0,2").limits(&launch, &GpuFiles::default()).cpus,
+            None,
+            "more than there are"
+        );
         launch.confinement = None;
-        assert_eq!(confines("0,2,1,3").limits(&launch).cpus, None, "not asked for");
+        assert_eq!(
+            confines("0,2,1,3").limits(&launch, &GpuFiles::default()).cpus,
+            None,
+            "not asked for"
+        );
     }
 }

@@ -33,6 +33,14 @@ pub struct Options {
     #[arg(long, value_name = "MB")]
     pub memory: Option<u64>,
 
+    /// Generic resources to declare for trials, as in gpu:mi300x:8; those of this machine if not given.
+    #[arg(long, value_name = "LIST")]
+    pub gres: Option<String>,
+
+    /// Below which directory /sys and /proc are looked for.
+    #[arg(long, value_name = "DIR", default_value = "/")]
+    pub sysfs_root: PathBuf,
+
     /// Log more.
     #[arg(short = 'v', action = clap::ArgAction::Count)]
     pub verbose: u8,

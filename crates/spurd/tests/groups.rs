@@ -6,6 +6,7 @@ use std::fs;
 
 use common::{launch, until};
 use nix::sys::signal::Signal;
+use spur_core::job::GresShare;
 use spur_proto::internal::Confinement;
 use spurd::confine::Confines;
 use spurd::ending::Ending;
@@ -103,4 +104,50 @@ fn a_killed_shepherds_group_is_swept() {
     fs::remove_file(spool.path().join("runs/1.1.launch")).expect("forgets");
     places.0.sweep(&spool.path());
     until(|| !common::lives(pid.trim()));
+}
+
+/// Four device files that no driver serves: opening one fails one way where it is allowed, and another way
+/// where it is not.
+#[test]
+fn only_the_gpus_of_a_run_can_be_opened_and_they_are_counted_from_zero() {
+    let Some((spool, places)) = spool() else { return };
+    if places.0.host.lacks().contains(&"devices") {
+        eprintln!("SKIPPED: devices cannot be denied");
+        return;
+    }
+    let mut lines = String::new();
+    for number in 0..4 {
+        let file = spool.work_dir().join(format!("gpu{number}"));
+        let device = nix::sys::stat::makedev(240, number);
+        let mode = nix::sys::stat::Mode::from_bits_truncate(0o666);
+        nix::sys::stat::mknod(&file, nix::sys::stat::SFlag::S_IFCHR, mode, device).expect("makes");
+        lines += &format!("amd {number}  {} \n", file.display());
+    }
+    fs::write(spool.path().join("gpus"), lines).expect("writes");
+    let script = "#!/bin/bash\nfor n in 0 1 2 3; do cat gpu$n; done 2>&1 | sed 's/.*: //'\n\
+                  env | grep -E 'VISIBLE|GPU|AFFINITY' | sort\n";
+    let mut launch = launch(script);
+    launch.confinement = Some(Confinement { devices: true, ..Confinement::default() });
+    let gres = GresShare {
+        name: "gpu".to_string(),
+        kind: "mi300x".to_string(),
+        count: 2,
+        ids: [2, 3].into_iter().collect(),
+    };
+    launch.shares[0].gres = vec![gres];
+    assert_eq!(spool.run(launch.clone()), Ending::Exited(0));
+    let (denied, allowed) = ("Operation not permitted\n", "No such device or address\n");
+    let output = || String::from_utf8(spool.output("slurm-1.out")).expect("is text");
+    let told = "ROCR_VISIBLE_DEVICES=0,1\nSLURM_GPUS_ON_NODE=2\nSLURM_JOB_GPUS=2,3\n";
+    assert_eq!(output(), [denied, denied, allowed, allowed, told].concat());
+    // Without device control all can be opened, so the numbers are the node's.
+    launch.confinement = None;
+    assert_eq!(spool.again(launch.clone()), Ending::Exited(0));
+    let told = told.replace("DEVICES=0,1", "DEVICES=2,3");
+    assert_eq!(output(), [allowed, allowed, allowed, allowed, &told].concat());
+    // Who was given none sees none.
+    launch.confinement = Some(Confinement { devices: true, ..Confinement::default() });
+    launch.shares[0].gres.clear();
+    assert_eq!(spool.again(launch), Ending::Exited(0));
+    assert_eq!(output(), denied.repeat(4));
 }

@@ -42,6 +42,9 @@ struct Arguments {
     /// the directory has, or one.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=7))]
     controllers: Option<u32>,
+    /// Resources to declare on each node for trials, as in gpu:mi300x:8. Default: what the machine has.
+    #[arg(long)]
+    gres: Option<String>,
     /// The cluster's configuration; none is needed.
     #[arg(long)]
     config: Option<PathBuf>,
@@ -255,6 +258,9 @@ fn daemons(layout: &Layout, arguments: &Arguments) -> anyhow::Result<Vec<Daemon>
         ];
         if let Some(cpus) = arguments.cpus {
             args.extend(["--cpus".to_string(), cpus.to_string()]);
+        }
+        if let Some(gres) = &arguments.gres {
+            args.extend(["--gres".to_string(), gres.clone()]);
         }
         if let Some(memory) = &arguments.memory {
             let megabytes = size::parse_megabytes(memory).map_err(|_| {

@@ -142,6 +142,7 @@ fn batch_step(job: &Job, row: &AccountingView, held: &Allocation) -> AccountingV
             (JobState::Completed, *exit)
         }
         Phase::Ended { exit, cause: Cause::NodeFailed, .. } => (JobState::NodeFail, *exit),
+        Phase::Ended { exit, cause: Cause::OutOfMemory, .. } => (JobState::OutOfMemory, *exit),
         Phase::Ended { exit, .. } if exit.signal != 0 => (JobState::Cancelled, *exit),
         Phase::Ended { exit, cause: Cause::Cancelled { .. } | Cause::TimeLimit, .. } => {
             (JobState::Cancelled, *exit)

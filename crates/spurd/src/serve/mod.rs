@@ -10,6 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use spur_core::node::Gres;
 use spur_disk::{Error, RealDisk};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{MissedTickBehavior, interval};
@@ -18,6 +19,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::agent::{Agent, Found, Identity, Input, Output};
 use crate::confine::Confines;
+use crate::gpu::GpuFiles;
 use crate::inventory;
 use crate::machine::clock::boot_time;
 use crate::options::Options;
@@ -30,13 +32,14 @@ use stream::Stream;
 /// Runs the agent until it is asked to go. The jobs run on.
 pub fn serve(options: Options) -> Result<()> {
     start_log(options.verbose);
-    let identity = inventory::identity(&options)?;
+    let offer = inventory::offer(&options)?;
+    let identity = offer.identity;
     let spool = spool::prepare(&options.state_dir)?;
     let _lock = spool::lock(&spool)?;
     spool::warn_unless_reachable(&spool);
     recover::sweep(&spool).context("could not sweep the spool")?;
-    let cpus = inventory::cpu_numbers(&options);
-    let confines = Confines::settle(&spool, &identity.boot_id, cpus);
+    GpuFiles::of(&offer.gpus).write(&spool).context("could not write down the GPUs")?;
+    let confines = Confines::settle(&spool, &identity.boot_id, offer.cpu_numbers);
     if let Some(confines) = confines {
         confines.sweep(&spool);
     }
@@ -46,6 +49,7 @@ pub fn serve(options: Options) -> Result<()> {
             node = identity.node,
             cpus = identity.inventory.cpus,
             memory_mb = identity.inventory.memory_mb,
+            gres = gres_text(&identity.inventory.gres),
             "starting"
         );
         let node = identity.node.clone();
@@ -56,6 +60,15 @@ pub fn serve(options: Options) -> Result<()> {
         shell.carry_out(outputs)?;
         shell.run().await
     })
+}
+
+/// As Slurm writes it: `gpu:mi300x:8`.
+fn gres_text(gres: &[Gres]) -> String {
+    let one = |gres: &Gres| match gres.kind.is_empty() {
+        true => format!("{}:{}", gres.name, gres.count),
+        false => format!("{}:{}:{}", gres.name, gres.kind, gres.count),
+    };
+    gres.iter().map(one).collect::<Vec<_>>().join(",")
 }
 
 const HEARTBEAT: Duration = Duration::from_secs(1);

@@ -8,7 +8,7 @@ use std::path::Path;
 use spur_core::hostlist;
 use spur_core::job::JobSpec;
 use spur_core::job::array;
-use spur_core::jobenv::{self, ArrayFacts, HereFacts, JobFacts};
+use spur_core::jobenv::{self, ArrayFacts, GpuFacts, HereFacts, JobFacts};
 use spur_proto::internal::Launch;
 
 /// Everything but the number of the process.
@@ -25,10 +25,15 @@ pub const TMP_DIR: &str = "/tmp";
 
 impl Environment {
     /// Of a job's batch script.
-    pub fn new(launch: &Launch, spec: &JobSpec, marker: String) -> Environment {
+    pub fn new(
+        launch: &Launch,
+        spec: &JobSpec,
+        marker: String,
+        gpus: Option<GpuFacts>,
+    ) -> Environment {
         let submitted = submitted(&launch.environment);
         let own = launch.shares.first().cloned().unwrap_or_default();
-        let here = HereFacts { node: own.node, cpus: own.cpus, ..HereFacts::default() };
+        let here = HereFacts { node: own.node, cpus: own.cpus, gpus, ..HereFacts::default() };
         Environment { job: facts(launch, spec, &submitted), submitted, here, marker }
     }
 
@@ -177,7 +182,8 @@ mod tests {
             environment: b"A=1\0SLURM_JOB_ID=3\0=bad\0B==\0\xff=\xfe\0".to_vec(),
             ..Launch::default()
         };
-        let environment = Environment::new(&launch, &JobSpec::default(), "SPUR_RUN=x".to_string());
+        let environment =
+            Environment::new(&launch, &JobSpec::default(), "SPUR_RUN=x".to_string(), None);
         let entries = environment.for_task(12, Path::new("/there"));
         let expected = [
             c"A=1",

@@ -18,12 +18,14 @@ use anyhow::{Context, Result, anyhow};
 use nix::sys::prctl;
 use nix::sys::signal::SigSet;
 use prost::Message;
+use spur_core::jobenv::GpuFacts;
 use spur_proto::internal::Launch;
 
 use crate::agent::RunFile;
 use crate::claim::Claim;
-use crate::confine::Confines;
+use crate::confine::{self, Confines};
 use crate::ending::Ending;
+use crate::gpu::GpuFiles;
 use crate::machine::cgroup::{self, Group};
 use crate::run::RunId;
 
@@ -45,6 +47,14 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// What a run is held in, and what it sees of the node.
+pub(crate) struct Room {
+    /// Where there can be groups.
+    group: Option<Group>,
+    /// If it was given any.
+    gpus: Option<GpuFacts>,
 }
 
 /// What a shepherd is for.
@@ -91,17 +101,17 @@ impl Run {
             Err(error) => return Ending::NodeFault(format!("unreadable launch: {error:#}")),
         };
         let marker = claim.variable(self.run);
-        let group = match self.group(&launch) {
-            Ok(group) => group,
+        let room = match self.room(&launch) {
+            Ok(room) => room,
             Err(error) => {
                 return Ending::NodeFault(format!("{:#}", anyhow::Error::from(error)));
             }
         };
         if launch.step.is_some() {
-            let ended = step::run(&launch, &marker, group);
+            let ended = step::run(&launch, &marker, room);
             return ended.unwrap_or_else(|error| Ending::NodeFault(format!("{error:#}")));
         }
-        let plan = match plan::Plan::make(&self.spool, launch, marker, group) {
+        let plan = match plan::Plan::make(&self.spool, launch, marker, room) {
             Ok(plan) => plan,
             Err(plan::Error::Request(reason)) => return Ending::CouldNotStart(reason),
             Err(plan::Error::Node(reason)) => return Ending::NodeFault(reason),
@@ -110,11 +120,16 @@ impl Run {
     }
 
     /// Makes the run's group, where the agent found that there can be one.
-    fn group(&self, launch: &Launch) -> Result<Option<Group>, cgroup::Error> {
-        let Some(confines) = Confines::read(&self.spool) else { return Ok(None) };
+    fn room(&self, launch: &Launch) -> Result<Room, cgroup::Error> {
+        let files = GpuFiles::read(&self.spool);
+        let given = confine::given(launch);
+        let Some(confines) = Confines::read(&self.spool) else {
+            return Ok(Room { group: None, gpus: files.facts(&given, false) });
+        };
         let group = confines.host.group(self.run.job, self.run.epoch, &self.run.step.to_string());
-        group.make(&confines.limits(launch))?;
-        Ok(Some(group))
+        group.make(&confines.limits(launch, &files))?;
+        let gpus = files.facts(&given, confines.hides_devices(launch));
+        Ok(Room { group: Some(group), gpus })
     }
 
     fn remove_group(&self) {

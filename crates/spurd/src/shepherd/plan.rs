@@ -8,6 +8,7 @@ use nix::sys::stat::Mode;
 use spur_core::filename;
 use spur_proto::internal::Launch;
 
+use super::Room;
 use super::environment::Environment;
 use super::script;
 use crate::machine::cgroup::Group;
@@ -56,12 +57,7 @@ pub enum Error {
 
 impl Plan {
     /// Looks up the user, places the script and names the files.
-    pub fn make(
-        spool: &Path,
-        launch: Launch,
-        marker: String,
-        group: Option<Group>,
-    ) -> Result<Plan, Error> {
+    pub fn make(spool: &Path, launch: Launch, marker: String, room: Room) -> Result<Plan, Error> {
         let run = RunId::from(&launch);
         let owner = Credentials::resolve(launch.uid, launch.gid, &launch.user_name);
         let owner = owner.map_err(|refusal| match refusal {
@@ -99,7 +95,7 @@ impl Plan {
             program,
             arguments,
             interpreter: interpreter(&launch.script),
-            environment: Environment::new(&launch, &spec, marker),
+            environment: Environment::new(&launch, &spec, marker, room.gpus),
             input: or(&spec.input, "/dev/null"),
             error: error.filter(|error| *error != output),
             output,
@@ -110,7 +106,7 @@ impl Plan {
                 .kill_wait_secs
                 .map_or(KILL_WAIT, |secs| Duration::from_secs(secs.into())),
             step: format!("{}.batch", launch.job),
-            group,
+            group: room.group,
         })
     }
 }

@@ -1,11 +1,8 @@
 //! Device files by their numbers, as groups allow and deny them.
 
-#[cfg(test)]
-use std::{
-    io,
-    os::unix::fs::{FileTypeExt, MetadataExt},
-    path::Path,
-};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
 
 /// A device file, by whatever name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,7 +17,6 @@ pub struct Device {
 
 impl Device {
     /// Looks at a file. None if it is no device.
-    #[cfg(test)]
     pub fn of(path: &Path) -> io::Result<Option<Device>> {
         let found = std::fs::metadata(path)?;
         let kind = found.file_type();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ffi::CString;
 
 use spur_core::hostlist;
-use spur_core::jobenv::{self, HereFacts, JobFacts, StepFacts, TaskFacts};
+use spur_core::jobenv::{self, GpuFacts, HereFacts, JobFacts, StepFacts, TaskFacts};
 use spur_core::step::StepSpec;
 use spur_proto::internal::{Launch, StepLaunch, StepProgram};
 
@@ -31,6 +31,7 @@ impl Environment {
         spec: &StepSpec,
         asked: &StepProgram,
         marker: &str,
+        gpus: Option<GpuFacts>,
     ) -> Environment {
         let sent = batch::submitted(&asked.environment);
         let job_spec = launch.spec.clone().unwrap_or_default();
@@ -63,6 +64,7 @@ impl Environment {
                 node: here.node.clone(),
                 node_id: step.node_id,
                 cpus: here.cpus,
+                gpus,
                 ..HereFacts::default()
             },
             ranks_here: here.ranks,

@@ -16,19 +16,19 @@ use std::os::unix::net::UnixListener;
 use anyhow::Result;
 use spur_proto::internal::Launch;
 
+use super::Room;
 use super::watch::Signals;
 use crate::ending::Ending;
-use crate::machine::cgroup::Group;
 
 /// Runs the tasks to their end and beyond: returns when no process of the step is left here.
-pub fn run(launch: &Launch, marker: &str, group: Option<Group>) -> Result<Ending> {
+pub fn run(launch: &Launch, marker: &str, room: Room) -> Result<Ending> {
     let signals = Signals::listen()?;
     let mut clients = clients::Clients::new(listener()?);
     // Nobody may ever come: who made the step may be gone.
     let Some(hello) = clients.wait_for_launcher(&signals)? else {
         return Ok(Ending::CouldNotStart("nobody came to start the step".to_string()));
     };
-    let program = match program::Program::new(launch, hello, marker, group) {
+    let program = match program::Program::new(launch, hello, marker, room) {
         Ok(program) => program,
         Err(refusal) => {
             clients.refuse(&refusal);

@@ -12,6 +12,7 @@ use spur_proto::internal::{Launch, StepLaunch, StepProgram};
 use super::environment::Environment;
 use crate::machine::cgroup::Group;
 use crate::machine::privilege::Credentials;
+use crate::shepherd::Room;
 
 /// Everything about this node's part of a step.
 pub struct Program {
@@ -47,7 +48,7 @@ impl Program {
         launch: &Launch,
         asked: StepProgram,
         marker: &str,
-        group: Option<Group>,
+        room: Room,
     ) -> Result<Program, String> {
         let step = launch.step.clone().unwrap_or_default();
         let owner = Credentials::resolve(launch.uid, launch.gid, &launch.user_name)
@@ -71,14 +72,14 @@ impl Program {
             name: format!("{}.{}", launch.job, step.step),
             node: here.node,
             ranks: here.ranks,
-            environment: Environment::new(launch, &step, &spec, &asked, marker),
+            environment: Environment::new(launch, &step, &spec, &asked, marker, room.gpus),
             work_dir: PathBuf::from(OsStr::from_bytes(&asked.work_dir)),
             umask: Mode::from_bits_truncate(asked.umask.unwrap_or(0o022)),
             kill_wait: launch
                 .kill_wait_secs
                 .map_or(KILL_WAIT, |secs| Duration::from_secs(secs.into())),
             asked,
-            group,
+            group: room.group,
             values,
         })
     }
