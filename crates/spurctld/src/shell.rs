@@ -6,13 +6,11 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use spur_core::ids::JobId;
-use spur_core::job::Reason;
 use spur_core::state::{Command, Entry, Reply, State};
 use spur_disk::RealDisk;
 use spur_proto::internal::ControllerMessage;
 use spur_proto::internal::agent_message::Message as AgentSays;
-use spur_sched::Planner;
+use spur_sched::{Planner, Waits};
 use tokio::sync::{mpsc as tokio_mpsc, oneshot, watch};
 
 use crate::accounting::outbox::Outbox;
@@ -26,7 +24,7 @@ pub struct Published {
     /// The state.
     pub state: State,
     /// Why each pending job waits, as the last pass had it.
-    pub waits: Arc<BTreeMap<JobId, Reason>>,
+    pub waits: Waits,
     /// Whether this controller leads.
     pub leads: bool,
 }
@@ -334,7 +332,7 @@ impl Shell {
         let leads = self.controller.leads();
         let waits = self.controller.waits();
         let same = last.leads == leads
-            && Arc::ptr_eq(&last.waits, waits)
+            && last.waits.is_same(waits)
             && last.state.is_same(self.controller.state());
         if same {
             return;

@@ -241,7 +241,7 @@ fn status(published: &Published, job: &Job) -> (JobStatus, Reason) {
     match &job.phase {
         Phase::Pending => {
             // What stands in the way is known at once, the rest when the planner has looked.
-            let planned = || published.waits.get(&job.id).copied().unwrap_or(Reason::None);
+            let planned = || published.waits.get(job.id).map_or(Reason::None, |wait| wait.reason);
             let reason = published.state.obstacle(job).unwrap_or_else(planned);
             (JobStatus(JobState::Pending.number()), reason)
         }

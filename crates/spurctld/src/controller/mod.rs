@@ -9,19 +9,16 @@ mod confinement;
 mod duties;
 pub(crate) mod proposals;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use spur_core::errors::SlurmError;
-use spur_core::ids::JobId;
-use spur_core::job::Reason;
 use spur_core::state::{self, Command, Effect, Entry, Reply, Settings, State};
 use spur_core::time::Timestamp;
 use spur_core::views::AccountingRecord;
 use spur_disk::{Disk, RealDisk};
 use spur_proto::internal::agent_message::Message as AgentSays;
 use spur_proto::internal::controller_message::Message as AgentHears;
-use spur_sched::Plan;
+use spur_sched::{Plan, Waits};
 
 use crate::store::{self, Blobs};
 use agents::Agents;
@@ -112,7 +109,7 @@ pub struct Controller<D = RealDisk> {
     last_stamp: (Timestamp, u64),
     /// Duties that are proposed and not applied yet.
     duties: usize,
-    waits: Arc<BTreeMap<JobId, Reason>>,
+    waits: Waits,
     /// Up to when begin times have been looked at.
     begun: Timestamp,
 }
@@ -147,7 +144,7 @@ impl<D: Disk> Controller<D> {
             planning: Planning::default(),
             last_stamp: (Timestamp(0), 0),
             duties: 0,
-            waits: Arc::default(),
+            waits: Waits::default(),
             begun: Timestamp(0),
         }
     }
@@ -158,7 +155,7 @@ impl<D: Disk> Controller<D> {
     }
 
     /// Why each pending job waits, as the last pass had it.
-    pub fn waits(&self) -> &Arc<BTreeMap<JobId, Reason>> {
+    pub fn waits(&self) -> &Waits {
         &self.waits
     }
 
@@ -354,7 +351,7 @@ impl<D: Disk> Controller<D> {
     }
 
     fn planned(&mut self, plan: Plan) {
-        self.waits = Arc::new(plan.waits);
+        self.waits = plan.waits;
         if !self.leads() || plan.starts.is_empty() {
             self.planning.busy = false;
             return;

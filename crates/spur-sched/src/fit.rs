@@ -1,0 +1,243 @@
+//! How much of a job fits on a node, told from what is free there.
+
+use spur_core::node::features::Features;
+
+use crate::nodes::{Free, Kind, Slot, memory_class};
+use crate::shape::{Memory, Per, Shape, Sharing};
+
+/// What a shape means on nodes of one kind.
+#[derive(Clone, Debug)]
+pub struct Fit {
+    pub kind: u32,
+    /// Threads used of each core.
+    threads: u32,
+    sockets: u32,
+    node_cores: u32,
+    /// A node with fewer free cores is of no use.
+    pub cores_least: u32,
+    /// A node with fewer free devices is of no use.
+    pub devices_least: u32,
+    /// A node with less free memory is of no use.
+    pub memory_least: u16,
+    needs: Vec<NeedFit>,
+}
+
+/// Which devices of the node will do for a need.
+#[derive(Clone, Debug)]
+struct NeedFit {
+    devices: Vec<u32>,
+    /// Parts of a whole device.
+    whole: u32,
+    count: u32,
+    per: Per,
+    parts: bool,
+}
+
+/// What a job takes of a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    pub cores: u32,
+    pub memory_mb: u64,
+    /// Device and parts.
+    pub parts: Vec<(u32, u32)>,
+}
+
+impl Fit {
+    /// Whether nodes of a kind can be of use at all, and how.
+    pub fn of(shape: &Shape, id: u32, kind: &Kind, features: Option<&Features>) -> Option<Fit> {
+        let has = |name: &str| kind.features.iter().any(|feature| &**feature == name);
+        let cores_per_socket = kind.cores / kind.sockets;
+        if kind.sockets < shape.sockets_min
+            || cores_per_socket < shape.cores_per_socket_min
+            || shape.threads_per_core.is_some_and(|threads| threads > kind.threads)
+            || features.is_some_and(|features| !features.admits(&has))
+        {
+            return None;
+        }
+        let mut needs = Vec::new();
+        for need in &shape.gres {
+            let (mut devices, mut first, mut whole) = (Vec::new(), 0, 1);
+            for group in kind.gres.iter() {
+                let same =
+                    group.name == need.name && (need.model.is_empty() || need.model == group.model);
+                if same {
+                    devices.extend(first..first + group.devices);
+                    whole = group.parts;
+                }
+                first += group.devices;
+            }
+            let (count, per, parts) = (need.count, need.per, need.parts);
+            needs.push(NeedFit { devices, whole, count, per, parts });
+        }
+        let mut fit = Fit {
+            kind: id,
+            threads: shape.threads_per_core.unwrap_or(kind.threads).max(1),
+            sockets: kind.sockets,
+            node_cores: kind.cores,
+            cores_least: 0,
+            devices_least: 0,
+            memory_least: 0,
+            needs,
+        };
+        let least = shape.units_least();
+        fit.cores_least = fit.cores(shape, least);
+        fit.devices_least = (fit.needs.iter())
+            .map(|need| if need.parts { 0 } else { need.total(least) })
+            .max()
+            .unwrap_or(0);
+        fit.memory_least = memory_class(match shape.memory {
+            Memory::None | Memory::All | Memory::Fair => 0,
+            _ => fit.memory(shape, least, fit.cores_least, 1),
+        });
+        Some(fit)
+    }
+
+    /// Cores that some units take.
+    pub fn cores(&self, shape: &Shape, units: u32) -> u32 {
+        let cpus = if shape.overcommit { 1 } else { units.saturating_mul(shape.unit_cpus) };
+        let cores = cpus.max(shape.cpus_min).max(1).div_ceil(self.threads);
+        match shape.units_per_core {
+            Some(each) if !shape.overcommit => cores.max(units.div_ceil(each.max(1))),
+            _ => cores,
+        }
+    }
+
+    fn memory(&self, shape: &Shape, units: u32, cores: u32, total_mb: u64) -> u64 {
+        match shape.memory {
+            // Nobody knows what there is, so nobody counts it.
+            _ if total_mb == 0 => 0,
+            Memory::None => 0,
+            Memory::PerNode(mb) => mb,
+            Memory::PerCpu(mb) => mb * u64::from(cores) * u64::from(self.threads),
+            Memory::PerUnit(mb) => mb * u64::from(units),
+            Memory::Fair => total_mb * u64::from(cores) / u64::from(self.node_cores.max(1)),
+            Memory::All => total_mb,
+        }
+    }
+
+    /// How many units fit, or none.
+    pub fn room(&self, shape: &Shape, slot: &Slot, free: &Free) -> u32 {
+        if free.cores < self.cores_least || slot.node.tmp_mb < shape.tmp_mb {
+            return 0;
+        }
+        let mut room = match shape.overcommit {
+            true => shape.units,
+            false => free.cores * self.threads / shape.unit_cpus.max(1),
+        };
+        let caps = [
+            shape.units_per_node,
+            shape.units_per_socket.map(|each| each.saturating_mul(self.sockets)),
+            shape.units_per_core.map(|each| each.saturating_mul(free.cores)),
+            Some(shape.units),
+        ];
+        room = caps.into_iter().flatten().fold(room, u32::min);
+        for need in &self.needs {
+            room = room.min(need.room(free));
+        }
+        let fits = |units: u32| {
+            let memory = self.memory(shape, units, self.cores(shape, units), slot.node.memory_mb);
+            memory <= free.memory_mb
+        };
+        if !fits(room) {
+            // The largest that does: what is needed grows with the units.
+            let (mut low, mut high) = (0, room);
+            while low + 1 < high {
+                let middle = (low + high) / 2;
+                if fits(middle) { low = middle } else { high = middle }
+            }
+            room = low;
+        }
+        if room < shape.units_least() { 0 } else { room }
+    }
+
+    /// Takes what some units need; `None` when it is not there.
+    pub fn take(&self, shape: &Shape, slot: &Slot, free: &mut Free, units: u32) -> Option<Taken> {
+        let alone = shape.sharing == Sharing::Nobody;
+        let cores = if alone { free.cores } else { self.cores(shape, units) };
+        let memory_mb = self.memory(shape, units, self.cores(shape, units), slot.node.memory_mb);
+        if cores > free.cores || memory_mb > free.memory_mb {
+            return None;
+        }
+        let mut parts = Vec::new();
+        for need in &self.needs {
+            need.take(free, units, &mut parts)?;
+        }
+        if alone {
+            for (device, free) in (0..).zip(&mut free.parts) {
+                if *free > 0 {
+                    parts.push((device, std::mem::take(free)));
+                }
+            }
+        }
+        free.cores -= cores;
+        free.memory_mb -= memory_mb;
+        Some(Taken { cores, memory_mb, parts })
+    }
+
+    /// Threads used of each core.
+    pub fn threads(&self) -> u32 {
+        self.threads
+    }
+}
+
+impl NeedFit {
+    fn total(&self, units: u32) -> u32 {
+        match self.per {
+            Per::Unit => self.count.saturating_mul(units),
+            Per::Node => self.count,
+        }
+    }
+
+    fn room(&self, free: &Free) -> u32 {
+        let frees = self.devices.iter().filter_map(|device| free.parts.get(*device as usize));
+        let found: u32 = match (self.parts, self.per) {
+            (true, Per::Unit) => frees.map(|free| free / self.count.max(1)).sum(),
+            (true, Per::Node) => frees.map(|free| u32::from(*free >= self.count)).sum(),
+            (false, _) => frees.map(|free| u32::from(*free == self.whole)).sum(),
+        };
+        match (self.per, self.parts) {
+            _ if self.count == 0 => u32::MAX,
+            (Per::Unit, true) => found,
+            (Per::Unit, false) => found / self.count,
+            (Per::Node, true) => {
+                if found > 0 {
+                    u32::MAX
+                } else {
+                    0
+                }
+            }
+            (Per::Node, false) => {
+                if found >= self.count {
+                    u32::MAX
+                } else {
+                    0
+                }
+            }
+        }
+    }
+
+    fn take(&self, free: &mut Free, units: u32, taken: &mut Vec<(u32, u32)>) -> Option<()> {
+        if self.parts {
+            let times = if self.per == Per::Unit { units } else { 1 };
+            for _ in 0..times {
+                // The fullest device that has enough left.
+                let device = (self.devices.iter().copied())
+                    .filter(|device| free.parts[*device as usize] >= self.count)
+                    .min_by_key(|device| (free.parts[*device as usize], *device))?;
+                free.parts[device as usize] -= self.count;
+                taken.push((device, self.count));
+            }
+            return Some(());
+        }
+        let mut missing = self.total(units);
+        for device in &self.devices {
+            let left = &mut free.parts[*device as usize];
+            if missing > 0 && *left == self.whole {
+                *left = 0;
+                taken.push((*device, self.whole));
+                missing -= 1;
+            }
+        }
+        (missing == 0).then_some(())
+    }
+}

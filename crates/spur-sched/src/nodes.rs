@@ -1,0 +1,413 @@
+//! The ledger: what every node has, who holds what of it, and nodes in buckets by what is free.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use spur_core::hostlist;
+use spur_core::ids::NodeName;
+
+use crate::bits::Bits;
+use crate::shape::Sharing;
+use crate::view::{RunId, ViewGres, ViewNode};
+
+/// Names a node inside the planner.
+pub type NodeIndex = u32;
+
+/// What can be given at a moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Free {
+    pub cores: u32,
+    pub memory_mb: u64,
+    /// Free parts of each device, group after group.
+    pub parts: Vec<u32>,
+}
+
+/// What a run holds of a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    pub run: RunId,
+    pub end: i64,
+    pub sharing: Sharing,
+    pub cores: Bits,
+    pub memory_mb: u64,
+    /// Device, counted over all groups, and parts of it.
+    pub parts: Vec<(u32, u32)>,
+}
+
+/// A node.
+#[derive(Clone, Debug)]
+pub struct Slot {
+    pub node: Arc<ViewNode>,
+    pub kind: u32,
+    /// Where it stands among all: only comparisons mean something.
+    pub order: u64,
+    pub present: bool,
+    pub free: Free,
+    pub free_cores: Bits,
+    pub runs: Vec<Held>,
+    bucket: Option<BucketKey>,
+    dirty: bool,
+}
+
+/// Nodes that differ only in what is free, in how much memory they have, and in name.
+#[derive(Clone, Debug)]
+pub struct Kind {
+    pub partitions: Arc<[Arc<str>]>,
+    pub features: Arc<[Arc<str>]>,
+    pub weight: u32,
+    pub sockets: u32,
+    pub cores: u32,
+    pub threads: u32,
+    pub gres: Arc<[ViewGres]>,
+    /// Memory and temporary space of its nodes; how many there are, and how many of them take jobs.
+    pub members: BTreeMap<(u64, u64), (u32, u32)>,
+    pub buckets: BTreeMap<BucketKey, BTreeSet<(u64, NodeIndex)>>,
+}
+
+/// What nodes of a bucket have free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BucketKey {
+    pub cores: u32,
+    /// Devices of which nothing is given.
+    pub devices: u32,
+    /// Free memory, roughly; see [`memory_class`].
+    pub memory: u16,
+}
+
+/// Four steps for each doubling. A node of a class below that of a need has too little.
+pub fn memory_class(memory_mb: u64) -> u16 {
+    if memory_mb < 4 {
+        return memory_mb as u16;
+    }
+    let log = memory_mb.ilog2();
+    (log as u16) * 4 + ((memory_mb >> (log - 2)) & 3) as u16
+}
+
+type KindKey = (u32, Arc<[Arc<str>]>, Arc<[Arc<str>]>, u32, u32, u32, Arc<[ViewGres]>);
+
+/// All nodes.
+#[derive(Debug, Default)]
+pub struct Nodes {
+    pub slots: Vec<Slot>,
+    pub kinds: Vec<Kind>,
+    kind_ids: BTreeMap<KindKey, u32>,
+    by_name: BTreeMap<NodeName, NodeIndex>,
+    in_order: BTreeSet<Natural>,
+    dirty: Vec<NodeIndex>,
+    /// Counts changes of kinds and their members: what is computed from them is computed anew.
+    pub version: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Natural(NodeName, NodeIndex);
+
+impl PartialEq for Natural {
+    fn eq(&self, other: &Natural) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl Eq for Natural {}
+
+impl PartialOrd for Natural {
+    fn partial_cmp(&self, other: &Natural) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Natural {
+    fn cmp(&self, other: &Natural) -> Ordering {
+        hostlist::natural(self.0.as_str(), other.0.as_str())
+    }
+}
+
+impl Nodes {
+    /// The node of this name.
+    pub fn index(&self, name: &NodeName) -> Option<NodeIndex> {
+        self.by_name.get(name).copied()
+    }
+
+    pub fn slot(&self, node: NodeIndex) -> &Slot {
+        &self.slots[node as usize]
+    }
+
+    /// Nodes in the order people count them.
+    pub fn in_order(&self) -> impl Iterator<Item = NodeIndex> + '_ {
+        self.in_order.iter().map(|natural| natural.1)
+    }
+
+    /// Takes a node in, or in place of its former self. What runs on it stays.
+    pub fn put(&mut self, node: &Arc<ViewNode>) {
+        let kind = self.kind(node);
+        let present = self.index(&node.name);
+        let alike = present.is_some_and(|index| {
+            let slot = self.slot(index);
+            let same = (slot.node.memory_mb, slot.node.tmp_mb) == (node.memory_mb, node.tmp_mb);
+            slot.present && slot.kind == kind && same
+        });
+        if !alike {
+            self.version += 1;
+        }
+        let members = self.kinds[kind as usize].members.entry((node.memory_mb, node.tmp_mb));
+        let (all, usable) = members.or_default();
+        (*all, *usable) = (*all + 1, *usable + u32::from(node.usable));
+        match present {
+            Some(index) => {
+                self.leave_kind(index);
+                let slot = &mut self.slots[index as usize];
+                slot.node = node.clone();
+                slot.kind = kind;
+                slot.present = true;
+                self.recount(index);
+            }
+            None => {
+                let index = self.slots.len() as NodeIndex;
+                self.slots.push(Slot {
+                    node: node.clone(),
+                    kind,
+                    order: 0,
+                    present: true,
+                    free: Free::default(),
+                    free_cores: Bits::default(),
+                    runs: Vec::new(),
+                    bucket: None,
+                    dirty: false,
+                });
+                self.by_name.insert(node.name.clone(), index);
+                self.find_order(index);
+                self.recount(index);
+            }
+        }
+    }
+
+    /// Takes a node out.
+    pub fn remove(&mut self, name: &NodeName) {
+        let Some(index) = self.index(name) else { return };
+        self.version += 1;
+        self.leave_kind(index);
+        self.slots[index as usize].present = false;
+        self.touch(index);
+    }
+
+    fn leave_kind(&mut self, index: NodeIndex) {
+        let slot = &mut self.slots[index as usize];
+        let kind = &mut self.kinds[slot.kind as usize];
+        if let Some(key) = slot.bucket.take() {
+            leave(kind, key, slot.order, index);
+        }
+        if slot.present {
+            let key = (slot.node.memory_mb, slot.node.tmp_mb);
+            if let Some((all, usable)) = kind.members.get_mut(&key) {
+                (*all, *usable) = (*all - 1, *usable - u32::from(slot.node.usable));
+                if *all == 0 {
+                    kind.members.remove(&key);
+                }
+            }
+        }
+    }
+
+    fn kind(&mut self, node: &ViewNode) -> u32 {
+        let key = (
+            node.weight,
+            node.partitions.clone(),
+            node.features.clone(),
+            node.sockets,
+            node.cores,
+            node.threads,
+            node.gres.clone(),
+        );
+        if let Some(kind) = self.kind_ids.get(&key) {
+            return *kind;
+        }
+        let id = self.kinds.len() as u32;
+        self.kinds.push(Kind {
+            partitions: node.partitions.clone(),
+            features: node.features.clone(),
+            weight: node.weight,
+            sockets: node.sockets.max(1),
+            cores: node.cores,
+            threads: node.threads.max(1),
+            gres: node.gres.clone(),
+            members: BTreeMap::new(),
+            buckets: BTreeMap::new(),
+        });
+        self.kind_ids.insert(key, id);
+        id
+    }
+
+    /// Finds a number between those of the neighbours; when there is none left, all get new ones.
+    fn find_order(&mut self, index: NodeIndex) {
+        let natural = Natural(self.slot(index).node.name.clone(), index);
+        let before = self.in_order.range(..natural.clone()).next_back();
+        let after = self.in_order.range(natural.clone()..).next();
+        let low = before.map_or(0, |it| self.slot(it.1).order);
+        let high = after.map_or(u64::MAX, |it| self.slot(it.1).order);
+        // Names mostly come in rising order: leave more room above than below.
+        let step = if after.is_none() { (1 << 32).min((high - low) / 2) } else { (high - low) / 2 };
+        self.in_order.insert(natural);
+        if step > 0 {
+            self.slots[index as usize].order = low + step;
+            return;
+        }
+        for kind in &mut self.kinds {
+            kind.buckets.clear();
+        }
+        let spacing = u64::MAX / (self.in_order.len() as u64 + 2);
+        let in_order: Vec<NodeIndex> = self.in_order().collect();
+        for (place, index) in (1..).zip(in_order) {
+            let slot = &mut self.slots[index as usize];
+            slot.order = place * spacing;
+            slot.bucket = None;
+            self.touch(index);
+        }
+    }
+
+    /// What is free, told from what is held.
+    fn recount(&mut self, index: NodeIndex) {
+        let slot = &mut self.slots[index as usize];
+        slot.free_cores = Bits::first(slot.node.cores);
+        slot.free.memory_mb = slot.node.memory_mb;
+        slot.free.parts =
+            slot.node.gres.iter().flat_map(|it| (0..it.devices).map(|_| it.parts)).collect();
+        let runs = std::mem::take(&mut slot.runs);
+        for held in &runs {
+            slot.subtract(held);
+        }
+        slot.runs = runs;
+        slot.free.cores = slot.free_cores.count();
+        self.touch(index);
+    }
+
+    /// Somebody holds something.
+    pub fn take(&mut self, node: NodeIndex, held: Held) {
+        let slot = &mut self.slots[node as usize];
+        slot.subtract(&held);
+        slot.free.cores = slot.free_cores.count();
+        slot.runs.push(held);
+        self.touch(node);
+    }
+
+    /// A run gives back what it holds of a node.
+    pub fn give(&mut self, node: NodeIndex, run: RunId) {
+        let slot = &mut self.slots[node as usize];
+        let Some(place) = slot.runs.iter().rposition(|held| held.run == run) else { return };
+        slot.runs.remove(place);
+        // Cores may be held twice where nodes shrank or are oversubscribed: count anew.
+        self.recount(node);
+    }
+
+    fn touch(&mut self, node: NodeIndex) {
+        let slot = &mut self.slots[node as usize];
+        if !slot.dirty {
+            slot.dirty = true;
+            self.dirty.push(node);
+        }
+    }
+
+    /// Puts nodes that changed into their buckets.
+    pub fn settle(&mut self) {
+        while let Some(index) = self.dirty.pop() {
+            let slot = &mut self.slots[index as usize];
+            slot.dirty = false;
+            let key = slot.key();
+            if key == slot.bucket {
+                continue;
+            }
+            let kind = &mut self.kinds[slot.kind as usize];
+            if let Some(old) = slot.bucket {
+                leave(kind, old, slot.order, index);
+            }
+            if let Some(new) = key {
+                kind.buckets.entry(new).or_default().insert((slot.order, index));
+            }
+            slot.bucket = key;
+        }
+    }
+}
+
+fn leave(kind: &mut Kind, key: BucketKey, order: u64, index: NodeIndex) {
+    let Some(bucket) = kind.buckets.get_mut(&key) else { return };
+    bucket.remove(&(order, index));
+    if bucket.is_empty() {
+        kind.buckets.remove(&key);
+    }
+}
+
+impl Slot {
+    fn subtract(&mut self, held: &Held) {
+        self.free_cores.remove_all(&held.cores);
+        self.free.memory_mb = self.free.memory_mb.saturating_sub(held.memory_mb);
+        for (device, parts) in &held.parts {
+            if let Some(free) = self.free.parts.get_mut(*device as usize) {
+                *free = free.saturating_sub(*parts);
+            }
+        }
+    }
+
+    /// What is free once everything has ended that ends by then.
+    pub fn free_at(&self, at: i64) -> Free {
+        let mut free = self.free.clone();
+        if self.runs.iter().all(|held| held.end > at) {
+            return free;
+        }
+        let mut cores = Bits::first(self.node.cores);
+        for held in self.runs.iter().filter(|held| held.end > at) {
+            cores.remove_all(&held.cores);
+        }
+        free.cores = cores.count();
+        for held in self.runs.iter().filter(|held| held.end <= at) {
+            free.memory_mb = (free.memory_mb + held.memory_mb).min(self.node.memory_mb);
+            for (device, parts) in &held.parts {
+                if let Some(free) = free.parts.get_mut(*device as usize) {
+                    *free += parts;
+                }
+            }
+        }
+        free
+    }
+
+    fn key(&self) -> Option<BucketKey> {
+        if !self.present || !self.node.usable || self.free.cores == 0 {
+            return None;
+        }
+        let whole = self.node.gres.iter().flat_map(|it| (0..it.devices).map(|_| it.parts));
+        let devices = whole.zip(&self.free.parts).filter(|(whole, free)| whole == *free).count();
+        Some(BucketKey {
+            cores: self.free.cores,
+            devices: devices as u32,
+            memory: memory_class(self.free.memory_mb),
+        })
+    }
+}
+
+impl Nodes {
+    /// An empty node as some of a kind are.
+    pub fn example(&self, kind: u32, memory_mb: u64, tmp_mb: u64) -> Option<Slot> {
+        let kind_of = self.kinds.get(kind as usize)?;
+        let node = ViewNode {
+            name: "".into(),
+            usable: true,
+            weight: kind_of.weight,
+            partitions: kind_of.partitions.clone(),
+            features: kind_of.features.clone(),
+            sockets: kind_of.sockets,
+            cores: kind_of.cores,
+            threads: kind_of.threads,
+            memory_mb,
+            tmp_mb,
+            gres: kind_of.gres.clone(),
+        };
+        Some(Slot {
+            node: Arc::new(node),
+            kind,
+            order: 0,
+            present: true,
+            free: Free::default(),
+            free_cores: Bits::default(),
+            runs: Vec::new(),
+            bucket: None,
+            dirty: false,
+        })
+    }
+}

@@ -1,0 +1,443 @@
+//! One pass: decides about every pending job, and leaves the planner as it was.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use spur_core::ids::JobId;
+use spur_core::job::Reason;
+use spur_core::time::Timestamp;
+
+use crate::decision::{Decisions, Start};
+use crate::fit::Fit;
+use crate::nodes::{Held, NodeIndex};
+use crate::place::{self, Chosen, Mix, Search};
+use crate::planner::Planner;
+use crate::possible::Fits;
+use crate::preempt;
+use crate::queue::Key;
+use crate::shape::Shape;
+use crate::timeline::{Ahead, Calendar, Place};
+use crate::view::{RunId, ViewShare};
+use crate::waits::{Wait, Waits};
+
+/// When a class is looked at: in turn, or behind the promises by how long its jobs take.
+type Turn = (u8, i64, Key, u32);
+
+struct Pass {
+    now: i64,
+    mix: Mix,
+    calendar: Calendar,
+    heap: BinaryHeap<Reverse<Turn>>,
+    by_class: Vec<Wait>,
+    special: BTreeMap<JobId, Option<Wait>>,
+    /// Promises made to jobs of each partition.
+    promised: BTreeMap<Arc<str>, u32>,
+    /// Places promised to jobs that wait in several partitions.
+    places: BTreeMap<JobId, (Place, Arc<Shape>, Vec<Fit>)>,
+    /// Tasks started of records that stand for several.
+    begun: BTreeMap<JobId, u32>,
+    /// Classes that do not fit now.
+    failed: BTreeSet<u32>,
+    /// Nodes of reservations.
+    reserved: BTreeMap<Arc<str>, BTreeSet<NodeIndex>>,
+    out: Decisions,
+    /// What this pass took, to be given back at its end.
+    taken: Vec<(RunId, NodeIndex, i64)>,
+    charged: Vec<(Arc<str>, u64)>,
+    displaced: BTreeSet<RunId>,
+}
+
+impl Planner {
+    /// Decides about every pending job.
+    pub fn decide(&mut self, now: Timestamp) -> Decisions {
+        self.queue.tidy();
+        self.set_now(now.0);
+        self.nodes.settle();
+        let mut pass = self.begin();
+        while let Some(Reverse((turn, _, key, class))) = pass.heap.pop() {
+            if pass.out.starts.len() >= self.policy.starts_max {
+                pass.out.cut_short = true;
+                break;
+            }
+            self.look(&mut pass, turn, key, class);
+        }
+        self.finish(pass)
+    }
+
+    fn begin(&mut self) -> Pass {
+        let mut pass = Pass {
+            now: self.now(),
+            mix: self.mix(),
+            calendar: Calendar::default(),
+            heap: BinaryHeap::new(),
+            by_class: Vec::with_capacity(self.queue.classes.len()),
+            special: BTreeMap::new(),
+            promised: BTreeMap::new(),
+            places: BTreeMap::new(),
+            begun: BTreeMap::new(),
+            failed: BTreeSet::new(),
+            reserved: BTreeMap::new(),
+            out: Decisions::default(),
+            taken: Vec::new(),
+            charged: Vec::new(),
+            displaced: BTreeSet::new(),
+        };
+        for (name, reservation) in &self.reservations {
+            let nodes: BTreeSet<NodeIndex> =
+                reservation.nodes.iter().filter_map(|node| self.nodes.index(node)).collect();
+            for node in &nodes {
+                pass.calendar.reserve(*node, reservation.start.0, reservation.end.0, name);
+            }
+            pass.reserved.insert(name.clone(), nodes);
+        }
+        for id in 0..self.queue.classes.len() {
+            let class = &mut self.queue.classes[id];
+            let reason = match class.barred {
+                Some(reason) => reason,
+                None => match class.jobs.first().copied() {
+                    None => Reason::None,
+                    Some(key) => {
+                        let fits = up_to_date(class, &self.nodes);
+                        if fits.never.is_none() {
+                            pass.heap.push(Reverse((0, 0, key, id as u32)));
+                        }
+                        fits.never.unwrap_or(Reason::Priority)
+                    }
+                },
+            };
+            pass.by_class.push(reason.into());
+        }
+        pass
+    }
+
+    /// Looks at the first job of a class that has no decision yet.
+    fn look(&mut self, pass: &mut Pass, turn: u8, key: Key, class: u32) {
+        let it = &self.queue.classes[class as usize];
+        let (shape, partition) = (it.shape.clone(), it.partition.clone());
+        let promised = pass.promised.get(&partition).copied().unwrap_or(0);
+        let full = promised >= if self.policy.backfill { self.policy.depth } else { 1 };
+        if full && (!self.policy.backfill || pass.failed.contains(&class)) {
+            return;
+        }
+        if full && self.policy.shortest_first && turn == 0 {
+            pass.heap.push(Reverse((1, shape.secs, key, class)));
+            return;
+        }
+        let job = key.1;
+        if self.queue.is_in_several(job) && pass.special.get(&job) == Some(&None) {
+            return self.next(pass, turn, key, class);
+        }
+        if let Some(reason) = self.over_limit(class) {
+            pass.by_class[class as usize] = reason.into();
+            return;
+        }
+        if let Some(reason) = self.outside_reservation(pass, &shape) {
+            pass.by_class[class as usize] = reason.into();
+            return;
+        }
+        let Some(fits) = it.fits.clone() else { return };
+        if !pass.failed.contains(&class) {
+            let mut started = false;
+            let count = self.queue.counts.get(&job).copied().unwrap_or(1);
+            let done = pass.begun.get(&job).copied().unwrap_or(0);
+            for task in done..count {
+                if pass.out.starts.len() >= self.policy.starts_max
+                    || task > done && self.over_limit(class).is_some()
+                {
+                    break;
+                }
+                let Some((chosen, secs)) = self.place(pass, &fits, &shape) else { break };
+                self.start(pass, job, task, class, &fits, &shape, &chosen, secs);
+                started = true;
+                if count > 1 {
+                    pass.begun.insert(job, task + 1);
+                }
+                if task + 1 == count {
+                    if let Some((place, ..)) = pass.places.remove(&job) {
+                        pass.calendar.forget(job, &place.nodes);
+                    }
+                    pass.special.insert(job, None);
+                    return self.next(pass, turn, key, class);
+                }
+            }
+            if started && let Some(reason) = self.over_limit(class) {
+                pass.special.insert(job, Some(reason.into()));
+                return self.next(pass, turn, key, class);
+            }
+            pass.failed.insert(class);
+        }
+        if !fits.possible_now(&shape, &self.nodes) {
+            pass.by_class[class as usize] = Reason::ReqNodeNotAvail.into();
+            return;
+        }
+        if full {
+            return;
+        }
+        self.promise(pass, job, class, &fits, &shape, promised == 0);
+        *pass.promised.entry(partition).or_default() += 1;
+        self.next(pass, turn, key, class);
+    }
+
+    fn next(&self, pass: &mut Pass, turn: u8, key: Key, class: u32) {
+        let it = &self.queue.classes[class as usize];
+        let after = (Bound::Excluded(key), Bound::Unbounded);
+        if let Some(key) = it.jobs.range(after).next() {
+            let secs = if turn == 0 { 0 } else { it.shape.secs };
+            pass.heap.push(Reverse((turn, secs, *key, class)));
+        }
+    }
+
+    /// The limit that keeps a class from starting one more.
+    fn over_limit(&self, class: u32) -> Option<Reason> {
+        let charges = self.queue.classes[class as usize].charges.iter();
+        charges.filter_map(|charge| Some((charge, self.counters.get(&charge.counter)?))).find_map(
+            |(charge, tally)| {
+                let over = tally.max.is_some_and(|max| tally.used + charge.amount > max);
+                over.then_some(tally.reason)
+            },
+        )
+    }
+
+    fn outside_reservation(&self, pass: &Pass, shape: &Shape) -> Option<Reason> {
+        if shape.reservation.is_empty() {
+            return None;
+        }
+        match self.reservations.get(&shape.reservation) {
+            None => Some(Reason::ReservationDeleted),
+            Some(it) if it.start.0 > pass.now => Some(Reason::Reservation),
+            Some(it) if it.end.0 <= pass.now => Some(Reason::Reservation),
+            Some(_) => None,
+        }
+    }
+
+    /// Nodes for a job now, and for how long.
+    fn place(&mut self, pass: &Pass, fits: &Fits, shape: &Shape) -> Option<(Chosen, i64)> {
+        self.nodes.settle();
+        let for_secs = |secs| self.place_for(pass, fits, shape, secs);
+        if let Some(chosen) = for_secs(shape.secs) {
+            return Some((chosen, shape.secs));
+        }
+        let least = shape.secs_min.filter(|least| *least < shape.secs)?;
+        let mut best = (for_secs(least)?, least);
+        // As long as possible, to the minute.
+        let (mut low, mut high) = (least / 60, shape.secs.div_euclid(60));
+        while low + 1 < high {
+            let middle = (low + high) / 2;
+            match for_secs(middle * 60) {
+                Some(chosen) => (best, low) = ((chosen, middle * 60), middle),
+                None => high = middle,
+            }
+        }
+        Some(best)
+    }
+
+    fn place_for(&self, pass: &Pass, fits: &Fits, shape: &Shape, secs: i64) -> Option<Chosen> {
+        let within = pass.reserved.get(&shape.reservation);
+        let search = |kinds: &[Fit], shape: &Shape, barred: &BTreeSet<NodeIndex>| {
+            Search {
+                nodes: &self.nodes,
+                shape,
+                fits: kinds,
+                calendar: &pass.calendar,
+                mix: &pass.mix,
+                choice: self.policy.choice,
+                now: pass.now,
+                secs,
+                wanted: &fits.wanted,
+                barred,
+                within,
+            }
+            .choose()
+        };
+        if fits.counted.is_empty() {
+            let mut each = fits.alternatives.iter();
+            return each.find_map(|kinds| search(kinds, shape, &fits.barred));
+        }
+        counted(fits, shape, search)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn start(
+        &mut self,
+        pass: &mut Pass,
+        job: JobId,
+        task: u32,
+        class: u32,
+        fits: &Fits,
+        shape: &Shape,
+        chosen: &Chosen,
+        secs: i64,
+    ) {
+        let run = RunId(job, 1 << 31 | task);
+        let end = pass.now.saturating_add(secs);
+        let mut shares = Vec::with_capacity(chosen.len());
+        let mut threads = 1;
+        for (node, units) in chosen {
+            let slot = self.nodes.slot(*node);
+            let Some(fit) = fits.of_kind(slot.kind) else { continue };
+            let mut free = slot.free.clone();
+            let Some(taken) = fit.take(shape, slot, &mut free, *units) else { continue };
+            threads = fit.threads();
+            let cores = place::pick_cores(slot, taken.cores, &taken.parts);
+            shares.push(ViewShare {
+                node: slot.node.name.clone(),
+                cores: cores.iter().collect(),
+                memory_mb: taken.memory_mb,
+                devices: by_group(slot, &taken.parts),
+                units: *units,
+            });
+            let sharing = shape.sharing;
+            let (memory_mb, parts) = (taken.memory_mb, taken.parts);
+            self.nodes.take(*node, Held { run, end, sharing, cores, memory_mb, parts });
+            self.ends.insert((end, *node, run));
+            pass.taken.push((run, *node, end));
+        }
+        for charge in self.queue.classes[class as usize].charges.iter() {
+            if let Some(tally) = self.counters.get_mut(&charge.counter) {
+                tally.used += charge.amount;
+                pass.charged.push((charge.counter.clone(), charge.amount));
+            }
+        }
+        let partition = self.queue.classes[class as usize].partition.clone();
+        let secs = (secs < shape.secs).then_some(secs);
+        pass.out.starts.push(Start { job, task, partition, shares, threads, secs });
+    }
+
+    /// Finds a job a place in the future; nobody lower may delay it. A job that waits in several
+    /// partitions holds its earliest place.
+    fn promise(
+        &mut self,
+        pass: &mut Pass,
+        job: JobId,
+        class: u32,
+        fits: &Fits,
+        shape: &Arc<Shape>,
+        first: bool,
+    ) {
+        self.nodes.settle();
+        let former = pass.places.remove(&job);
+        if let Some((place, ..)) = &former {
+            pass.calendar.forget(job, &place.nodes);
+        }
+        let within = pass.reserved.get(&shape.reservation);
+        let ahead = |kinds: &[Fit]| {
+            Ahead {
+                nodes: &self.nodes,
+                shape,
+                fits: kinds,
+                calendar: &pass.calendar,
+                ends: &self.ends,
+                from: pass.now,
+                wanted: &fits.wanted,
+                barred: &fits.barred,
+                within,
+            }
+            .earliest()
+        };
+        let found = fits.alternatives.iter().filter_map(|kinds| {
+            let place = ahead(kinds)?;
+            Some((place, shape.clone(), kinds.clone()))
+        });
+        let found = former.into_iter().chain(found).min_by_key(|(place, ..)| place.at);
+        let start = found.as_ref().map(|(place, ..)| Timestamp(place.at.max(pass.now)));
+        let reason = if first { Reason::Resources } else { Reason::Priority };
+        let said = pass.special.get(&job).copied().flatten().map(|wait| wait.reason);
+        let reason = if said == Some(Reason::Resources) { Reason::Resources } else { reason };
+        pass.special.insert(job, Some(Wait { reason, start }));
+        let rank = self.queue.classes[class as usize].rank;
+        if self.policy.preempt && rank > 0 {
+            let victims = preempt::victims(self, pass.now, rank, fits, shape, &pass.displaced);
+            if let Some(victims) = victims {
+                pass.displaced.extend(victims.iter().map(|victim| victim.0));
+                pass.out.preempts.push(crate::decision::Preempt { job, victims });
+            }
+        }
+        if let Some((place, shape, kinds)) = found {
+            pass.calendar.hold(&self.nodes, job, &shape, &kinds, &place);
+            if self.queue.is_in_several(job) {
+                pass.places.insert(job, (place, shape, kinds));
+            }
+        }
+    }
+
+    fn finish(&mut self, mut pass: Pass) -> Decisions {
+        for (run, node, end) in pass.taken.drain(..).rev() {
+            self.nodes.give(node, run);
+            self.ends.remove(&(end, node, run));
+        }
+        for (counter, amount) in pass.charged.drain(..) {
+            if let Some(tally) = self.counters.get_mut(&counter) {
+                tally.used -= amount;
+            }
+        }
+        pass.out.waits = Waits {
+            places: self.queue.places.clone(),
+            by_class: Arc::new(pass.by_class),
+            special: Arc::new(pass.special),
+        };
+        pass.out
+    }
+}
+
+fn up_to_date(class: &mut crate::queue::Class, nodes: &crate::nodes::Nodes) -> Arc<Fits> {
+    match &class.fits {
+        Some(fits) if fits.version == nodes.version => fits.clone(),
+        _ => {
+            let fits = Arc::new(Fits::of(&class.shape, &class.partition, nodes));
+            class.fits = Some(fits.clone());
+            fits
+        }
+    }
+}
+
+/// So many nodes with each feature, then any for the rest.
+fn counted(
+    fits: &Fits,
+    shape: &Shape,
+    search: impl Fn(&[Fit], &Shape, &BTreeSet<NodeIndex>) -> Option<Chosen>,
+) -> Option<Chosen> {
+    let mut barred = fits.barred.clone();
+    let mut all: Chosen = Vec::new();
+    let each = (shape.units / shape.nodes_min.max(1)).max(1);
+    let counts = fits.counted.iter().map(|(count, kinds)| (*count, kinds));
+    let named: u32 = fits.counted.iter().map(|(count, _)| count).sum();
+    let rest = shape.nodes_min.saturating_sub(named);
+    for (count, kinds) in counts.chain(fits.alternatives.first().map(|kinds| (rest, kinds))) {
+        if count == 0 {
+            continue;
+        }
+        let part = Shape {
+            nodes_min: count,
+            nodes_max: count,
+            units: each * count,
+            units_per_node: Some(each),
+            nodelist: Vec::new(),
+            ..shape.clone()
+        };
+        let found = search(kinds, &part, &barred)?;
+        barred.extend(found.iter().map(|(node, _)| *node));
+        all.extend(found);
+    }
+    Some(all)
+}
+
+/// Devices as the node counts them: group, device of the group, parts.
+fn by_group(slot: &crate::nodes::Slot, parts: &[(u32, u32)]) -> Vec<(u32, u32, u32)> {
+    let mut found = Vec::with_capacity(parts.len());
+    let mut first = 0;
+    for (group, gres) in (0..).zip(slot.node.gres.iter()) {
+        let mine = parts.iter().filter(|(it, _)| (first..first + gres.devices).contains(it));
+        found.extend(mine.map(|(device, parts)| (group, device - first, *parts)));
+        first += gres.devices;
+    }
+    found
+}
+
+impl Fits {
+    /// What the shape means on nodes of a kind.
+    pub(crate) fn of_kind(&self, kind: u32) -> Option<&Fit> {
+        self.alternatives.iter().flatten().find(|fit| fit.kind == kind)
+    }
+}

@@ -1,0 +1,56 @@
+//! Which cores of a node: near the job's devices, on as few sockets as possible.
+
+use crate::bits::Bits;
+use crate::nodes::Slot;
+
+/// Picks free cores.
+pub fn pick(slot: &Slot, count: u32, parts: &[(u32, u32)]) -> Bits {
+    let mut picked = Bits::default();
+    let mut missing = count;
+    if count == slot.free.cores {
+        return slot.free_cores.clone();
+    }
+    for core in near(slot, parts) {
+        if missing > 0 && slot.free_cores.contains(core) && !picked.contains(core) {
+            picked.insert(core);
+            missing -= 1;
+        }
+    }
+    let per_socket = (slot.node.cores / slot.node.sockets.max(1)).max(1);
+    let mut left: Vec<Vec<u32>> = vec![Vec::new(); slot.node.sockets.max(1) as usize];
+    for core in slot.free_cores.iter().filter(|core| !picked.contains(*core)) {
+        let socket = ((core / per_socket) as usize).min(left.len() - 1);
+        left[socket].push(core);
+    }
+    while missing > 0 {
+        // The fullest socket that has enough, or else the emptiest.
+        let enough =
+            left.iter().filter(|it| it.len() >= missing as usize).min_by_key(|it| it.len());
+        let Some(socket) = enough.or_else(|| left.iter().max_by_key(|it| it.len())) else { break };
+        let place = left.iter().position(|it| it == socket).unwrap_or(0);
+        let taken = (missing as usize).min(left[place].len());
+        if taken == 0 {
+            break;
+        }
+        left[place].drain(..taken).for_each(|core| picked.insert(core));
+        missing -= taken as u32;
+    }
+    picked
+}
+
+/// Cores near these devices.
+fn near(slot: &Slot, parts: &[(u32, u32)]) -> Vec<u32> {
+    let mut cores = Vec::new();
+    let mut first = 0;
+    for group in slot.node.gres.iter() {
+        for (device, _) in
+            parts.iter().filter(|(it, _)| (first..first + group.devices).contains(it))
+        {
+            if let Some(near) = group.near.get((device - first) as usize) {
+                cores.extend(near.iter().copied());
+            }
+        }
+        first += group.devices;
+    }
+    cores
+}

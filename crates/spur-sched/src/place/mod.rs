@@ -1,0 +1,293 @@
+//! Which nodes a job gets: eligible ones, of the lowest weight, then by score.
+
+mod cores;
+mod fragment;
+
+use std::collections::BTreeSet;
+
+pub use cores::pick as pick_cores;
+pub use fragment::{Mix, Usual};
+
+use crate::fit::Fit;
+use crate::nodes::{BucketKey, NodeIndex, Nodes, Slot};
+use crate::shape::{Shape, Sharing};
+use crate::timeline::Calendar;
+
+/// Nodes chosen, and units on each.
+pub type Chosen = Vec<(NodeIndex, u32)>;
+
+/// How nodes of equal weight are told apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Choice {
+    /// Least fragmentation on nodes with devices, the fullest node that fits elsewhere.
+    #[default]
+    Tight,
+    /// The first in order.
+    First,
+    /// The fullest that fits, devices or not.
+    BestFit,
+    /// The emptiest.
+    LeastLoaded,
+}
+
+/// Everything a search looks at.
+pub struct Search<'a> {
+    pub nodes: &'a Nodes,
+    pub shape: &'a Shape,
+    /// Kinds of nodes that may do, lightest first.
+    pub fits: &'a [Fit],
+    pub calendar: &'a Calendar,
+    pub mix: &'a Mix,
+    pub choice: Choice,
+    /// The moment of the start, and how long nodes are needed.
+    pub now: i64,
+    pub secs: i64,
+    /// Nodes that must be among the chosen, and those that must not.
+    pub wanted: &'a [NodeIndex],
+    pub barred: &'a BTreeSet<NodeIndex>,
+    /// Only these, if said.
+    pub within: Option<&'a BTreeSet<NodeIndex>>,
+}
+
+struct Candidate {
+    node: NodeIndex,
+    room: u32,
+}
+
+impl Search<'_> {
+    /// Chooses nodes, in the order people count them.
+    pub fn choose(&self) -> Option<Chosen> {
+        let mut found = match (self.shape.contiguous, self.shape.units_each()) {
+            (true, _) => self.contiguous()?,
+            (false, Some(each)) => self.alike(each)?,
+            (false, None) => self.different()?,
+        };
+        found.sort_by_key(|candidate| self.nodes.slot(candidate.node).order);
+        self.deal(&found)
+    }
+
+    /// Units that fit on a node at present, or none.
+    pub fn room(&self, fit: &Fit, node: NodeIndex) -> u32 {
+        let slot = self.nodes.slot(node);
+        if self.barred.contains(&node)
+            || self.within.is_some_and(|within| !within.contains(&node))
+            || !shares(self.shape, slot)
+        {
+            return 0;
+        }
+        let room = fit.room(self.shape, slot, &slot.free);
+        if room == 0 || !self.calendar.concerns(node) {
+            return room;
+        }
+        room.min(self.calendar.room(self.shape, fit, node, slot, self.now, self.secs))
+    }
+
+    fn fit_of(&self, node: NodeIndex) -> Option<&Fit> {
+        let kind = self.nodes.slot(node).kind;
+        self.fits.iter().find(|fit| fit.kind == kind)
+    }
+
+    /// Nodes that were asked for by name; all of them must do.
+    fn by_name(&self, least: u32) -> Option<Vec<Candidate>> {
+        let mut found = Vec::new();
+        for node in self.wanted {
+            let slot = self.nodes.slot(*node);
+            let usable = slot.present && slot.node.usable;
+            let fit = self.fit_of(*node).filter(|_| usable)?;
+            let room = self.room(fit, *node);
+            if room < least {
+                return None;
+            }
+            found.push(Candidate { node: *node, room });
+        }
+        Some(found)
+    }
+
+    /// Every node takes the same number of units: the best nodes, as many as are needed.
+    fn alike(&self, each: u32) -> Option<Vec<Candidate>> {
+        let most = match self.shape.units_follow_nodes {
+            true => self.shape.nodes_max,
+            false => self.shape.nodes_min,
+        };
+        let mut found = self.by_name(each)?;
+        for group in self.fits.chunk_by(|a, b| self.weight(a) == self.weight(b)) {
+            if found.len() >= most as usize {
+                break;
+            }
+            for (fit, key) in self.buckets(group, each) {
+                for (_, node) in &self.nodes.kinds[fit.kind as usize].buckets[&key] {
+                    if found.len() >= most as usize {
+                        break;
+                    }
+                    if !self.wanted.contains(node) && self.room(fit, *node) >= each {
+                        found.push(Candidate { node: *node, room: each });
+                    }
+                }
+            }
+        }
+        (found.len() >= self.shape.nodes_min as usize).then_some(found)
+    }
+
+    /// Buckets that may do, best first.
+    fn buckets<'b>(&self, group: &'b [Fit], each: u32) -> Vec<(&'b Fit, BucketKey)> {
+        let mut found: Vec<((i64, i64, u64), &Fit, BucketKey)> = Vec::new();
+        for fit in group {
+            let kind = &self.nodes.kinds[fit.kind as usize];
+            let least = BucketKey { cores: fit.cores_least, devices: 0, memory: 0 };
+            for (key, bucket) in kind.buckets.range(least..) {
+                if key.devices < fit.devices_least || key.memory < fit.memory_least {
+                    continue;
+                }
+                let Some((order, node)) = bucket.first() else { continue };
+                let left = i64::from(key.cores - fit.cores_least);
+                let by_devices = if kind.gres.is_empty() { 0 } else { i64::from(key.devices) };
+                let score = match self.choice {
+                    _ if self.shape.spread => (-left, 0, *order),
+                    Choice::LeastLoaded => (-left, 0, *order),
+                    Choice::First => (0, 0, *order),
+                    Choice::BestFit => (by_devices, left, *order),
+                    Choice::Tight if kind.gres.is_empty() => (0, left, *order),
+                    Choice::Tight => {
+                        let slot = self.nodes.slot(*node);
+                        (self.mix.harm(self.shape, fit, slot, each), left, *order)
+                    }
+                };
+                found.push((score, fit, *key));
+            }
+        }
+        found.sort_by_key(|(score, fit, key)| (*score, fit.kind, *key));
+        found.into_iter().map(|(_, fit, key)| (fit, key)).collect()
+    }
+
+    /// Nodes may take different numbers of units: few nodes with much room, and a last one that fits.
+    fn different(&self) -> Option<Vec<Candidate>> {
+        let named = self.by_name(1)?;
+        self.roomiest(&named, true).or_else(|| self.roomiest(&named, false))
+    }
+
+    fn roomiest(&self, named: &[Candidate], by_weight: bool) -> Option<Vec<Candidate>> {
+        let shape = self.shape;
+        let mut found: Vec<Candidate> =
+            named.iter().map(|it| Candidate { node: it.node, room: it.room }).collect();
+        let same = |a: &Fit, b: &Fit| !by_weight || self.weight(a) == self.weight(b);
+        for group in self.fits.chunk_by(same) {
+            let missing = |found: &[Candidate]| {
+                let units: u32 = found.iter().map(|it| it.room).sum();
+                (found.len() < shape.nodes_min as usize, shape.units.saturating_sub(units))
+            };
+            let mut keys: Vec<(u32, &Fit, BucketKey, u64)> = Vec::new();
+            for fit in group {
+                let kind = &self.nodes.kinds[fit.kind as usize];
+                let least = BucketKey { cores: fit.cores_least, devices: 0, memory: 0 };
+                let will_do = |key: &BucketKey| {
+                    key.devices >= fit.devices_least && key.memory >= fit.memory_least
+                };
+                for (key, bucket) in kind.buckets.range(least..).filter(|(key, _)| will_do(key)) {
+                    let Some((order, node)) = bucket.first() else { continue };
+                    keys.push((self.room(fit, *node), fit, *key, *order));
+                }
+            }
+            // Most room first; where that says nothing, the fullest node.
+            keys.sort_by_key(|(room, _, key, order)| (std::cmp::Reverse(*room), key.cores, *order));
+            let mut more: Vec<Candidate> = Vec::new();
+            for (_, fit, key, _) in keys {
+                for (_, node) in &self.nodes.kinds[fit.kind as usize].buckets[&key] {
+                    let room = self.room(fit, *node);
+                    if room > 0 && !self.wanted.contains(node) {
+                        more.push(Candidate { node: *node, room });
+                    }
+                }
+                let (nodes, units) = missing(&found);
+                let rooms: u32 = more.iter().map(|it| it.room).fold(0, u32::saturating_add);
+                let most = shape.nodes_max as usize;
+                // Enough to choose from; further buckets have less room.
+                if !nodes && units <= rooms && found.len() + more.len() >= most {
+                    break;
+                }
+            }
+            more.sort_by_key(|it| (std::cmp::Reverse(it.room), self.nodes.slot(it.node).order));
+            while let Some(last) = more.last() {
+                let (nodes, units) = missing(&found);
+                if !nodes && units == 0 || found.len() == shape.nodes_max as usize {
+                    break;
+                }
+                let _ = last;
+                // The tightest that completes the job, or else the roomiest.
+                let place = match more.first() {
+                    Some(first)
+                        if first.room >= units && found.len() + 1 >= shape.nodes_min as usize =>
+                    {
+                        let tight = more.partition_point(|it| it.room >= units.max(1)) - 1;
+                        let room = more[tight].room;
+                        more.partition_point(|it| it.room > room)
+                    }
+                    _ => 0,
+                };
+                found.push(more.remove(place));
+            }
+        }
+        let units: u32 = found.iter().map(|it| it.room).fold(0, u32::saturating_add);
+        (found.len() >= shape.nodes_min as usize && units >= shape.units).then_some(found)
+    }
+
+    /// The first run of neighbours that has enough.
+    fn contiguous(&self) -> Option<Vec<Candidate>> {
+        let mut found: Vec<Candidate> = Vec::new();
+        let least = self.shape.units_each().unwrap_or(1);
+        for node in self.nodes.in_order() {
+            let slot = self.nodes.slot(node);
+            if !slot.present {
+                continue;
+            }
+            let fit = self.fit_of(node).filter(|_| slot.node.usable);
+            let room = fit.map_or(0, |fit| self.room(fit, node));
+            if room < least {
+                found.clear();
+                continue;
+            }
+            found.push(Candidate { node, room });
+            if found.len() > self.shape.nodes_max as usize {
+                found.remove(0);
+            }
+            let units: u32 = found.iter().map(|it| it.room).sum();
+            let named = self.wanted.iter().all(|it| found.iter().any(|has| has.node == *it));
+            if found.len() >= self.shape.nodes_min as usize && units >= self.shape.units && named {
+                return Some(found);
+            }
+        }
+        None
+    }
+
+    /// One unit for each node, then the nodes are filled from the first on, as Slurm's block layout does.
+    fn deal(&self, found: &[Candidate]) -> Option<Chosen> {
+        if self.shape.units_follow_nodes
+            && let Some(each) = self.shape.units_each()
+        {
+            return Some(found.iter().map(|it| (it.node, each)).collect());
+        }
+        let least = if self.shape.units < found.len() as u32 { 0 } else { 1 };
+        let mut extra = self.shape.units - least * found.len() as u32;
+        let dealt: Chosen = found
+            .iter()
+            .map(|it| {
+                let more = extra.min(it.room - least);
+                extra -= more;
+                (it.node, least + more)
+            })
+            .collect();
+        (extra == 0).then_some(dealt)
+    }
+
+    fn weight(&self, fit: &Fit) -> u32 {
+        self.nodes.kinds[fit.kind as usize].weight
+    }
+}
+
+/// Whether those on a node and the job would put up with each other.
+pub fn shares(shape: &Shape, slot: &Slot) -> bool {
+    match shape.sharing {
+        Sharing::Nobody => slot.runs.is_empty(),
+        Sharing::User(_) => slot.runs.iter().all(|held| held.sharing == shape.sharing),
+        Sharing::Anybody => slot.runs.iter().all(|held| !matches!(held.sharing, Sharing::User(_))),
+    }
+}

@@ -1,0 +1,222 @@
+//! The planner: owns what survives from pass to pass, and is told what changed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use spur_core::ids::{JobId, NodeName};
+use spur_core::job::Reason;
+
+use crate::nodes::{Held, NodeIndex, Nodes};
+use crate::place::{Choice, Mix, Usual};
+use crate::queue::Queue;
+use crate::view::{ClusterView, Counter, PendingJob, RunId, RunningJob, ViewNode, ViewReservation};
+
+/// How jobs are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// Lower jobs may start while higher ones wait, if they delay none that holds a promise.
+    pub backfill: bool,
+    /// How many waiting jobs of a partition hold a promise.
+    pub depth: u32,
+    /// Behind the promises, short jobs go first.
+    pub shortest_first: bool,
+    /// How nodes of equal weight are told apart.
+    pub choice: Choice,
+    /// A pass ends after so many starts; the next one goes on.
+    pub starts_max: usize,
+    /// Whether jobs of higher rank displace others.
+    pub preempt: bool,
+}
+
+impl Default for Policy {
+    fn default() -> Policy {
+        Policy {
+            backfill: true,
+            depth: 1,
+            shortest_first: false,
+            choice: Choice::Tight,
+            starts_max: 10_000,
+            preempt: false,
+        }
+    }
+}
+
+/// Makes plans about a cluster that it is told about change by change.
+#[derive(Debug, Default)]
+pub struct Planner {
+    pub(crate) policy: Policy,
+    pub(crate) nodes: Nodes,
+    pub(crate) queue: Queue,
+    pub(crate) runs: BTreeMap<RunId, (Arc<RunningJob>, Vec<NodeIndex>)>,
+    /// When which run ends on which node.
+    pub(crate) ends: BTreeSet<(i64, NodeIndex, RunId)>,
+    pub(crate) counters: BTreeMap<Arc<str>, Tally>,
+    pub(crate) reservations: BTreeMap<Arc<str>, Arc<ViewReservation>>,
+    usual: BTreeMap<Usual, u64>,
+    now: i64,
+}
+
+/// A counter and what is used of it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tally {
+    pub max: Option<u64>,
+    pub used: u64,
+    pub reason: Reason,
+}
+
+impl Planner {
+    /// A planner that knows nothing yet.
+    pub fn new(policy: Policy) -> Planner {
+        Planner { policy, ..Planner::default() }
+    }
+
+    /// A planner that knows a cluster.
+    pub fn of(view: &ClusterView, policy: Policy) -> Planner {
+        let mut planner = Planner::new(policy);
+        view.nodes.values().for_each(|node| planner.put_node(node));
+        view.running.iter().for_each(|(run, job)| planner.put_run(*run, job));
+        view.counters.iter().for_each(|(name, counter)| planner.put_counter(name, Some(counter)));
+        view.reservations.iter().for_each(|(name, it)| planner.put_reservation(name, Some(it)));
+        planner.now = view.now.0;
+        view.pending.values().for_each(|job| planner.put_job(job));
+        planner
+    }
+
+    /// Changes how jobs are chosen.
+    pub fn set_policy(&mut self, policy: Policy) {
+        self.policy = policy;
+    }
+
+    /// A node is new, or has changed.
+    pub fn put_node(&mut self, node: &Arc<ViewNode>) {
+        self.nodes.put(node);
+    }
+
+    /// A node is gone.
+    pub fn remove_node(&mut self, name: &NodeName) {
+        self.nodes.remove(name);
+    }
+
+    /// A job waits, or waits for something else.
+    pub fn put_job(&mut self, job: &Arc<PendingJob>) {
+        self.queue.put(job, self.now);
+    }
+
+    /// A job does not wait any more.
+    pub fn remove_job(&mut self, job: JobId) {
+        self.queue.remove(job);
+    }
+
+    /// A run holds resources.
+    pub fn put_run(&mut self, run: RunId, job: &Arc<RunningJob>) {
+        self.remove_run(run);
+        let mut on = Vec::with_capacity(job.shares.len());
+        for share in job.shares.iter() {
+            let Some(node) = self.nodes.index(&share.node) else { continue };
+            let gres = self.nodes.slot(node).node.gres.clone();
+            let first = |group: u32| -> u32 {
+                gres.iter().take(group as usize).map(|group| group.devices).sum()
+            };
+            let parts = share.devices.iter();
+            let held = Held {
+                run,
+                end: job.end.0,
+                sharing: job.sharing,
+                cores: share.cores.iter().copied().collect(),
+                memory_mb: share.memory_mb,
+                parts: parts
+                    .map(|(group, device, parts)| (first(*group) + device, *parts))
+                    .collect(),
+            };
+            *self.usual.entry(usual_of(&held, &gres)).or_default() += 1;
+            self.nodes.take(node, held);
+            self.ends.insert((job.end.0, node, run));
+            on.push(node);
+        }
+        for charge in job.charges.iter() {
+            self.counters.entry(charge.counter.clone()).or_default().used += charge.amount;
+        }
+        self.runs.insert(run, (job.clone(), on));
+    }
+
+    /// A run has given everything back.
+    pub fn remove_run(&mut self, run: RunId) {
+        let Some((job, on)) = self.runs.remove(&run) else { return };
+        for node in on {
+            let slot = self.nodes.slot(node);
+            if let Some(held) = slot.runs.iter().find(|held| held.run == run) {
+                let usual = usual_of(held, &slot.node.gres);
+                if let Some(count) = self.usual.get_mut(&usual) {
+                    *count -= 1;
+                    if *count == 0 {
+                        self.usual.remove(&usual);
+                    }
+                }
+            }
+            self.nodes.give(node, run);
+            self.ends.remove(&(job.end.0, node, run));
+        }
+        for charge in job.charges.iter() {
+            if let Some(tally) = self.counters.get_mut(&charge.counter) {
+                tally.used -= charge.amount;
+            }
+        }
+    }
+
+    /// An amount that jobs use up together is new, has changed, or is gone.
+    pub fn put_counter(&mut self, name: &Arc<str>, counter: Option<&Counter>) {
+        let tally = self.counters.entry(name.clone()).or_default();
+        tally.max = counter.map(|counter| counter.max);
+        tally.reason = counter.map_or(Reason::None, |counter| counter.reason);
+        if tally.max.is_none() && tally.used == 0 {
+            self.counters.remove(name);
+        }
+    }
+
+    /// A reservation is new, has changed, or is gone.
+    pub fn put_reservation(&mut self, name: &Arc<str>, it: Option<&Arc<ViewReservation>>) {
+        match it {
+            Some(it) => self.reservations.insert(name.clone(), it.clone()),
+            None => self.reservations.remove(name),
+        };
+    }
+
+    /// Time passes.
+    pub(crate) fn set_now(&mut self, now: i64) {
+        self.now = now;
+        self.queue.wake(now);
+    }
+
+    pub(crate) fn now(&self) -> i64 {
+        self.now
+    }
+
+    /// What usual jobs look like: those that run and those that wait.
+    pub(crate) fn mix(&self) -> Mix {
+        let mut counts = self.usual.clone();
+        for class in self.queue.classes.iter().filter(|class| class.tasks > 0) {
+            if let Some(usual) = Usual::of(&class.shape) {
+                *counts.entry(usual).or_default() += class.tasks;
+            }
+        }
+        counts.retain(|usual, _| usual.devices > 0);
+        Mix::of(&counts)
+    }
+}
+
+fn usual_of(held: &Held, gres: &[crate::view::ViewGres]) -> Usual {
+    let wholes: Vec<u32> = gres.iter().flat_map(|it| (0..it.devices).map(|_| it.parts)).collect();
+    let each = held.parts.first().map_or(0, |(device, parts)| {
+        let whole = wholes.get(*device as usize).copied().unwrap_or(1).max(1);
+        (u64::from(*parts) * 1000 / u64::from(whole)) as u32
+    });
+    Usual { cores: held.cores.count(), devices: held.parts.len() as u32, each }
+}
+
+impl Planner {
+    /// Some cores of a node that nobody holds.
+    pub(crate) fn free_cores(&self, node: &NodeName, count: u32) -> Vec<u32> {
+        let Some(index) = self.nodes.index(node) else { return Vec::new() };
+        self.nodes.slot(index).free_cores.iter().take(count as usize).collect()
+    }
+}

@@ -1,0 +1,196 @@
+//! Where jobs of a shape could be if everything were free, and why nowhere.
+
+use std::collections::BTreeSet;
+
+use spur_core::job::Reason;
+use spur_core::node::features::{self, Features, Join, What};
+
+use crate::fit::Fit;
+use crate::nodes::{Free, NodeIndex, Nodes, Slot};
+use crate::shape::Shape;
+
+/// Where jobs of a class can be at all.
+#[derive(Clone, Debug)]
+pub struct Fits {
+    /// Which state of the nodes this was told from.
+    pub version: u64,
+    /// One set of kinds for each alternative, lightest first; any of them will do.
+    pub alternatives: Vec<Vec<Fit>>,
+    /// Nodes that must have a feature: how many, of which kinds. Empty where all nodes are alike.
+    pub counted: Vec<(u32, Vec<Fit>)>,
+    pub wanted: Vec<NodeIndex>,
+    pub barred: BTreeSet<NodeIndex>,
+    /// Why no job of the class can ever start.
+    pub never: Option<Reason>,
+}
+
+impl Fits {
+    /// Looks a shape up.
+    pub fn of(shape: &Shape, partition: &str, nodes: &Nodes) -> Fits {
+        let mut fits = Fits {
+            version: nodes.version,
+            alternatives: Vec::new(),
+            counted: Vec::new(),
+            wanted: shape.nodelist.iter().filter_map(|name| nodes.index(name)).collect(),
+            barred: shape.exclude.iter().filter_map(|name| nodes.index(name)).collect(),
+            never: None,
+        };
+        let Ok(wish) = Wish::of(&shape.constraint) else {
+            fits.never = Some(Reason::BadConstraints);
+            return fits;
+        };
+        let kinds = |features: Option<&Features>| kinds(shape, partition, nodes, features);
+        match &wish {
+            Wish::Any => fits.alternatives.push(kinds(None)),
+            Wish::Each(features) => fits.alternatives.push(kinds(Some(features))),
+            Wish::OneOf(all) => fits.alternatives = all.iter().map(|it| kinds(Some(it))).collect(),
+            Wish::Counts(all) => {
+                fits.alternatives.push(kinds(None));
+                fits.counted =
+                    all.iter().map(|(features, count)| (*count, kinds(Some(features)))).collect();
+            }
+        }
+        fits.never = fits.why_never(shape, nodes, false, &wish);
+        fits
+    }
+
+    /// Why a job could not start even with everything free.
+    fn why_never(&self, shape: &Shape, nodes: &Nodes, usable: bool, wish: &Wish) -> Option<Reason> {
+        if self.wanted.len() < shape.nodelist.len() {
+            return Some(Reason::ReqNodeNotAvail);
+        }
+        if self.alternatives.iter().any(|fits| self.would_do(shape, nodes, fits, usable)) {
+            return None;
+        }
+        let members = |fits: &Vec<Fit>| -> u32 {
+            let kinds = fits.iter().map(|fit| &nodes.kinds[fit.kind as usize]);
+            kinds.flat_map(|kind| kind.members.values()).map(|(all, _)| all).sum()
+        };
+        let most = self.alternatives.iter().map(members).max().unwrap_or(0);
+        Some(match wish {
+            Wish::Any if most < shape.nodes_min => Reason::PartitionNodeLimit,
+            Wish::Any => Reason::PartitionConfig,
+            _ => Reason::BadConstraints,
+        })
+    }
+
+    /// Whether the nodes that take jobs at present would do if they were empty.
+    pub fn possible_now(&self, shape: &Shape, nodes: &Nodes) -> bool {
+        let usable = |node: &NodeIndex| {
+            let slot = nodes.slot(*node);
+            slot.present && slot.node.usable
+        };
+        self.wanted.iter().all(usable)
+            && self.alternatives.iter().any(|fits| self.would_do(shape, nodes, fits, true))
+    }
+
+    fn would_do(&self, shape: &Shape, nodes: &Nodes, fits: &[Fit], usable: bool) -> bool {
+        let counted = self.counted.iter().all(|(count, fits)| {
+            rooms(shape, nodes, fits, usable, &self.barred).iter().map(|(_, it)| it).sum::<u32>()
+                >= *count
+        });
+        let mut rooms = rooms(shape, nodes, fits, usable, &self.barred);
+        rooms.sort_unstable_by(|a, b| b.cmp(a));
+        let (mut count, mut units) = (0u32, 0u64);
+        for (room, nodes) in rooms {
+            let taken = nodes.min(shape.nodes_max - count);
+            count += taken;
+            units += u64::from(taken) * u64::from(room);
+        }
+        counted && count >= shape.nodes_min && units >= u64::from(shape.units)
+    }
+}
+
+/// Units that fit on empty nodes, and how many such nodes there are.
+fn rooms(
+    shape: &Shape,
+    nodes: &Nodes,
+    fits: &[Fit],
+    usable: bool,
+    barred: &BTreeSet<NodeIndex>,
+) -> Vec<(u32, u32)> {
+    let mut found = Vec::new();
+    for fit in fits {
+        let kind = &nodes.kinds[fit.kind as usize];
+        for ((memory_mb, tmp_mb), (all, open)) in &kind.members {
+            let is_it = |slot: &&Slot| {
+                slot.present
+                    && slot.kind == fit.kind
+                    && (slot.node.memory_mb, slot.node.tmp_mb) == (*memory_mb, *tmp_mb)
+            };
+            let out = barred.iter().map(|node| nodes.slot(*node)).filter(is_it);
+            let out = out.filter(|slot| !usable || slot.node.usable).count() as u32;
+            let count = if usable { *open } else { *all }.saturating_sub(out);
+            // Any node of these will do as an example.
+            let example = nodes.example(fit.kind, *memory_mb, *tmp_mb);
+            if let Some(slot) = example.filter(|_| count > 0) {
+                let parts = kind.gres.iter().flat_map(|it| (0..it.devices).map(|_| it.parts));
+                let whole =
+                    Free { cores: kind.cores, memory_mb: *memory_mb, parts: parts.collect() };
+                let room = fit.room(shape, &slot, &whole);
+                if room > 0 {
+                    found.push((room, count));
+                }
+            }
+        }
+    }
+    found
+}
+
+fn kinds(shape: &Shape, partition: &str, nodes: &Nodes, features: Option<&Features>) -> Vec<Fit> {
+    let mut fits: Vec<Fit> = (0..)
+        .zip(&nodes.kinds)
+        .filter(|(_, kind)| !kind.members.is_empty())
+        .filter(|(_, kind)| kind.partitions.iter().any(|it| &**it == partition))
+        .filter_map(|(id, kind)| Fit::of(shape, id, kind, features))
+        .collect();
+    fits.sort_by_key(|fit| (nodes.kinds[fit.kind as usize].weight, fit.kind));
+    fits
+}
+
+/// What `--constraint` asks for.
+enum Wish {
+    Any,
+    Each(Features),
+    /// All nodes the same one of these.
+    OneOf(Vec<Features>),
+    /// So many with each.
+    Counts(Vec<(Features, u32)>),
+}
+
+impl Wish {
+    fn of(text: &str) -> Result<Wish, features::Error> {
+        let Some(features) = features::parse(text)? else { return Ok(Wish::Any) };
+        let counts: Vec<(Features, u32)> = counted(&features);
+        if !counts.is_empty() {
+            return Ok(Wish::Counts(counts));
+        }
+        if let [term] = features.terms()
+            && let What::Matching(inside) = &term.what
+            && inside.terms().iter().skip(1).all(|term| term.joined == Join::Or)
+        {
+            let words = inside.terms().iter().map(|term| match &term.what {
+                What::Feature(name) => features::parse(name),
+                What::Group(group) | What::Matching(group) => Ok(Some(group.clone())),
+            });
+            let all: Result<Vec<Option<Features>>, features::Error> = words.collect();
+            return Ok(Wish::OneOf(all?.into_iter().flatten().collect()));
+        }
+        Ok(Wish::Each(features))
+    }
+}
+
+fn counted(features: &Features) -> Vec<(Features, u32)> {
+    let mut found = Vec::new();
+    for term in features.terms() {
+        match (&term.what, term.count) {
+            (What::Feature(name), Some(count)) => {
+                found.extend(features::parse(name).ok().flatten().map(|it| (it, count)));
+            }
+            (What::Group(group), Some(count)) => found.push((group.clone(), count)),
+            (What::Matching(inside), None) => found.extend(counted(inside)),
+            _ => {}
+        }
+    }
+    found
+}

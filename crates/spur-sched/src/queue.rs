@@ -1,0 +1,202 @@
+//! The order of the queue: pending jobs in classes that start and wait alike, each sorted by rank.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use spur_core::ids::JobId;
+use spur_core::job::Reason;
+
+use crate::possible::Fits;
+use crate::shape::Shape;
+use crate::view::{Charge, PendingJob, Standing, Tiers};
+use crate::waits::{Place, Places};
+
+/// What orders jobs: the rank, lowest first, then the number.
+pub type Key = (u64, JobId);
+
+/// Jobs that start and wait alike.
+#[derive(Debug)]
+pub struct Class {
+    pub partition: Arc<str>,
+    pub shape: Arc<Shape>,
+    pub charges: Arc<[Charge]>,
+    /// By which it displaces others.
+    pub rank: u32,
+    /// Why none of them takes part, if so.
+    pub barred: Option<Reason>,
+    pub jobs: BTreeSet<Key>,
+    /// Tasks of all its jobs.
+    pub tasks: u64,
+    /// Where its jobs can be at all, once that was looked up.
+    pub fits: Option<Arc<Fits>>,
+}
+
+type ClassKey = (Arc<str>, Arc<Shape>, Arc<[Charge]>, u32, Option<Reason>);
+
+/// All pending jobs.
+#[derive(Debug, Default)]
+pub struct Queue {
+    pub classes: Vec<Class>,
+    ids: BTreeMap<ClassKey, u32>,
+    /// Classes by the addresses of what they are made of; the addresses stay taken.
+    by_address: BTreeMap<Addresses, u32>,
+    kept: Vec<(Tiers, Arc<Shape>, Arc<[Charge]>)>,
+    pub places: Places,
+    /// Records that stand for several tasks, with their number.
+    pub counts: BTreeMap<JobId, u32>,
+    /// Second and further partitions of jobs.
+    others: BTreeMap<JobId, Vec<Place>>,
+    /// Jobs that wait for a moment.
+    pub later: BTreeSet<(i64, JobId)>,
+    waiting: BTreeMap<JobId, (i64, Arc<PendingJob>)>,
+    /// Jobs put in since the last look, to be sorted in at once.
+    fresh: Vec<(u32, Key)>,
+    unused: Vec<u32>,
+}
+
+type Addresses = (usize, usize, usize, u32);
+
+/// The higher a tier and a priority, the lower the rank.
+pub fn rank(tier: u16, priority: u32, reserved: bool) -> u64 {
+    u64::from(!reserved) << 48 | u64::from(!tier) << 32 | u64::from(!priority)
+}
+
+impl Queue {
+    /// Takes a job in, or in place of its former self.
+    pub fn put(&mut self, job: &Arc<PendingJob>, now: i64) {
+        self.remove(job.id);
+        let barred = match job.standing {
+            Standing::Ready => None,
+            Standing::From(at) if at.0 <= now => None,
+            Standing::From(at) => {
+                self.later.insert((at.0, job.id));
+                self.waiting.insert(job.id, (at.0, job.clone()));
+                Some(Reason::BeginTime)
+            }
+            Standing::Barred(reason) => Some(reason),
+        };
+        let reserved = !job.shape.reservation.is_empty();
+        if job.count > 1 {
+            self.counts.insert(job.id, job.count);
+        }
+        for (place, (_, tier)) in job.partitions.iter().enumerate() {
+            let class = self.class(job, place, barred);
+            let rank = rank(*tier, job.priority, reserved);
+            self.classes[class as usize].tasks += u64::from(job.count.max(1));
+            self.fresh.push((class, (rank, job.id)));
+            let at = Place { class, rank };
+            if place == 0 {
+                self.places.insert(job.id, at);
+            } else {
+                self.others.entry(job.id).or_default().push(at);
+            }
+        }
+    }
+
+    /// Forgets classes without jobs once they are many.
+    pub fn tidy(&mut self) {
+        let live = self.classes.iter().filter(|class| !class.jobs.is_empty()).count();
+        if self.classes.len() < 2 * live + 1024 + self.unused.len() {
+            return;
+        }
+        self.by_address.clear();
+        self.kept.clear();
+        self.unused.clear();
+        let classes = &self.classes;
+        self.ids.retain(|_, class| !classes[*class as usize].jobs.is_empty());
+        self.unused = (0..self.classes.len() as u32)
+            .filter(|class| self.classes[*class as usize].jobs.is_empty())
+            .collect();
+    }
+
+    /// Takes a job out.
+    pub fn remove(&mut self, job: JobId) {
+        let Some(place) = self.places.get(job) else { return };
+        self.sort_in();
+        let count = u64::from(self.counts.remove(&job).unwrap_or(1));
+        if let Some((at, _)) = self.waiting.remove(&job) {
+            self.later.remove(&(at, job));
+        }
+        self.places.remove(job);
+        for place in self.others.remove(&job).unwrap_or_default().into_iter().chain([place]) {
+            let class = &mut self.classes[place.class as usize];
+            class.jobs.remove(&(place.rank, job));
+            class.tasks -= count;
+        }
+    }
+
+    /// Lets those in whose moment has come.
+    pub fn wake(&mut self, now: i64) {
+        while let Some((at, job)) = self.later.first().copied() {
+            if at > now {
+                break;
+            }
+            self.later.remove(&(at, job));
+            if let Some((_, job)) = self.waiting.remove(&job) {
+                self.put(&job, now);
+            }
+        }
+        self.sort_in();
+    }
+
+    /// Whether a job is queued in several partitions.
+    pub fn is_in_several(&self, job: JobId) -> bool {
+        !self.others.is_empty() && self.others.contains_key(&job)
+    }
+
+    fn sort_in(&mut self) {
+        if self.fresh.len() < 64 {
+            for (class, key) in self.fresh.drain(..) {
+                self.classes[class as usize].jobs.insert(key);
+            }
+            return;
+        }
+        // Many at once: sets are built from sorted runs.
+        self.fresh.sort_unstable();
+        for run in self.fresh.chunk_by(|a, b| a.0 == b.0) {
+            let jobs = &mut self.classes[run[0].0 as usize].jobs;
+            let mut keys: BTreeSet<Key> = run.iter().map(|(_, key)| *key).collect();
+            jobs.append(&mut keys);
+        }
+        self.fresh.clear();
+    }
+
+    fn class(&mut self, job: &PendingJob, place: usize, barred: Option<Reason>) -> u32 {
+        let address = (
+            Arc::as_ptr(&job.partitions).cast::<u8>() as usize + place,
+            Arc::as_ptr(&job.shape) as usize,
+            Arc::as_ptr(&job.charges).cast::<u8>() as usize,
+            job.rank << 9 | barred.map_or(0, |reason| reason.number() + 1),
+        );
+        if let Some(class) = self.by_address.get(&address) {
+            return *class;
+        }
+        let partition = &job.partitions[place].0;
+        let key = (partition.clone(), job.shape.clone(), job.charges.clone(), job.rank, barred);
+        let next = self.unused.last().copied().unwrap_or(self.classes.len() as u32);
+        let class = *self.ids.entry(key).or_insert(next);
+        if class == next {
+            let fresh = Class {
+                partition: partition.clone(),
+                shape: job.shape.clone(),
+                charges: job.charges.clone(),
+                rank: job.rank,
+                barred,
+                jobs: BTreeSet::new(),
+                tasks: 0,
+                fits: None,
+            };
+            match self.unused.pop() {
+                Some(unused) => self.classes[unused as usize] = fresh,
+                None => self.classes.push(fresh),
+            }
+        }
+        // Addresses mean something only while nobody else can have them; shapes that nobody shares are
+        // not worth keeping.
+        if Arc::strong_count(&job.shape) > 2 && self.kept.len() < 1 << 16 {
+            self.by_address.insert(address, class);
+            self.kept.push((job.partitions.clone(), job.shape.clone(), job.charges.clone()));
+        }
+        class
+    }
+}

@@ -1,0 +1,174 @@
+//! What must be found for a job to start. Jobs of equal shape start and wait alike.
+
+use std::sync::Arc;
+
+use spur_core::ids::NodeName;
+
+/// Longer than anything: the end of jobs without a limit.
+pub const FOREVER: i64 = i64::MAX / 4;
+
+/// Everything about a job that decides where it fits.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Shape {
+    /// At least this many nodes.
+    pub nodes_min: u32,
+    /// At most this many nodes.
+    pub nodes_max: u32,
+    /// What is dealt out to nodes: tasks, or GPUs where only their number for the whole job is said.
+    pub units: u32,
+    /// The number of units was not said: every node gets `units / nodes_min`.
+    pub units_follow_nodes: bool,
+    /// Processors for each unit.
+    pub unit_cpus: u32,
+    /// At most this many units on a node.
+    pub units_per_node: Option<u32>,
+    /// At most this many units on a socket.
+    pub units_per_socket: Option<u32>,
+    /// At most this many units on a core.
+    pub units_per_core: Option<u32>,
+    /// Threads of a core that are used; the others stay idle.
+    pub threads_per_core: Option<u32>,
+    /// A node has at least so many sockets.
+    pub sockets_min: u32,
+    /// A socket has at least so many cores.
+    pub cores_per_socket_min: u32,
+    /// A node gives at least so many processors.
+    pub cpus_min: u32,
+    /// Units need no processors of their own.
+    pub overcommit: bool,
+    /// Memory.
+    pub memory: Memory,
+    /// Space for temporary files on each node; it is not used up.
+    pub tmp_mb: u64,
+    /// `--constraint`, as given.
+    pub constraint: Arc<str>,
+    /// These nodes must be among those given.
+    pub nodelist: Vec<NodeName>,
+    /// These nodes must not.
+    pub exclude: Vec<NodeName>,
+    /// With whom nodes are shared.
+    pub sharing: Sharing,
+    /// Nodes must follow one another.
+    pub contiguous: bool,
+    /// Rather many nodes with few units than few with many.
+    pub spread: bool,
+    /// Generic resources.
+    pub gres: Vec<GresNeed>,
+    /// The reservation the job may use.
+    pub reservation: Arc<str>,
+    /// How long it may run, in seconds.
+    pub secs: i64,
+    /// How long it must be able to run at least, if less than `secs` will do.
+    pub secs_min: Option<i64>,
+}
+
+/// How much memory, in MiB.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Memory {
+    /// None is set aside.
+    #[default]
+    None,
+    /// On each node.
+    PerNode(u64),
+    /// For each processor that is given.
+    PerCpu(u64),
+    /// For each unit.
+    PerUnit(u64),
+    /// For each processor its part of the node's.
+    Fair,
+    /// All of the node's.
+    All,
+}
+
+/// With whom a job shares its nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sharing {
+    /// With anybody.
+    #[default]
+    Anybody,
+    /// With jobs of this user.
+    User(u32),
+    /// With nobody; all processors and devices of its nodes are the job's.
+    Nobody,
+}
+
+/// A generic resource asked for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct GresNeed {
+    /// `gpu`
+    pub name: Arc<str>,
+    /// `mi300x`; empty for any.
+    pub model: Arc<str>,
+    /// How many for each unit, or for each node.
+    pub count: u32,
+    /// For what.
+    pub per: Per,
+    /// Parts of one device instead of whole devices.
+    pub parts: bool,
+}
+
+/// What an amount is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Per {
+    /// Each unit.
+    Unit,
+    /// Each node.
+    Node,
+}
+
+impl Default for Shape {
+    /// One processor for any time.
+    fn default() -> Shape {
+        Shape {
+            nodes_min: 1,
+            nodes_max: 1,
+            units: 1,
+            units_follow_nodes: false,
+            unit_cpus: 1,
+            units_per_node: None,
+            units_per_socket: None,
+            units_per_core: None,
+            threads_per_core: None,
+            sockets_min: 0,
+            cores_per_socket_min: 0,
+            cpus_min: 0,
+            overcommit: false,
+            memory: Memory::None,
+            tmp_mb: 0,
+            constraint: "".into(),
+            nodelist: Vec::new(),
+            exclude: Vec::new(),
+            sharing: Sharing::Anybody,
+            contiguous: false,
+            spread: false,
+            gres: Vec::new(),
+            reservation: "".into(),
+            secs: FOREVER,
+            secs_min: None,
+        }
+    }
+}
+
+impl Shape {
+    /// Processors over all nodes.
+    pub fn cpus(&self) -> u64 {
+        u64::from(self.units) * u64::from(self.unit_cpus)
+    }
+
+    /// Units every node gets, where all get the same number.
+    pub fn units_each(&self) -> Option<u32> {
+        if self.nodes_max == 1 {
+            return Some(self.units);
+        }
+        let each = self.units / self.nodes_min.max(1);
+        let same = each * self.nodes_min == self.units;
+        let full =
+            self.units_per_node == Some(each) || each == 1 && self.nodes_min == self.nodes_max;
+        (same && (self.units_follow_nodes || full)).then_some(each)
+    }
+
+    /// A node gets at least this many units.
+    pub fn units_least(&self) -> u32 {
+        self.units_each().unwrap_or(1).max(1)
+    }
+}

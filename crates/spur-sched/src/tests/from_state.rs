@@ -1,0 +1,94 @@
+//! Plans about the controllers' state.
+
+use crate::Planner;
+use spur_core::blob::BlobHash;
+use spur_core::ids::Epoch;
+use spur_core::job::{JobSpec, RequestId};
+use spur_core::node::Inventory;
+use spur_core::state::State;
+use spur_core::state::{Blob, Command, Entry, Origin, RegisterNode, Settings, Submit, apply};
+use spur_core::time::Timestamp;
+
+/// A cluster of nodes `n1`, `n2` … with so many processors each, and its jobs.
+struct Cluster(State);
+
+fn cluster(cpus: &[u32]) -> Cluster {
+    let mut cluster = Cluster(State::new());
+    cluster.apply(Command::Configure(Settings::default()));
+    for (number, cpus) in (1..).zip(cpus) {
+        cluster.apply(Command::RegisterNode(RegisterNode {
+            name: format!("n{number}").into(),
+            inventory: Inventory::simple(*cpus, 0),
+            boot_id: String::new(),
+        }));
+    }
+    cluster
+}
+
+impl Cluster {
+    fn apply(&mut self, command: Command) {
+        let entry = Entry { at: Timestamp(1), origin: Origin::default(), command };
+        apply(&mut self.0, &entry).reply.expect("is accepted");
+    }
+
+    fn job(mut self, nodes: u32, tasks: u32) -> Cluster {
+        let (nodes_min, ntasks) = (Some(nodes).filter(|n| *n > 0), Some(tasks));
+        let spec = JobSpec { nodes_min, ntasks, ..JobSpec::default() };
+        let request = RequestId(u128::from(self.0.next_job.0));
+        let hash = BlobHash::of(b"");
+        self.apply(Command::Submit(Box::new(Submit {
+            request,
+            owner: Default::default(),
+            spec,
+            script: hash,
+            environment: hash,
+            blobs: vec![Blob { bytes: Vec::new() }],
+        })));
+        self
+    }
+
+    /// `1 on n1:4 n2:1` for a start, `2 Resources` for a wait.
+    fn plan(&self) -> Vec<String> {
+        let plan = Planner::default().plan(&self.0);
+        let starts = plan.starts.iter().map(|start| {
+            let shares: Vec<String> = start
+                .allocation
+                .shares
+                .iter()
+                .map(|share| format!("{}:{}", share.node, share.cpus))
+                .collect();
+            format!("{} on {}", start.job, shares.join(" "))
+        });
+        starts
+            .chain(plan.waits.iter().map(|(job, why)| format!("{job} {}", why.reason.name())))
+            .collect()
+    }
+}
+
+#[test]
+fn first_come_first_served_and_the_rest_know_why() {
+    let plan = cluster(&[4]).job(0, 3).job(0, 4).job(0, 2).job(0, 1).plan();
+    assert_eq!(plan, ["1 on n1:3", "4 on n1:1", "2 Resources", "3 Priority"]);
+}
+
+#[test]
+fn a_job_that_never_fits_stands_in_nobodys_way() {
+    let plan = cluster(&[4]).job(2, 2).job(0, 9).job(0, 1).plan();
+    assert_eq!(plan, ["3 on n1:1", "1 PartitionNodeLimit", "2 PartitionConfig"]);
+}
+
+#[test]
+fn tasks_fill_the_first_nodes() {
+    assert_eq!(cluster(&[4, 4]).job(0, 6).plan(), ["1 on n1:4 n2:2"]);
+    assert_eq!(cluster(&[8, 8]).job(2, 6).plan(), ["1 on n1:5 n2:1"]);
+}
+
+#[test]
+fn a_plan_that_is_applied_leaves_the_next_what_is_left() {
+    let mut cluster = cluster(&[2, 2]).job(2, 2).job(2, 2).job(1, 1);
+    assert_eq!(cluster.plan(), ["1 on n1:1 n2:1", "2 on n1:1 n2:1", "3 Resources"]);
+    let starts = Planner::default().plan(&cluster.0).starts;
+    assert!(starts.iter().all(|start| start.epoch == Epoch(1)));
+    cluster.apply(Command::Start(starts));
+    assert_eq!(cluster.plan(), ["3 Resources"]);
+}

@@ -1,0 +1,288 @@
+//! What one pass decides.
+
+use spur_core::job::Reason;
+
+use super::*;
+use crate::place::Choice;
+use crate::shape::Sharing;
+use crate::view::{Counter, Displaced, Preemptible, ViewReservation};
+
+fn tasks(nodes: u32, tasks: u32) -> impl Fn(&mut Shape) {
+    move |shape| {
+        shape.nodes_min = nodes.max(1);
+        shape.nodes_max = if nodes == 0 { tasks } else { nodes };
+        shape.units = tasks;
+    }
+}
+
+#[test]
+fn a_lower_job_starts_where_it_delays_nobody() {
+    let cluster = cluster(&[4]).job(tasks(0, 3)).started();
+    let plan = cluster.job(tasks(0, 4)).job(tasks(0, 1)).plan();
+    assert_eq!(plan, ["3 on n1:1", "2 Resources@3600"]);
+}
+
+#[test]
+fn a_lower_job_that_would_delay_a_promise_waits() {
+    let cluster = cluster(&[4]).job(tasks(0, 3)).started();
+    let longer = |shape: &mut Shape| shape.secs = 3601;
+    assert_eq!(
+        cluster.clone().job(tasks(0, 4)).job(longer).plan(),
+        ["2 Resources@3600", "3 Priority"]
+    );
+    // What the promise leaves over may be used beyond it.
+    let plan = cluster.job(tasks(0, 3)).job(longer).plan();
+    assert_eq!(plan, ["3 on n1:1", "2 Resources@3600"]);
+}
+
+#[test]
+fn without_backfill_all_wait_for_the_first() {
+    let mut cluster = cluster(&[4]).job(tasks(0, 3)).started().job(tasks(0, 4)).job(tasks(0, 1));
+    cluster.policy.backfill = false;
+    assert_eq!(cluster.plan(), ["2 Resources@3600", "3 Priority"]);
+}
+
+#[test]
+fn a_promise_takes_nodes_that_are_busy_now() {
+    let cluster = cluster(&[1, 1, 1]).job(tasks(2, 2)).started();
+    let plan = cluster.job(tasks(2, 2)).job(|shape| shape.secs = 100_000).plan();
+    assert_eq!(plan, ["3 on n3:1", "2 Resources@3600"]);
+}
+
+#[test]
+fn higher_priority_goes_first_and_higher_tiers_before_that() {
+    let cluster = cluster(&[1])
+        .job(|_| {})
+        .job_with(|_| {}, |job| job.priority = 9)
+        .job_with(|_| {}, |job| job.partitions = [("all".into(), 2)].into());
+    assert_eq!(cluster.plan(), ["3 on n1:1", "1 Priority", "2 Resources@3600"]);
+}
+
+#[test]
+fn jobs_that_never_fit_stand_in_nobodys_way() {
+    let cluster = cluster(&[4])
+        .job(tasks(2, 2))
+        .job(tasks(0, 9))
+        .job(|shape| shape.constraint = "big".into())
+        .job(|shape| shape.nodelist = vec!["n9".into()])
+        .job(|_| {});
+    let reasons =
+        ["1 PartitionNodeLimit", "2 PartitionConfig", "3 BadConstraints", "4 ReqNodeNotAvail"];
+    assert_eq!(cluster.plan()[1..], reasons);
+    assert_eq!(cluster.plan()[0], "5 on n1:1");
+}
+
+#[test]
+fn a_job_whose_nodes_are_down_says_so() {
+    let cluster =
+        cluster(&[4, 2]).node("n1", |node| node.usable = false).job(tasks(0, 4)).job(|_| {});
+    // Two of four tasks fit, so no.
+    assert_eq!(cluster.plan(), ["2 on n2:1", "1 ReqNodeNotAvail"]);
+}
+
+#[test]
+fn lighter_nodes_are_used_first_then_the_fullest_that_fits() {
+    let cluster = cluster(&[8, 4, 8]).node("n3", |node| node.weight = 0);
+    assert_eq!(cluster.clone().job(|_| {}).plan(), ["1 on n3:1"]);
+    assert_eq!(cluster.clone().job(tasks(2, 2)).plan(), ["1 on n2:1 n3:1"]);
+    let mut loaded = cluster.node("n3", |node| node.weight = 1);
+    loaded.policy.choice = Choice::LeastLoaded;
+    assert_eq!(loaded.job(|_| {}).plan(), ["1 on n1:1"]);
+}
+
+#[test]
+fn tasks_without_a_number_of_nodes_take_few() {
+    assert_eq!(cluster(&[4, 4]).job(tasks(0, 6)).plan(), ["1 on n1:4 n2:2"]);
+    assert_eq!(cluster(&[1, 1, 4]).job(tasks(0, 4)).plan(), ["1 on n3:4"]);
+    assert_eq!(cluster(&[8, 8]).job(tasks(2, 6)).plan(), ["1 on n1:5 n2:1"]);
+}
+
+#[test]
+fn features_are_asked_of_each_node_or_of_all_alike() {
+    let with = |cluster: Cluster, name: &str, feature: &'static str| {
+        cluster.node(name, move |node| node.features = [feature.into()].into())
+    };
+    let nodes = cluster(&[1, 1, 1]);
+    let nodes = with(with(with(nodes, "n1", "a"), "n2", "b"), "n3", "b");
+    let wants = |text: &'static str, count| {
+        nodes.clone().job(move |shape| {
+            tasks(count, count)(shape);
+            shape.constraint = text.into();
+        })
+    };
+    assert_eq!(wants("b", 1).plan(), ["1 on n2:1"]);
+    assert_eq!(wants("a|b", 3).plan(), ["1 on n1:1 n2:1 n3:1"]);
+    assert_eq!(wants("[a|b]", 2).plan(), ["1 on n2:1 n3:1"]);
+    assert_eq!(wants("[a*1&b*2]", 3).plan(), ["1 on n1:1 n2:1 n3:1"]);
+    assert_eq!(wants("[a*2&b*1]", 3).plan(), ["1 BadConstraints"]);
+}
+
+#[test]
+fn named_nodes_are_taken_and_excluded_ones_are_not() {
+    let nodes = cluster(&[1, 1, 1]);
+    let named = nodes.clone().job(|shape| {
+        tasks(2, 2)(shape);
+        shape.nodelist = vec!["n3".into()];
+    });
+    assert_eq!(named.plan(), ["1 on n1:1 n3:1"]);
+    assert_eq!(nodes.clone().job(|shape| shape.exclude = vec!["n1".into()]).plan(), ["1 on n2:1"]);
+    let row = nodes.job(|shape| shape.nodelist = vec!["n2".into()]).started().job(|shape| {
+        tasks(2, 2)(shape);
+        shape.contiguous = true;
+    });
+    assert_eq!(row.plan(), ["2 Resources@3600"]);
+}
+
+#[test]
+fn memory_is_used_up_as_processors_are() {
+    let mb = |mb| move |shape: &mut Shape| shape.memory = Memory::PerNode(mb);
+    assert_eq!(
+        cluster(&[4]).job(mb(600)).job(mb(600)).job(mb(400)).plan(),
+        ["1 on n1:1", "3 on n1:1", "2 Resources@3600"]
+    );
+    assert_eq!(cluster(&[4]).job(mb(1001)).plan(), ["1 PartitionConfig"]);
+    let each = |shape: &mut Shape| {
+        tasks(0, 3)(shape);
+        shape.memory = Memory::PerCpu(400);
+    };
+    assert_eq!(cluster(&[4, 4]).job(each).plan(), ["1 on n1:2 n2:1"]);
+}
+
+#[test]
+fn threads_of_a_core_go_to_one_job() {
+    let nodes = cluster(&[2]).node("n1", |node| node.threads = 2);
+    assert_eq!(
+        nodes.clone().job(tasks(1, 1)).job(tasks(1, 1)).job(tasks(1, 1)).plan(),
+        ["1 on n1:1", "2 on n1:1", "3 Resources@3600"]
+    );
+    assert_eq!(nodes.clone().job(tasks(1, 4)).plan(), ["1 on n1:2"]);
+    let one_each = nodes.job(|shape| {
+        tasks(1, 3)(shape);
+        shape.threads_per_core = Some(1);
+    });
+    assert_eq!(one_each.plan(), ["1 PartitionConfig"]);
+}
+
+#[test]
+fn whole_nodes_are_shared_with_nobody() {
+    let alone = |shape: &mut Shape| shape.sharing = Sharing::Nobody;
+    let plan = cluster(&[4, 4]).job(|_| {}).job(alone).job(|_| {}).plan();
+    assert_eq!(plan, ["1 on n1:1", "2 on n2:4", "3 on n1:1"]);
+}
+
+#[test]
+fn devices_are_given_by_number_and_never_twice() {
+    let nodes = cluster(&[8]).node("n1", |node| node.gres = gpus(4));
+    let wants = |count| move |shape: &mut Shape| shape.gres = vec![gpu_need(count, Per::Node)];
+    let cluster = nodes.job(wants(1)).job(wants(2)).job(wants(2));
+    let starts = cluster.decide().starts;
+    let devices = |job: usize| starts[job].shares[0].devices.clone();
+    assert_eq!((devices(0), devices(1)), (vec![(0, 0, 1)], vec![(0, 1, 1), (0, 2, 1)]));
+    assert_eq!(cluster.plan()[2], "3 Resources@3600");
+}
+
+#[test]
+fn cores_near_a_device_go_with_it() {
+    let near = vec![vec![0, 1, 2, 3], vec![4, 5, 6, 7]];
+    let group = ViewGres { near, ..ViewGres::devices("gpu", "", 2) };
+    let nodes = cluster(&[8]).node("n1", |node| {
+        node.gres = [group.clone()].into();
+        node.sockets = 2;
+    });
+    let wants = |shape: &mut Shape| {
+        shape.gres = vec![gpu_need(1, Per::Node)];
+        shape.unit_cpus = 2;
+    };
+    let starts = nodes.job(wants).job(wants).decide().starts;
+    assert_eq!(
+        (&starts[0].shares[0].cores, &starts[1].shares[0].cores),
+        (&vec![0, 1], &vec![4, 5])
+    );
+}
+
+#[test]
+fn small_gpu_jobs_keep_whole_nodes_for_large_ones() {
+    let nodes = cluster(&[8, 8]).node("n1", |node| node.gres = gpus(4));
+    let nodes = nodes.node("n2", |node| node.gres = gpus(4));
+    let wants = |count| move |shape: &mut Shape| shape.gres = vec![gpu_need(count, Per::Node)];
+    let plan = nodes.job(wants(1)).started().job(wants(1)).job(wants(4)).plan();
+    assert_eq!(plan, ["2 on n1:1", "3 on n2:1"]);
+}
+
+#[test]
+fn what_is_counted_for_all_jobs_is_not_exceeded() {
+    let mut nodes = cluster(&[4]);
+    nodes.view.counters.insert("license/a".into(), Counter { max: 2, reason: Reason::Licenses });
+    let uses = |job: &mut PendingJob| job.charges = [charge("license/a", 1)].into();
+    let none = |_: &mut Shape| {};
+    let plan =
+        nodes.job_with(none, uses).job_with(none, uses).job_with(none, uses).job(none).plan();
+    assert_eq!(plan, ["1 on n1:1", "2 on n1:1", "4 on n1:1", "3 Licenses"]);
+}
+
+#[test]
+fn one_record_stands_for_many_tasks() {
+    let cluster = cluster(&[2]).job_with(|_| {}, |job| job.count = 100_000).job(|_| {});
+    assert_eq!(cluster.plan(), ["1 on n1:1", "1 on n1:1", "1 Resources@3600", "2 Priority"]);
+    let starts = cluster.decide().starts;
+    assert_eq!((starts[0].task, starts[1].task), (0, 1));
+}
+
+#[test]
+fn a_job_waits_for_its_moment_and_then_takes_part() {
+    let later = |job: &mut PendingJob| job.standing = Standing::From(Timestamp(60));
+    let cluster = cluster(&[1]).job_with(|_| {}, later);
+    assert_eq!(cluster.plan(), ["1 BeginTime"]);
+    let mut planner = Planner::of(&cluster.view, cluster.policy);
+    assert_eq!(planner.decide(Timestamp(59)).starts.len(), 0);
+    assert_eq!(planner.decide(Timestamp(60)).starts.len(), 1);
+}
+
+#[test]
+fn nothing_runs_into_a_reservation_but_its_own_jobs() {
+    let mut nodes = cluster(&[1, 1]);
+    let (start, end) = (Timestamp(1800), Timestamp(7200));
+    let reservation = ViewReservation { start, end, nodes: ["n1".into()].into() };
+    nodes.view.reservations.insert("night".into(), Arc::new(reservation));
+    let mine = |shape: &mut Shape| shape.reservation = "night".into();
+    let short = |shape: &mut Shape| shape.secs = 1800;
+    let plan = nodes.clone().job(|_| {}).job(short).job(mine).plan();
+    assert_eq!(plan, ["1 on n2:1", "2 on n1:1", "3 Reservation"]);
+    assert_eq!(nodes.clone().at(1800).job(mine).plan(), ["1 on n1:1"]);
+    let busy = nodes.job(|_| {}).started().job(|_| {});
+    assert_eq!(busy.plan(), ["2 Resources@3600"]);
+}
+
+#[test]
+fn a_job_that_can_do_with_less_time_fits_before_a_promise() {
+    let cluster = cluster(&[1, 1]).job(|_| {}).started().job(tasks(2, 2)).job(|shape| {
+        shape.secs = 86_400;
+        shape.secs_min = Some(600);
+    });
+    assert_eq!(cluster.plan(), ["3 on n2:1", "2 Resources@3600"]);
+    assert_eq!(cluster.decide().starts[0].secs, Some(3600));
+}
+
+#[test]
+fn as_few_as_possible_are_displaced() {
+    let mut cluster = cluster(&[2, 2]).job(tasks(1, 2)).job(|_| {}).job(|_| {}).started();
+    cluster.policy.preempt = true;
+    let low = Preemptible { rank: 1, from: Timestamp(0), how: Displaced::Requeued };
+    for run in cluster.view.running.values_mut() {
+        *run = Arc::new(RunningJob { preemptible: Some(low), ..(**run).clone() });
+    }
+    let cluster = cluster.job_with(tasks(1, 2), |job| job.rank = 2);
+    let preempts = cluster.decide().preempts;
+    assert_eq!(preempts[0].victims, [(RunId(JobId(1), 0), Displaced::Requeued)]);
+    let one = cluster.ended(1).job_with(tasks(1, 2), |job| job.rank = 2);
+    assert_eq!(one.decide().preempts.len(), 1);
+    assert_eq!(one.plan()[0], "4 on n1:2");
+}
+
+#[test]
+fn a_pass_may_be_cut_short_and_goes_on() {
+    let mut cluster = cluster(&[4]).job(|_| {}).job(|_| {}).job(|_| {});
+    cluster.policy.starts_max = 2;
+    assert!(cluster.decide().cut_short);
+    assert_eq!(cluster.started().plan(), ["3 on n1:1"]);
+}

@@ -1,0 +1,351 @@
+//! What is promised for later, and when a job that does not fit now will.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use spur_core::ids::JobId;
+
+use crate::fit::{Fit, Taken};
+use crate::nodes::{Free, NodeIndex, Nodes, Slot};
+use crate::place::Chosen;
+use crate::shape::{FOREVER, Shape, Sharing};
+use crate::view::{RunId, ViewGres};
+
+/// Promises on nodes.
+#[derive(Debug, Default)]
+pub struct Calendar {
+    promises: BTreeMap<NodeIndex, Vec<Promise>>,
+}
+
+#[derive(Clone, Debug)]
+struct Promise {
+    start: i64,
+    end: i64,
+    what: What,
+}
+
+#[derive(Clone, Debug)]
+enum What {
+    /// To a pending job.
+    Job(JobId, Taken),
+    /// Everything, to jobs that name this reservation.
+    Reserved(Arc<str>),
+}
+
+impl Calendar {
+    /// Keeps a node for a reservation.
+    pub fn reserve(&mut self, node: NodeIndex, start: i64, end: i64, name: &Arc<str>) {
+        let what = What::Reserved(name.clone());
+        self.promises.entry(node).or_default().push(Promise { start, end, what });
+    }
+
+    /// Takes back what is promised to a job on these nodes.
+    pub fn forget(&mut self, job: JobId, nodes: &Chosen) {
+        for (node, _) in nodes {
+            let Some(promises) = self.promises.get_mut(node) else { continue };
+            promises.retain(|it| !matches!(&it.what, What::Job(other, _) if *other == job));
+            if promises.is_empty() {
+                self.promises.remove(node);
+            }
+        }
+    }
+
+    /// Whether anything is promised on a node.
+    pub fn concerns(&self, node: NodeIndex) -> bool {
+        self.promises.contains_key(&node)
+    }
+
+    /// Units that fit on a node from a moment on, for so long, beside what is promised there.
+    pub fn room(
+        &self,
+        shape: &Shape,
+        fit: &Fit,
+        node: NodeIndex,
+        slot: &Slot,
+        from: i64,
+        secs: i64,
+    ) -> u32 {
+        let until = from.saturating_add(secs);
+        let promises = self.promises.get(&node).map_or(&[][..], |promises| promises);
+        // What runs only ends: between two promises there is never less than at the first.
+        let starts = promises.iter().map(|it| it.start).filter(|it| *it > from && *it < until);
+        let moments: BTreeSet<i64> = starts.chain([from]).collect();
+        let mut room = u32::MAX;
+        for at in moments {
+            let mut free = slot.free_at(at);
+            for promise in promises.iter().filter(|it| it.start <= at && at < it.end) {
+                match &promise.what {
+                    What::Reserved(name) if *name == shape.reservation => {}
+                    What::Reserved(_) => return 0,
+                    What::Job(..) if shape.sharing != Sharing::Anybody => return 0,
+                    What::Job(_, taken) => subtract(&mut free, taken, &slot.node.gres),
+                }
+            }
+            room = room.min(fit.room(shape, slot, &free));
+            if room == 0 {
+                return 0;
+            }
+        }
+        room
+    }
+
+    /// Ends of promises: moments at which a node may become free that is not freed by a run.
+    fn ends(&self) -> BTreeSet<i64> {
+        self.promises.values().flatten().map(|promise| promise.end).collect()
+    }
+}
+
+/// Takes what is promised away. Which device it will be is not settled: any other of the group will do.
+fn subtract(free: &mut Free, taken: &Taken, groups: &[ViewGres]) {
+    free.cores = free.cores.saturating_sub(taken.cores);
+    free.memory_mb = free.memory_mb.saturating_sub(taken.memory_mb);
+    for (device, parts) in &taken.parts {
+        let mut first = 0;
+        for group in groups {
+            let mine = first..first + group.devices;
+            first = mine.end;
+            if !mine.contains(device) {
+                continue;
+            }
+            let enough = |it: &u32| free.parts.get(*it as usize).is_some_and(|free| free >= parts);
+            let found = std::iter::once(*device).chain(mine).find(enough);
+            if let Some(left) = found.and_then(|it| free.parts.get_mut(it as usize)) {
+                *left -= parts;
+            }
+            break;
+        }
+    }
+}
+
+/// A place in the future.
+#[derive(Clone, Debug)]
+pub struct Place {
+    pub at: i64,
+    pub nodes: Chosen,
+}
+
+/// What a search for a place in the future looks at.
+pub struct Ahead<'a> {
+    pub nodes: &'a Nodes,
+    pub shape: &'a Shape,
+    pub fits: &'a [Fit],
+    pub calendar: &'a Calendar,
+    /// Nodes by when something on them ends.
+    pub ends: &'a BTreeSet<(i64, NodeIndex, RunId)>,
+    /// Not before this moment.
+    pub from: i64,
+    pub wanted: &'a [NodeIndex],
+    pub barred: &'a BTreeSet<NodeIndex>,
+    pub within: Option<&'a BTreeSet<NodeIndex>>,
+}
+
+impl Ahead<'_> {
+    /// The earliest place, if running jobs end at their limits.
+    pub fn earliest(&self) -> Option<Place> {
+        let by_kind: BTreeMap<u32, &Fit> = self.fits.iter().map(|fit| (fit.kind, fit)).collect();
+        // Room of nodes that will do, and since when.
+        let mut good: BTreeMap<NodeIndex, (i64, u32)> = BTreeMap::new();
+        let mut retry: BTreeSet<NodeIndex> = BTreeSet::new();
+        for fit in self.fits {
+            let kind = &self.nodes.kinds[fit.kind as usize];
+            for (_, node) in kind.buckets.values().flatten() {
+                self.look(fit, *node, self.from, &mut good, &mut retry);
+            }
+        }
+        if let Some(place) = self.enough(&mut good, &by_kind, self.from) {
+            return Some(place);
+        }
+        let promised: BTreeSet<i64> = self
+            .calendar
+            .ends()
+            .into_iter()
+            .filter(|at| *at > self.from && *at < FOREVER)
+            .collect();
+        let mut promised = promised.into_iter().peekable();
+        // What should have ended already ends any moment.
+        let soon = self.from + 1;
+        let mut ends = (self.ends.iter().take_while(|(end, ..)| *end < FOREVER))
+            .map(|(end, node, _)| ((*end).max(soon), *node))
+            .peekable();
+        loop {
+            let at = match (ends.peek(), promised.peek()) {
+                (Some((end, _)), Some(promise)) => (*end).min(*promise),
+                (Some((end, _)), None) => *end,
+                (None, Some(promise)) => *promise,
+                (None, None) => return None,
+            };
+            let mut changed = false;
+            while let Some((_, node)) = ends.next_if(|(end, _)| *end == at) {
+                let slot = self.nodes.slot(node);
+                if let Some(fit) = by_kind.get(&slot.kind)
+                    && slot.present
+                    && slot.node.usable
+                {
+                    changed |= self.look(fit, node, at, &mut good, &mut retry);
+                }
+            }
+            if promised.next_if_eq(&at).is_some() {
+                for node in std::mem::take(&mut retry) {
+                    if let Some(fit) = by_kind.get(&self.nodes.slot(node).kind) {
+                        changed |= self.look(fit, node, at, &mut good, &mut retry);
+                    }
+                }
+            }
+            if changed && let Some(place) = self.enough(&mut good, &by_kind, at) {
+                return Some(place);
+            }
+        }
+    }
+
+    /// Looks at a node at a moment; true when it has become better.
+    fn look(
+        &self,
+        fit: &Fit,
+        node: NodeIndex,
+        at: i64,
+        good: &mut BTreeMap<NodeIndex, (i64, u32)>,
+        retry: &mut BTreeSet<NodeIndex>,
+    ) -> bool {
+        let slot = self.nodes.slot(node);
+        if self.barred.contains(&node) || self.within.is_some_and(|it| !it.contains(&node)) {
+            return false;
+        }
+        let alone = match self.shape.sharing {
+            Sharing::Anybody => true,
+            _ => slot.runs.iter().all(|held| held.end <= at),
+        };
+        let now = at == self.from;
+        let free = if now { fit.room(self.shape, slot, &slot.free) } else { u32::MAX };
+        let room = match self.calendar.concerns(node) {
+            _ if !alone || free == 0 => 0,
+            false if now => free,
+            false => fit.room(self.shape, slot, &slot.free_at(at)),
+            true => {
+                let later = self.calendar.room(self.shape, fit, node, slot, at, self.shape.secs);
+                later.min(free)
+            }
+        };
+        if room == 0 {
+            if self.calendar.concerns(node) {
+                retry.insert(node);
+            }
+            return good.remove(&node).is_some();
+        }
+        let since = good.get(&node).map_or(at, |(since, _)| *since);
+        good.insert(node, (since, room)).is_none_or(|(_, before)| room > before)
+    }
+
+    /// Nodes for the job, if enough of them are good at a moment. Those that were free for the shortest
+    /// time are taken, so that smaller jobs find the others.
+    fn enough(
+        &self,
+        good: &mut BTreeMap<NodeIndex, (i64, u32)>,
+        by_kind: &BTreeMap<u32, &Fit>,
+        at: i64,
+    ) -> Option<Place> {
+        let shape = self.shape;
+        let least = shape.units_least();
+        let count = good.values().filter(|(_, room)| *room >= least).count();
+        let total: u64 = good.values().map(|(_, room)| u64::from(*room)).sum();
+        if count < shape.nodes_min as usize || total < u64::from(shape.units) {
+            return None;
+        }
+        // Good once, some may no longer be: a promise lies ahead.
+        let concerned: Vec<NodeIndex> =
+            good.keys().copied().filter(|node| self.calendar.concerns(*node)).collect();
+        for node in concerned {
+            let slot = self.nodes.slot(node);
+            let room = by_kind
+                .get(&slot.kind)
+                .map_or(0, |fit| self.calendar.room(shape, fit, node, slot, at, shape.secs));
+            if room == 0 {
+                good.remove(&node);
+            } else if let Some(entry) = good.get_mut(&node) {
+                entry.1 = room;
+            }
+        }
+        if !self.wanted.iter().all(|node| good.contains_key(node)) {
+            return None;
+        }
+        if shape.contiguous {
+            return self.neighbours(good).map(|nodes| Place { at, nodes });
+        }
+        let mut order: Vec<(NodeIndex, i64, u32)> =
+            good.iter().map(|(node, (since, room))| (*node, *since, *room)).collect();
+        let named = |node: &NodeIndex| !self.wanted.contains(node);
+        let place = |node: NodeIndex| self.nodes.slot(node).order;
+        order
+            .sort_by_key(|(node, since, _)| (named(node), std::cmp::Reverse(*since), place(*node)));
+        let chosen = self.collect(&order).or_else(|| {
+            order.sort_by_key(|(node, _, room)| {
+                (named(node), std::cmp::Reverse(*room), place(*node))
+            });
+            self.collect(&order)
+        })?;
+        Some(Place { at, nodes: chosen })
+    }
+
+    /// The first run of neighbours among good nodes that has enough.
+    fn neighbours(&self, good: &BTreeMap<NodeIndex, (i64, u32)>) -> Option<Chosen> {
+        let mut run: Vec<(NodeIndex, i64, u32)> = Vec::new();
+        for node in self.nodes.in_order().filter(|node| self.nodes.slot(*node).present) {
+            let Some((since, room)) = good.get(&node) else {
+                run.clear();
+                continue;
+            };
+            run.push((node, *since, *room));
+            if run.len() > self.shape.nodes_max as usize {
+                run.remove(0);
+            }
+            let named = self.wanted.iter().all(|it| run.iter().any(|(node, ..)| node == it));
+            if let Some(chosen) = self.collect(&run).filter(|_| named) {
+                return Some(chosen);
+            }
+        }
+        None
+    }
+
+    fn collect(&self, order: &[(NodeIndex, i64, u32)]) -> Option<Chosen> {
+        let shape = self.shape;
+        let each = shape.units_each();
+        let mut chosen: Chosen = Vec::new();
+        let mut units = 0;
+        for (node, _, room) in order {
+            let done = chosen.len() >= shape.nodes_min as usize && units >= shape.units;
+            if done || chosen.len() == shape.nodes_max as usize {
+                break;
+            }
+            let room = each.unwrap_or(*room).min(*room).min(shape.units - units.min(shape.units));
+            // Each node gets something, also when the first could take all.
+            let left = (shape.nodes_min as usize).saturating_sub(chosen.len() + 1) as u32;
+            let room = room.min(shape.units.saturating_sub(units + left)).max(1);
+            chosen.push((*node, room));
+            units += room;
+        }
+        (chosen.len() >= shape.nodes_min as usize && units >= shape.units).then_some(chosen)
+    }
+}
+
+impl Calendar {
+    /// Promises a place to a job.
+    pub fn hold(&mut self, nodes: &Nodes, job: JobId, shape: &Shape, fits: &[Fit], place: &Place) {
+        let end = place.at.saturating_add(shape.secs);
+        for (node, units) in &place.nodes {
+            let slot = nodes.slot(*node);
+            let Some(fit) = fits.iter().find(|fit| fit.kind == slot.kind) else { continue };
+            let mut free = slot.free_at(place.at);
+            for promise in self.promises.get(node).into_iter().flatten() {
+                if let What::Job(_, taken) = &promise.what
+                    && promise.start < end
+                    && place.at < promise.end
+                {
+                    subtract(&mut free, taken, &slot.node.gres);
+                }
+            }
+            if let Some(taken) = fit.take(shape, slot, &mut free, *units) {
+                let promise = Promise { start: place.at, end, what: What::Job(job, taken) };
+                self.promises.entry(*node).or_default().push(promise);
+            }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! What the planner knows of a cluster: compact, and the same whether it is made from the controllers'
+//! state or from a trace.
+
+mod from_state;
+mod request;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use spur_core::ids::{JobId, NodeName};
+use spur_core::job::Reason;
+use spur_core::time::Timestamp;
+
+pub use from_state::Follower;
+pub(crate) use from_state::{cores as cores_of, gres as gres_of};
+pub use request::shape_of;
+
+use crate::shape::Shape;
+
+/// A whole cluster as plain data: what a planner is told, in one place.
+#[derive(Clone, Debug, Default)]
+pub struct ClusterView {
+    /// The moment.
+    pub now: Timestamp,
+    /// Nodes by name.
+    pub nodes: BTreeMap<NodeName, Arc<ViewNode>>,
+    /// Jobs that hold resources.
+    pub running: BTreeMap<RunId, Arc<RunningJob>>,
+    /// Jobs that wait.
+    pub pending: BTreeMap<JobId, Arc<PendingJob>>,
+    /// Amounts that jobs use up together: licences, limits of users, throttles of arrays.
+    pub counters: BTreeMap<Arc<str>, Counter>,
+    /// Reservations by name.
+    pub reservations: BTreeMap<Arc<str>, Arc<ViewReservation>>,
+}
+
+/// A run: the job, and which of its tasks or components where one record stands for several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RunId(pub JobId, pub u32);
+
+/// A node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ViewNode {
+    /// Its name.
+    pub name: NodeName,
+    /// Whether jobs may be started on it.
+    pub usable: bool,
+    /// Lower ones are used first.
+    pub weight: u32,
+    /// The partitions it belongs to.
+    pub partitions: Arc<[Arc<str>]>,
+    /// Features that hold.
+    pub features: Arc<[Arc<str>]>,
+    /// Sockets.
+    pub sockets: u32,
+    /// Cores of all sockets.
+    pub cores: u32,
+    /// Threads of a core.
+    pub threads: u32,
+    /// Memory that jobs may have.
+    pub memory_mb: u64,
+    /// Space for temporary files.
+    pub tmp_mb: u64,
+    /// Generic resources.
+    pub gres: Arc<[ViewGres]>,
+}
+
+/// Devices of one name and model on a node, or an amount.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ViewGres {
+    /// `gpu`
+    pub name: Arc<str>,
+    /// `mi300x`, or empty.
+    pub model: Arc<str>,
+    /// How many devices.
+    pub devices: u32,
+    /// Parts that can be given out of each; 1 where devices are whole.
+    pub parts: u32,
+    /// Cores near each device; empty where nothing is known.
+    pub near: Vec<Vec<u32>>,
+    /// Devices with a fast link to each; empty where nothing is known.
+    pub linked: Vec<Vec<u32>>,
+}
+
+impl ViewGres {
+    /// Whole devices about whose place nothing is known.
+    pub fn devices(name: &str, model: &str, devices: u32) -> ViewGres {
+        let (near, linked) = (Vec::new(), Vec::new());
+        ViewGres { name: name.into(), model: model.into(), devices, parts: 1, near, linked }
+    }
+}
+
+/// A job that holds resources.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunningJob {
+    /// When it got them.
+    pub since: Timestamp,
+    /// When it gives them back at the latest.
+    pub end: Timestamp,
+    /// What it holds, in rank order.
+    pub shares: Arc<[ViewShare]>,
+    /// Whose it is.
+    pub user: u32,
+    /// Whether its nodes are shared with nobody, or only with the same user.
+    pub sharing: crate::shape::Sharing,
+    /// What it uses of the counters.
+    pub charges: Arc<[Charge]>,
+    /// Who may displace it, and what becomes of it then; nothing when nobody may.
+    pub preemptible: Option<Preemptible>,
+}
+
+/// How a job can be displaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Preemptible {
+    /// Jobs of a higher rank may.
+    pub rank: u32,
+    /// From this moment on.
+    pub from: Timestamp,
+    /// What becomes of it.
+    pub how: Displaced,
+}
+
+/// What becomes of a displaced job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Displaced {
+    /// It sleeps and keeps its memory.
+    Suspended,
+    /// It waits once more.
+    Requeued,
+    /// It ends.
+    Cancelled,
+}
+
+/// What a run holds on a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ViewShare {
+    /// Where.
+    pub node: NodeName,
+    /// Which cores.
+    pub cores: Vec<u32>,
+    /// How much memory.
+    pub memory_mb: u64,
+    /// Parts of devices: which group of the node's, which device of it, how many parts.
+    pub devices: Vec<(u32, u32, u32)>,
+    /// Units dealt out to it.
+    pub units: u32,
+}
+
+/// Partitions of a job, and the tier of each.
+pub type Tiers = Arc<[(Arc<str>, u16)]>;
+
+/// A job that waits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PendingJob {
+    /// Its number.
+    pub id: JobId,
+    /// How many tasks of it wait, where one record stands for an array.
+    pub count: u32,
+    /// Where it may run, with the tier of each.
+    pub partitions: Tiers,
+    /// What must be found.
+    pub shape: Arc<Shape>,
+    /// Higher goes first.
+    pub priority: u32,
+    /// Whose it is.
+    pub user: u32,
+    /// What a start uses of the counters.
+    pub charges: Arc<[Charge]>,
+    /// Whether it may be looked at.
+    pub standing: Standing,
+    /// The rank by which it displaces running jobs of lower rank; zero when it displaces nobody.
+    pub rank: u32,
+}
+
+/// Whether a job takes part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It does.
+    Ready,
+    /// From a moment on.
+    From(Timestamp),
+    /// Not until something changes.
+    Barred(Reason),
+}
+
+/// An amount that jobs use up together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counter {
+    /// How much there is.
+    pub max: u64,
+    /// Why a job waits that finds too little.
+    pub reason: Reason,
+}
+
+/// What a job uses of a counter.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Charge {
+    /// Which.
+    pub counter: Arc<str>,
+    /// How much.
+    pub amount: u64,
+}
+
+/// Nodes kept for some jobs, for a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ViewReservation {
+    /// From.
+    pub start: Timestamp,
+    /// Until.
+    pub end: Timestamp,
+    /// The nodes.
+    pub nodes: Arc<[NodeName]>,
+}

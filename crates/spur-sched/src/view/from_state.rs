@@ -1,0 +1,439 @@
+//! The planner's view of the controllers' state, kept up with what changes in it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use imbl::ordmap::DiffItem;
+use spur_core::config::words::{PartitionState, Plugin};
+use spur_core::ids::JobId;
+use spur_core::job::{Array, Job, Phase, Reason, Share};
+use spur_core::license;
+use spur_core::node::Node;
+use spur_core::partition::Partition;
+use spur_core::state::State;
+use spur_core::time::Timestamp;
+
+use super::request::{self, Shapes};
+use super::{
+    Charge, Counter, PendingJob, RunId, RunningJob, Standing, Tiers, ViewGres, ViewNode, ViewShare,
+};
+use crate::place::Choice;
+use crate::planner::{Planner, Policy};
+use crate::priority::{self, Facts, Terms};
+use crate::shape::FOREVER;
+
+/// Reads states and tells a planner what has changed since the last one.
+#[derive(Debug, Default)]
+pub struct Follower {
+    last: Option<State>,
+    shapes: Shapes,
+    names: BTreeMap<String, Tiers>,
+    charges: BTreeMap<Vec<Charge>, Arc<[Charge]>>,
+    /// Records of which single tasks may start, as other jobs end.
+    watched: BTreeSet<JobId>,
+    /// The moment priorities were told for.
+    told: i64,
+    cpus: u64,
+}
+
+impl Follower {
+    /// Tells a planner about a state.
+    pub fn follow(&mut self, planner: &mut Planner, state: &State) {
+        let told = self.priorities_at(state);
+        let afresh = match &self.last {
+            None => true,
+            Some(last) => {
+                !Arc::ptr_eq(&last.settings, &state.settings)
+                    || !Arc::ptr_eq(&last.partitions, &state.partitions)
+            }
+        };
+        self.told = told.unwrap_or(self.told);
+        if afresh {
+            *planner = Planner::new(policy(state));
+            self.names.clear();
+            self.charges.clear();
+            self.watched.clear();
+            self.read_all(planner, state);
+        } else if let Some(last) = self.last.take() {
+            self.read_changes(planner, &last, state);
+            if told.is_some() {
+                self.read_priorities(planner, state);
+            }
+        }
+        self.last = Some(state.clone());
+    }
+
+    /// Priorities grow with age; they are told anew once in a while, at moments that do not depend on
+    /// when the planner was started.
+    fn priorities_at(&self, state: &State) -> Option<i64> {
+        let rules = &state.settings.config.priority;
+        if !priority::is_multifactor(rules) || rules.weight_age == 0 {
+            return None;
+        }
+        let period = rules.calc_period.0.number().unwrap_or(5).clamp(1, 1440) as i64 * 60;
+        let at = state.now.0.div_euclid(period) * period;
+        (at != self.told).then_some(at)
+    }
+
+    fn read_all(&mut self, planner: &mut Planner, state: &State) {
+        for (name, count) in &state.settings.config.cluster.licenses.0 {
+            let counter = Counter { max: u64::from(*count), reason: Reason::Licenses };
+            planner.put_counter(&license_name(name), Some(&counter));
+        }
+        let mut cpus = 0;
+        for node in state.nodes.values() {
+            cpus += u64::from(node.inventory.cpus);
+            planner.put_node(&Arc::new(view_node(state, node)));
+        }
+        self.cpus = cpus;
+        for job in state.index.active.iter().filter_map(|id| state.jobs.get(id)) {
+            self.put_run(planner, state, job);
+        }
+        for job in state.index.pending.iter().filter_map(|id| state.jobs.get(id)) {
+            self.put_job(planner, state, job);
+        }
+    }
+
+    fn read_changes(&mut self, planner: &mut Planner, last: &State, state: &State) {
+        for change in last.nodes.diff(&state.nodes) {
+            match change {
+                DiffItem::Add(_, node) | DiffItem::Update { new: (_, node), .. } => {
+                    planner.put_node(&Arc::new(view_node(state, node)));
+                }
+                DiffItem::Remove(name, _) => planner.remove_node(name),
+            }
+        }
+        let mut changed = Vec::new();
+        for change in last.jobs.diff(&state.jobs) {
+            match change {
+                DiffItem::Add(_, job) => changed.push((None, Some(job))),
+                DiffItem::Update { old: (_, old), new: (_, new) } => {
+                    changed.push((Some(old), Some(new)));
+                }
+                DiffItem::Remove(_, job) => changed.push((Some(job), None)),
+            }
+        }
+        // What is given back comes first: it may be given again.
+        for (old, _) in &changed {
+            let Some(old) = old else { continue };
+            match &old.phase {
+                Phase::Pending => {
+                    self.watched.remove(&old.id);
+                    planner.remove_job(old.id);
+                    if old.waiting_tasks().is_some_and(|tasks| tasks.throttle > 0) {
+                        planner.put_counter(&array_name(old.id), None);
+                    }
+                }
+                Phase::Running { .. } | Phase::Completing { .. } => {
+                    planner.remove_run(RunId(old.id, 0));
+                }
+                Phase::Ended { .. } => {}
+            }
+        }
+        for (_, new) in &changed {
+            let Some(new) = new else { continue };
+            match &new.phase {
+                Phase::Pending => self.put_job(planner, state, new),
+                Phase::Running { .. } | Phase::Completing { .. } => {
+                    self.put_run(planner, state, new);
+                }
+                Phase::Ended { .. } => {}
+            }
+        }
+        for id in std::mem::take(&mut self.watched) {
+            if let Some(job) = state.jobs.get(&id) {
+                self.put_job(planner, state, job);
+            }
+        }
+    }
+
+    fn read_priorities(&mut self, planner: &mut Planner, state: &State) {
+        for job in state.index.pending.iter().filter_map(|id| state.jobs.get(id)) {
+            self.put_job(planner, state, job);
+        }
+    }
+
+    fn put_job(&mut self, planner: &mut Planner, state: &State, job: &Job) {
+        if let Some(throttle) = throttle(job) {
+            let counter = Counter { max: throttle, reason: Reason::JobArrayTaskLimit };
+            planner.put_counter(&array_name(job.array_id().unwrap_or(job.id)), Some(&counter));
+        }
+        if job.waits.is_some() && job.waiting_tasks().is_some() {
+            self.watched.insert(job.id);
+        }
+        planner.put_job(&Arc::new(self.pending(state, job)));
+    }
+
+    /// A waiting job as the planner sees it.
+    fn pending(&mut self, state: &State, job: &Job) -> PendingJob {
+        let partition = state.partition_of(job);
+        let standing = standing(state, job, partition);
+        let (partitions, shape) = match partition {
+            Some(partition) => {
+                let jobs = &state.settings.config.jobs;
+                let shape = request::shape_of(&job.spec, job.owner.uid, &partition.rules, jobs);
+                (self.partitions(&partition.name, partition.rules.priority_tier), shape)
+            }
+            None => (self.partitions("", 0), crate::shape::Shape::default()),
+        };
+        let facts = self.facts(state, job, partition, shape.cpus());
+        let priority = match job.spec.priority {
+            Some(priority) => priority,
+            None => Terms::of(&facts, &state.settings.config.priority).sum(),
+        };
+        let count = job.waiting_tasks().map_or(1, |tasks| {
+            tasks.ids().filter(|index| state.task_may_start(job, *index)).count() as u32
+        });
+        PendingJob {
+            id: job.id,
+            count: count.max(1),
+            partitions,
+            shape: self.shapes.one(shape),
+            priority,
+            user: job.owner.uid.0,
+            charges: self.charges(job),
+            standing,
+            rank: 0,
+        }
+    }
+
+    fn facts(&self, state: &State, job: &Job, partition: Option<&Partition>, cpus: u64) -> Facts {
+        let rules = &state.settings.config.priority;
+        let since = job.submitted.max(job.begin.unwrap_or(job.submitted)).0;
+        let factor = |it: &Partition| f64::from(it.rules.priority_job_factor);
+        let largest = state.partitions.iter().map(factor).fold(1.0, f64::max);
+        Facts {
+            age_secs: self.told - since,
+            size: priority::size(cpus, self.cpus, rules),
+            partition: partition.map_or(0.0, factor) / largest,
+            nice: i64::from(job.spec.nice.unwrap_or(0)),
+            ..Facts::default()
+        }
+    }
+
+    fn partitions(&mut self, name: &str, tier: u16) -> Tiers {
+        if let Some(known) = self.names.get(name) {
+            return known.clone();
+        }
+        let one: Tiers = Arc::new([(name.into(), tier)]);
+        self.names.insert(name.to_string(), one.clone());
+        one
+    }
+
+    fn charges(&mut self, job: &Job) -> Arc<[Charge]> {
+        let licenses = license::parse(&job.spec.placement().licenses).unwrap_or_default();
+        let mut charges: Vec<Charge> = (licenses.iter())
+            .map(|it| Charge { counter: license_name(&it.name), amount: u64::from(it.count) })
+            .collect();
+        if let (Some(array), Some(_)) = (job.array_id(), throttle(job)) {
+            charges.push(Charge { counter: array_name(array), amount: 1 });
+        }
+        if self.charges.len() >= 1 << 16 {
+            self.charges.retain(|_, shared| Arc::strong_count(shared) > 1);
+        }
+        if let Some(known) = self.charges.get(&charges) {
+            return known.clone();
+        }
+        let shared: Arc<[Charge]> = charges.clone().into();
+        self.charges.insert(charges, shared.clone());
+        shared
+    }
+
+    fn put_run(&mut self, planner: &mut Planner, state: &State, job: &Job) {
+        let (since, end) = match &job.phase {
+            Phase::Running { since, .. } => {
+                let partition = state.partition_of(job);
+                let default = |it: &Partition| it.default_time.unwrap_or(it.max_time);
+                let limit = job.spec.time_limit.or_else(|| partition.map(default));
+                let secs = limit.map_or(FOREVER, request::secs);
+                let secs = match job.pause.since {
+                    None => secs.saturating_add(job.pause.secs),
+                    // Until somebody lets it go on.
+                    Some(_) => FOREVER,
+                };
+                (*since, since.0.saturating_add(secs).min(FOREVER))
+            }
+            // Any moment.
+            Phase::Completing { started, .. } => (*started, started.0),
+            Phase::Pending | Phase::Ended { .. } => return,
+        };
+        let Some(held) = job.phase.holds() else { return };
+        let shares = held.shares.iter().filter_map(|share| {
+            let node = state.nodes.get(&share.node)?;
+            Some(view_share(planner, node, share))
+        });
+        let shares = shares.collect();
+        let rules = state.partition_of(job).map(|it| it.rules.clone()).unwrap_or_default();
+        let shape =
+            request::shape_of(&job.spec, job.owner.uid, &rules, &state.settings.config.jobs);
+        let run = RunningJob {
+            since,
+            end: Timestamp(end),
+            shares,
+            user: job.owner.uid.0,
+            sharing: shape.sharing,
+            charges: self.charges(job),
+            preemptible: None,
+        };
+        planner.put_run(RunId(job.id, 0), &Arc::new(run));
+    }
+}
+
+/// How many tasks of a job's array may run at once.
+fn throttle(job: &Job) -> Option<u64> {
+    let throttle = match job.array.as_deref()? {
+        Array::Waiting(tasks) => tasks.throttle,
+        Array::Task { throttle, .. } => *throttle,
+    };
+    Some(u64::from(throttle)).filter(|throttle| *throttle > 0)
+}
+
+fn array_name(array: JobId) -> Arc<str> {
+    format!("array/{array}").into()
+}
+
+fn license_name(name: &str) -> Arc<str> {
+    format!("license/{name}").into()
+}
+
+/// How the configuration wants jobs to be chosen.
+fn policy(state: &State) -> Policy {
+    let rules = &state.settings.config.scheduler;
+    let default = Policy::default();
+    Policy {
+        backfill: rules.plugin == Plugin::Backfill,
+        depth: rules.reservation_depth.unwrap_or(default.depth),
+        choice: if rules.least_loaded { Choice::LeastLoaded } else { Choice::Tight },
+        ..default
+    }
+}
+
+/// Whether a job takes part, by what is known about it alone.
+fn standing(state: &State, job: &Job, partition: Option<&Partition>) -> Standing {
+    let Some(partition) = partition else { return Standing::Barred(Reason::PartitionDown) };
+    let rules = &partition.rules;
+    let nodes_min = job.spec.nodes_min.unwrap_or(1);
+    let most = rules.max_nodes.0.number().unwrap_or(u64::MAX);
+    match state.obstacle(job) {
+        Some(Reason::BeginTime) if job.begin.is_some() => {
+            return Standing::From(job.begin.unwrap_or(state.now));
+        }
+        Some(reason) => return Standing::Barred(reason),
+        None => {}
+    }
+    match rules.state {
+        PartitionState::Down => return Standing::Barred(Reason::PartitionDown),
+        PartitionState::Inactive => return Standing::Barred(Reason::PartitionInactive),
+        PartitionState::Up | PartitionState::Drain => {}
+    }
+    if job.spec.time_limit.is_some_and(|limit| limit > partition.max_time) {
+        return Standing::Barred(Reason::PartitionTimeLimit);
+    }
+    if u64::from(nodes_min) > most || job.spec.nodes_max.is_some_and(|max| max < rules.min_nodes) {
+        return Standing::Barred(Reason::PartitionNodeLimit);
+    }
+    if rules.require_reservation && job.spec.placement().reservation.is_empty() {
+        return Standing::Barred(Reason::Reservation);
+    }
+    Standing::Ready
+}
+
+fn view_node(state: &State, node: &Node) -> ViewNode {
+    let partitions = state.partitions.iter().filter(|it| it.nodes.contains(&node.name));
+    let mut features: Vec<Arc<str>> =
+        node.active_features.iter().map(|it| it.as_str().into()).collect();
+    features.sort_unstable();
+    let (cores, threads) = cores(node);
+    ViewNode {
+        name: node.name.clone(),
+        usable: node.takes_jobs(),
+        weight: node.weight,
+        partitions: partitions.map(|it| it.name.as_str().into()).collect(),
+        features: features.into(),
+        sockets: node.inventory.sockets.max(1),
+        cores,
+        threads,
+        memory_mb: node.inventory.memory_mb,
+        tmp_mb: node.inventory.tmp_mb,
+        gres: gres(node).into(),
+    }
+}
+
+/// Cores and threads of each. Where the numbers do not go together every processor counts as a core.
+pub(crate) fn cores(node: &Node) -> (u32, u32) {
+    let it = &node.inventory;
+    let threads = it.threads_per_core.max(1);
+    match it.sockets * it.cores_per_socket * threads == it.cpus {
+        true => (it.cpus / threads, threads),
+        false => (it.cpus, 1),
+    }
+}
+
+pub(crate) fn gres(node: &Node) -> Vec<ViewGres> {
+    let shards: u64 =
+        node.inventory.gres.iter().filter(|it| it.name == "shard").map(|it| it.count).sum();
+    let gpus: u64 =
+        node.inventory.gres.iter().filter(|it| it.name == "gpu").map(|it| it.count).sum();
+    let whole = node.inventory.gres.iter().filter(|it| it.name != "shard" && !it.no_consume);
+    whole
+        .map(|it| {
+            let devices = u32::try_from(it.count).unwrap_or(u32::MAX).min(1 << 16);
+            let parts = match it.name.as_str() {
+                "gpu" if gpus > 0 => (shards / gpus).max(1) as u32,
+                _ => 1,
+            };
+            let numbers = |text: &String| -> Vec<u32> {
+                let ranges = text.split(',').filter_map(|range| {
+                    let (first, last) = range.split_once('-').unwrap_or((range, range));
+                    Some(first.trim().parse().ok()?..=last.trim().parse().ok()?)
+                });
+                ranges.flatten().take(1 << 16).collect()
+            };
+            ViewGres {
+                name: it.name.as_str().into(),
+                model: it.kind.as_str().into(),
+                devices,
+                parts,
+                near: it.cores.iter().map(numbers).collect(),
+                linked: Vec::new(),
+            }
+        })
+        .collect()
+}
+
+/// What a run holds, as the planner counts it.
+fn view_share(planner: &Planner, node: &Node, share: &Share) -> ViewShare {
+    let (_, threads) = cores(node);
+    let cores = match share.cpu_ids.is_empty() {
+        false => {
+            let mut cores: Vec<u32> = share.cpu_ids.iter().map(|cpu| cpu / threads).collect();
+            cores.dedup();
+            cores
+        }
+        // Nobody knows which: the first that are free.
+        true => planner.free_cores(&node.name, share.cpus.div_ceil(threads)),
+    };
+    let groups = gres(node);
+    let mut devices = Vec::new();
+    for gres in &share.gres {
+        let is_part = gres.name == "shard";
+        let name = if is_part { "gpu" } else { gres.name.as_str() };
+        let mut first = 0;
+        for (place, group) in (0..).zip(&groups) {
+            if &*group.name != name {
+                continue;
+            }
+            let mine = first..first + group.devices;
+            let parts = if is_part { small_part(gres.count, gres.ids.len()) } else { group.parts };
+            let ids = gres.ids.iter().filter(|id| mine.contains(id));
+            devices.extend(ids.map(|id| (place, id - first, parts)));
+            first += group.devices;
+        }
+    }
+    let (node, memory_mb) = (share.node.clone(), share.memory_mb);
+    ViewShare { node, cores, memory_mb, devices, units: share.tasks }
+}
+
+fn small_part(count: u64, devices: u32) -> u32 {
+    u32::try_from(count / u64::from(devices.max(1))).unwrap_or(u32::MAX)
+}

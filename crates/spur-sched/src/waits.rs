@@ -1,0 +1,126 @@
+//! Why each pending job waits, in a form that costs nothing to hand around.
+//!
+//! Jobs of a class wait for the same reason, so a pass writes one line for each class. Which class a job
+//! is in is kept in pages that are shared between passes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use imbl::OrdMap;
+use spur_core::ids::JobId;
+use spur_core::job::Reason;
+use spur_core::time::Timestamp;
+
+/// Why a job waits, and until when.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wait {
+    /// Slurm's word.
+    pub reason: Reason,
+    /// When it is expected to start, if the pass found out.
+    pub start: Option<Timestamp>,
+}
+
+impl From<Reason> for Wait {
+    fn from(reason: Reason) -> Wait {
+        Wait { reason, start: None }
+    }
+}
+
+const PAGE: u32 = 256;
+
+/// Where a job stands in the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub class: u32,
+    pub rank: u64,
+}
+
+const NOWHERE: Place = Place { class: u32::MAX, rank: 0 };
+
+/// Places by job, in pages.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    pages: OrdMap<u32, Arc<Page>>,
+}
+
+#[derive(Clone, Debug)]
+struct Page {
+    used: u32,
+    places: [Place; PAGE as usize],
+}
+
+impl Places {
+    pub fn get(&self, job: JobId) -> Option<Place> {
+        let page = self.pages.get(&(job.0 / PAGE))?;
+        Some(page.places[(job.0 % PAGE) as usize]).filter(|place| *place != NOWHERE)
+    }
+
+    pub fn insert(&mut self, job: JobId, place: Place) {
+        let empty = || Arc::new(Page { used: 0, places: [NOWHERE; PAGE as usize] });
+        let page = Arc::make_mut(self.pages.entry(job.0 / PAGE).or_insert_with(empty));
+        let former = std::mem::replace(&mut page.places[(job.0 % PAGE) as usize], place);
+        if former == NOWHERE {
+            page.used += 1;
+        }
+    }
+
+    pub fn remove(&mut self, job: JobId) {
+        let Some(page) = self.pages.get_mut(&(job.0 / PAGE)) else { return };
+        let page = Arc::make_mut(page);
+        let former = std::mem::replace(&mut page.places[(job.0 % PAGE) as usize], NOWHERE);
+        if former == NOWHERE {
+            return;
+        }
+        page.used -= 1;
+        if page.used == 0 {
+            self.pages.remove(&(job.0 / PAGE));
+        }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (JobId, Place)> + '_ {
+        self.pages.iter().flat_map(|(number, page)| {
+            let all = page.places.iter().enumerate().filter(|(_, place)| **place != NOWHERE);
+            all.map(move |(index, place)| (JobId(number * PAGE + index as u32), *place))
+        })
+    }
+}
+
+/// Why each pending job waits. Cloning is cheap.
+#[derive(Clone, Debug, Default)]
+pub struct Waits {
+    pub(crate) places: Places,
+    pub(crate) by_class: Arc<Vec<Wait>>,
+    /// Jobs about which more is known than about their class; `None` for those that start.
+    pub(crate) special: Arc<BTreeMap<JobId, Option<Wait>>>,
+}
+
+impl Waits {
+    /// Why a job waits; nothing for a job that starts, or is not known.
+    pub fn get(&self, job: JobId) -> Option<Wait> {
+        let place = self.places.get(job)?;
+        match self.special.get(&job) {
+            Some(wait) => *wait,
+            None => self.by_class.get(place.class as usize).copied(),
+        }
+    }
+
+    /// Every waiting job, by number.
+    pub fn iter(&self) -> impl Iterator<Item = (JobId, Wait)> + '_ {
+        self.places.iter().filter_map(|(job, _)| self.get(job).map(|wait| (job, wait)))
+    }
+
+    /// Whether two are one and the same, told without looking at their content. A "no" may be wrong.
+    pub fn is_same(&self, other: &Waits) -> bool {
+        Arc::ptr_eq(&self.by_class, &other.by_class)
+            && Arc::ptr_eq(&self.special, &other.special)
+            && self.places.pages.ptr_eq(&other.places.pages)
+    }
+}
+
+impl PartialEq for Waits {
+    fn eq(&self, other: &Waits) -> bool {
+        self.is_same(other) || self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for Waits {}
