@@ -20,11 +20,13 @@ const fn command(name: &'static str, help: &'static str, run: fn(&[String]) -> u
 /// Slurm's names: as a link to the binary, or as its first word.
 pub const SLURM: &[Command] = &[
     command("sacct", "show jobs of the past", commands::sacct::run),
+    command("salloc", "get an allocation and run a command in it", commands::salloc::run),
     command("sbatch", "hand in a script", commands::sbatch::run),
     command("scancel", "end jobs", commands::scancel::run),
     command("scontrol", "expand and compress host lists", commands::scontrol::run),
     command("sinfo", "show nodes and partitions", commands::sinfo::run),
     command("squeue", "show jobs", commands::squeue::run),
+    command("srun", "run tasks", commands::srun::run),
 ];
 
 /// Our own verbs.

@@ -5,6 +5,7 @@
 //! inherits the batch job's variables and gets the rows for tasks on top.
 
 mod facts;
+mod of_spec;
 
 pub use facts::{
     ArrayFacts, CpuBindFacts, GpuFacts, GpuVendor, HereFacts, JobFacts, StepFacts, TaskFacts,

@@ -15,6 +15,14 @@ pub const LIFETIME_SECS: i64 = 300;
 pub struct Key(SigningKey);
 
 impl Key {
+    /// A key of its own, at random.
+    pub fn generate() -> std::io::Result<Key> {
+        let mut random = [0; 32];
+        let mut source = std::fs::File::open("/dev/urandom")?;
+        std::io::Read::read_exact(&mut source, &mut random)?;
+        Ok(Key::new(&random))
+    }
+
     /// A key from 32 random bytes.
     pub fn new(random: &[u8; 32]) -> Key {
         Key(SigningKey::from_bytes(random))

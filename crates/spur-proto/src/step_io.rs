@@ -3,6 +3,10 @@
 //! Output flows as it comes, and whoever does not read stops the tasks by and by. Input is sent only as
 //! far as the other side has granted, so that a signal is never stuck behind it.
 
+use prost::Message;
+
+use crate::internal::StepHello;
+
 /// Whom a frame is about when it is not a single task.
 pub const EVERYBODY: u32 = u32::MAX;
 
@@ -92,6 +96,11 @@ pub fn frame(kind: Kind, rank: u32, payload: &[u8]) -> Vec<u8> {
     let mut buffer = Vec::with_capacity(HEADER + payload.len());
     put(&mut buffer, kind, rank, payload);
     buffer
+}
+
+/// The first frame of a connection.
+pub fn hello(hello: &StepHello) -> Vec<u8> {
+    frame(Kind::Hello, EVERYBODY, &hello.encode_to_vec())
 }
 
 /// Not what this protocol says.

@@ -13,6 +13,7 @@ use openraft::error::{Fatal, RaftError};
 use spur_core::state::{Entry, Settings};
 use spur_disk::RealDisk;
 use spur_proto::client::Address;
+use spur_proto::credential::Key;
 use tokio::net::UnixListener;
 use tokio::sync::{Notify, mpsc};
 
@@ -68,8 +69,10 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     };
     let Opened { identity, recovered, begins } = opened;
     let id = identity.id;
-    let controller =
+    let mut controller =
         Controller::new(recovered.state, recovered.blobs, settings, identity::random()?);
+    let key = Key::generate().context("could not make a key")?;
+    controller.sign_with(key.public());
     let (proposer, proposals) = mpsc::unbounded_channel();
     let outbox = match &accounting {
         Some(_) => Some(Outbox::open(RealDisk::open(&state_dir)?)?),
@@ -94,7 +97,7 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
         tokio::spawn(belong(raft.clone(), identity, own, others, state_dir.clone(), left.clone()));
     }
     let member = Member { raft: raft.clone(), id, left: left.clone() };
-    let service = api::Service::new(inbox, raft.clone(), log_size);
+    let service = api::Service::new(inbox, raft.clone(), log_size, key);
     let ended = tokio::select! {
         result = api::serve(service, member, listener, stop) => {
             result.context("could not serve the socket").map(|()| Ended::Stopped)

@@ -6,6 +6,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use spur_core::ids::{NodeName, StepId};
 use spur_core::state::{Command, Entry, Reply, State};
 use spur_disk::RealDisk;
 use spur_proto::internal::ControllerMessage;
@@ -27,6 +28,8 @@ pub struct Published {
     pub waits: Waits,
     /// Whether this controller leads.
     pub leads: bool,
+    /// Where agents take connections for the input and output of tasks.
+    pub addresses: Arc<BTreeMap<NodeName, String>>,
 }
 
 /// Messages to an agent that may wait in its stream; an agent that does not read is hung up on.
@@ -105,6 +108,11 @@ impl Inbox {
     /// Consensus did not accept the proposal under way.
     pub fn proposal_failed(&self) {
         self.send(Event::Plain(Input::ProposalFailed));
+    }
+
+    /// Has the nodes of a step signal its tasks.
+    pub fn signal(&self, job: JobId, step: StepId, signal: u32) {
+        self.send(Event::Plain(Input::Signal { job, step, signal, script_only: false }));
     }
 
     /// The last published state.
@@ -333,12 +341,18 @@ impl Shell {
         let waits = self.controller.waits();
         let same = last.leads == leads
             && last.waits.is_same(waits)
+            && Arc::ptr_eq(&last.addresses, self.controller.addresses())
             && last.state.is_same(self.controller.state());
         if same {
             return;
         }
         let state = self.controller.state().clone();
-        self.published.store(Arc::new(Published { state, waits: waits.clone(), leads }));
+        self.published.store(Arc::new(Published {
+            state,
+            waits: waits.clone(),
+            leads,
+            addresses: self.controller.addresses().clone(),
+        }));
         self.changed.send_modify(|number| *number += 1);
     }
 }

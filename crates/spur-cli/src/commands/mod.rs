@@ -1,12 +1,15 @@
 //! Slurm's commands, a file each.
 
+pub mod allocation;
 pub mod answer;
 pub mod sacct;
+pub mod salloc;
 pub mod sbatch;
 pub mod scancel;
 pub mod scontrol;
 pub mod sinfo;
 pub mod squeue;
+pub mod srun;
 
 use spur_core::getopt::{self, Flag, Words};
 use spur_core::tools::Tool;

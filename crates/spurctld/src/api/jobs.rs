@@ -59,6 +59,7 @@ impl Service {
         let Ok(id) = request.request_id.as_slice().try_into() else {
             return Err(Status::new(Code::InvalidArgument, "a request id has 16 bytes"));
         };
+        let is_allocation = spec.allocation.is_some();
         let submit = Submit {
             request: RequestId(u128::from_le_bytes(id)),
             owner: Owner { uid, gid, name: self.names.of(uid).await },
@@ -68,7 +69,12 @@ impl Service {
             blobs: vec![Blob { bytes: request.script }, Blob { bytes: request.environment }],
         };
         match self.propose(Command::Submit(Box::new(submit))).await? {
-            Reply::Job(id) => Ok(SubmitJobReply { job_id: id.0 }),
+            Reply::Job(id) => {
+                if is_allocation {
+                    self.attendance.expect(id);
+                }
+                Ok(SubmitJobReply { job_id: id.0 })
+            }
             _ => Err(Status::internal("a submission made no job")),
         }
     }

@@ -1,6 +1,7 @@
 //! The edge: who calls, whether they may, what they get. Methods convert, ask, convert back.
 
 mod agents;
+mod attendance;
 mod control;
 mod controllers;
 mod identify;
@@ -8,6 +9,7 @@ mod jobs;
 mod nodes;
 mod read;
 mod service;
+mod steps;
 mod watch;
 
 use spur_proto::door::DoorLayer;

@@ -4,22 +4,27 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use spur_core::state::{Command, Reply};
+use spur_proto::credential::Key;
 use spur_proto::door::caller_of;
 use spur_proto::internal::agents_server::Agents;
 use spur_proto::internal::{AgentMessage, ControllerMessage};
 use spur_proto::slurm::controller_server::Controller;
 use spur_proto::slurm::{
-    AdministerReply, AdministerRequest, CancelJobReply, CancelJobRequest, ControlJobReply,
-    ControlJobRequest, ListControllersReply, ListControllersRequest, ListJobsReply,
-    ListJobsRequest, ListNodesReply, ListNodesRequest, ListPartitionsReply, ListPartitionsRequest,
-    PingReply, PingRequest, RemoveControllerReply, RemoveControllerRequest, SubmitJobReply,
-    SubmitJobRequest, WaitJobReply, WaitJobRequest, WatchReply, WatchRequest,
+    AdministerReply, AdministerRequest, AttendReply, AttendRequest, CancelJobReply,
+    CancelJobRequest, ControlJobReply, ControlJobRequest, CreateStepReply, CreateStepRequest,
+    EndAllocationReply, EndAllocationRequest, ListControllersReply, ListControllersRequest,
+    ListJobsReply, ListJobsRequest, ListNodesReply, ListNodesRequest, ListPartitionsReply,
+    ListPartitionsRequest, ListStepsReply, ListStepsRequest, PingReply, PingRequest,
+    RemoveControllerReply, RemoveControllerRequest, SignalStepReply, SignalStepRequest, StepAccess,
+    StepAccessRequest, SubmitJobReply, SubmitJobRequest, WaitJobReply, WaitJobRequest, WatchReply,
+    WatchRequest,
 };
 use spur_proto::status::{standby, to_status};
 use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
+use super::attendance::{Attendance, watch_over};
 use super::identify::UserNames;
 use crate::controller::Refusal;
 use crate::raft::members::leader_address;
@@ -33,12 +38,16 @@ pub struct Service {
     pub(super) raft: Raft,
     pub(super) log: Arc<Size>,
     pub(super) names: Arc<UserNames>,
+    pub(super) key: Arc<Key>,
+    pub(super) attendance: Attendance,
 }
 
 impl Service {
     /// Serves this controller.
-    pub fn new(inbox: Inbox, raft: Raft, log: Arc<Size>) -> Service {
-        Service { inbox, raft, log, names: Arc::default() }
+    pub fn new(inbox: Inbox, raft: Raft, log: Arc<Size>, key: Key) -> Service {
+        let attendance = Attendance::default();
+        tokio::spawn(watch_over(inbox.clone(), attendance.clone()));
+        Service { inbox, raft, log, names: Arc::default(), key: Arc::new(key), attendance }
     }
 
     /// Proposes a command and waits until it is applied.
@@ -60,6 +69,43 @@ type Answer<T> = Result<Response<T>, Status>;
 #[tonic::async_trait]
 impl Controller for Service {
     type WatchStream = ReceiverStream<Result<WatchReply, Status>>;
+    type AttendStream = ReceiverStream<Result<AttendReply, Status>>;
+    type CreateStepStream = ReceiverStream<Result<CreateStepReply, Status>>;
+
+    async fn attend(&self, request: Request<AttendRequest>) -> Answer<Self::AttendStream> {
+        let actor = caller_of(&request);
+        self.attend_job(actor, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn end_allocation(
+        &self,
+        request: Request<EndAllocationRequest>,
+    ) -> Answer<EndAllocationReply> {
+        let actor = caller_of(&request);
+        self.end_allocation_of(actor, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn create_step(
+        &self,
+        request: Request<CreateStepRequest>,
+    ) -> Answer<Self::CreateStepStream> {
+        let actor = caller_of(&request);
+        self.make_step(actor, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn access_step(&self, request: Request<StepAccessRequest>) -> Answer<StepAccess> {
+        let actor = caller_of(&request);
+        self.step_access_for(actor, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn signal_step(&self, request: Request<SignalStepRequest>) -> Answer<SignalStepReply> {
+        let actor = caller_of(&request);
+        self.signal_step_of(actor, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn list_steps(&self, request: Request<ListStepsRequest>) -> Answer<ListStepsReply> {
+        self.steps(request.into_inner()).await.map(Response::new)
+    }
 
     async fn watch(&self, request: Request<WatchRequest>) -> Answer<Self::WatchStream> {
         self.start_watch(request.into_inner()).await.map(Response::new)

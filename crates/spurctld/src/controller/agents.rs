@@ -2,6 +2,7 @@
 //! that makes up for everything lost on the way.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use prost::Message;
 use spur_core::ids::{Epoch, JobId, NodeName, StepId};
@@ -37,6 +38,8 @@ pub(super) struct Agents {
     nodes: BTreeMap<Connection, NodeName>,
     heard_ms: BTreeMap<NodeName, u64>,
     next_number: u64,
+    /// Where each takes connections; kept while a stream is cut, since the agent may be there all the same.
+    addresses: Arc<BTreeMap<NodeName, String>>,
 }
 
 #[derive(Debug)]
@@ -57,6 +60,7 @@ impl Agents {
             nodes: BTreeMap::new(),
             heard_ms: BTreeMap::new(),
             next_number: life,
+            addresses: Arc::default(),
         }
     }
 
@@ -108,6 +112,11 @@ impl Agents {
 
     fn is_registered(&self, node: &NodeName) -> bool {
         self.sessions.get(node).is_some_and(|session| session.registered)
+    }
+
+    /// Where agents take connections.
+    pub(super) fn addresses(&self) -> &Arc<BTreeMap<NodeName, String>> {
+        &self.addresses
     }
 
     fn number(&mut self) -> u64 {
@@ -165,6 +174,9 @@ impl<D: Disk> Controller<D> {
         }
         self.agents.nodes.insert(connection, name.clone());
         self.agents.heard_ms.insert(name.clone(), now.boot_ms);
+        if self.agents.addresses.get(&name) != Some(&hello.address) {
+            Arc::make_mut(&mut self.agents.addresses).insert(name.clone(), hello.address.clone());
+        }
         let node = RegisterNode {
             name: name.clone(),
             inventory: hello.inventory.map(|it| *it).unwrap_or_default(),
@@ -177,7 +189,7 @@ impl<D: Disk> Controller<D> {
             term,
             echo_ms: hello.sent_at_ms,
             lease_ms: LEASE_MS,
-            public_key: Vec::new(),
+            public_key: self.public_key.clone(),
         };
         out.push(Output::Tell(connection, AgentHears::Welcome(welcome)));
     }
@@ -300,6 +312,27 @@ impl<D: Disk> Controller<D> {
             SignalScope::Full => true,
         };
         here.map(|step| step.id).filter(is_meant).collect()
+    }
+
+    /// Has every node of a step signal its tasks. Best effort: a node that is away does not hear it.
+    pub(super) fn signal(
+        &mut self,
+        job: JobId,
+        step: StepId,
+        signal: u32,
+        script_only: bool,
+        out: &mut Vec<Output>,
+    ) {
+        let Role::Leader(term) = self.role else { return };
+        let Some(job) = self.state.jobs.get(&job) else { return };
+        let Some(step) = job.steps.live.get(&step) else { return };
+        for node in step.nodes_left() {
+            let Some(session) = self.agents.sessions.get(node) else { continue };
+            let run = Some(run_message((job.id, job.epoch, step.id)));
+            let signals = vec![RunSignal { run, signal, script_only }];
+            let message = AgentHears::Signals(Signals { session: session.id, term, signals });
+            out.push(Output::Tell(session.connection, message));
+        }
     }
 
     /// Carries out what was committed: one message a node for all launches, one for all kills. A node

@@ -12,6 +12,7 @@ pub(crate) mod proposals;
 use std::sync::Arc;
 
 use spur_core::errors::SlurmError;
+use spur_core::ids::{NodeName, StepId};
 use spur_core::state::{self, Command, Effect, Entry, Reply, Settings, State};
 use spur_core::time::Timestamp;
 use spur_core::views::AccountingRecord;
@@ -64,6 +65,17 @@ pub enum Input {
     AgentGone(Connection),
     /// The planner has finished a pass.
     Planned(Plan),
+    /// Somebody who may signals a step.
+    Signal {
+        /// Of which job.
+        job: JobId,
+        /// Which.
+        step: StepId,
+        /// The signal.
+        signal: u32,
+        /// Only the script's own shell.
+        script_only: bool,
+    },
     /// Some time has passed.
     Tick,
 }
@@ -112,6 +124,8 @@ pub struct Controller<D = RealDisk> {
     waits: Waits,
     /// Up to when begin times have been looked at.
     begun: Timestamp,
+    /// Of the key that step credentials are signed with.
+    public_key: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,6 +160,7 @@ impl<D: Disk> Controller<D> {
             duties: 0,
             waits: Waits::default(),
             begun: Timestamp(0),
+            public_key: Vec::new(),
         }
     }
 
@@ -157,6 +172,16 @@ impl<D: Disk> Controller<D> {
     /// Why each pending job waits, as the last pass had it.
     pub fn waits(&self) -> &Waits {
         &self.waits
+    }
+
+    /// Where agents take connections for the input and output of tasks.
+    pub fn addresses(&self) -> &Arc<BTreeMap<NodeName, String>> {
+        self.agents.addresses()
+    }
+
+    /// The key that agents are told to trust.
+    pub fn sign_with(&mut self, public_key: Vec<u8>) {
+        self.public_key = public_key;
     }
 
     /// Whether this controller leads and knows everything that was committed.
@@ -191,6 +216,9 @@ impl<D: Disk> Controller<D> {
             }
             Input::AgentGone(connection) => self.agents.gone(connection),
             Input::Planned(plan) => self.planned(plan),
+            Input::Signal { job, step, signal, script_only } => {
+                self.signal(job, step, signal, script_only, &mut out);
+            }
             Input::Tick => {
                 self.blobs.tidy()?;
                 self.reassert();

@@ -71,52 +71,18 @@ pub(super) fn facts(
     let cpus: Vec<u32> = launch.shares.iter().map(|share| share.cpus).collect();
     JobFacts {
         job_id: launch.job,
-        name: spec.name.clone(),
-        account: spec.account.clone(),
         partition: launch.partition.clone(),
-        qos: spec.qos.clone(),
-        reservation: spec.placement().reservation.clone(),
         user_name: launch.user_name.clone(),
         uid: launch.uid,
         gid: launch.gid,
         cluster: launch.cluster_name.clone(),
         nodes: hostlist::compress(launch.shares.iter().map(|share| &share.node)),
-        tasks_per_node: tasks_per_node(spec, &cpus),
-        cpus_per_node: cpus,
-        tasks: spec.ntasks.filter(|_| spec.ntasks_said),
-        cpus_per_task: spec.cpus_per_task,
-        tasks_per_node_asked: spec.ntasks_per_node,
-        tasks_per_core: spec.layout().ntasks_per_core,
-        tasks_per_socket: spec.layout().ntasks_per_socket,
-        tasks_per_gpu: spec.gpu().ntasks_per_gpu,
-        threads_per_core: spec.layout().threads_per_core,
-        memory_per_cpu_mb: spec.memory_per_cpu,
-        memory_per_node_mb: spec.memory_per_node,
-        memory_per_gpu_mb: spec.gpu().memory_per_gpu,
-        gpus: spec.gpu().gpus.clone(),
-        gpus_per_node: spec.gpu().gpus_per_node.clone(),
-        gpus_per_socket: spec.gpu().gpus_per_socket.clone(),
-        gpus_per_task: spec.gpu().gpus_per_task.clone(),
-        cpus_per_gpu: spec.gpu().cpus_per_gpu.map_or(String::new(), |cpus| cpus.to_string()),
-        gpu_bind: spec.gpu().gpu_bind.clone(),
-        gpu_freq: spec.gpu().gpu_freq.clone(),
-        tres_per_task: spec.gpu().tres_per_task.clone(),
-        distribution: spec.layout().distribution.clone(),
-        plane_size: spec.layout().plane_size,
-        overcommit: spec.layout().overcommit,
-        dependency: spec.dependency.clone(),
-        export: spec.export.clone(),
-        open_mode: spec.open_append.map_or("", |append| if append { "a" } else { "t" }).to_string(),
-        hint: spec.layout().hint.clone(),
-        licenses: spec.placement().licenses.clone(),
-        container: spec.rare().container.clone(),
-        container_id: spec.rare().container_id.clone(),
         // Only sbatch knows from where it was called, and says so in the environment it sends.
         submit_dir: said("SLURM_SUBMIT_DIR"),
         submit_host: said("SLURM_SUBMIT_HOST"),
         restarts: launch.restarts,
         array: array_facts(launch, spec),
-        ..JobFacts::default()
+        ..JobFacts::of_spec(spec, &cpus)
     }
 }
 
@@ -138,18 +104,6 @@ fn array_facts(launch: &Launch, spec: &JobSpec) -> Option<ArrayFacts> {
     })
 }
 
-/// One task for each node, and the rest in order to where there are processors for more.
-fn tasks_per_node(spec: &JobSpec, cpus: &[u32]) -> Vec<u32> {
-    let per_task = spec.cpus_per_task.unwrap_or(1).max(1);
-    let mut left = spec.ntasks.unwrap_or(0).saturating_sub(cpus.len() as u32);
-    let tasks = cpus.iter().map(|cpus| {
-        let more = left.min((cpus / per_task).saturating_sub(1));
-        left -= more;
-        1 + more
-    });
-    tasks.collect()
-}
-
 /// Reads `NAME=value` entries, each ended by a NUL byte.
 pub(super) fn submitted(bytes: &[u8]) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let entries = bytes.split(|byte| *byte == 0).filter_map(|entry| {
@@ -163,15 +117,6 @@ pub(super) fn submitted(bytes: &[u8]) -> BTreeMap<Vec<u8>, Vec<u8>> {
 mod tests {
     use super::*;
     use spur_proto::internal::NodeShare;
-
-    #[test]
-    fn tasks_go_where_the_processors_are() {
-        let asked = |ntasks, cpus_per_task| JobSpec { ntasks, cpus_per_task, ..JobSpec::default() };
-        assert_eq!(tasks_per_node(&asked(Some(4), None), &[3, 1]), [3, 1]);
-        assert_eq!(tasks_per_node(&asked(None, None), &[4, 4]), [1, 1]);
-        assert_eq!(tasks_per_node(&asked(Some(3), Some(2)), &[4, 4]), [2, 1]);
-        assert_eq!(tasks_per_node(&asked(Some(1), None), &[4]), [1]);
-    }
 
     #[test]
     fn a_submitted_variable_gives_way_to_slurms() {

@@ -46,7 +46,7 @@ impl Environment {
             tasks_per_node: tasks_per_node(step),
             cpus_per_task: request.cpus_per_task,
             tasks_per_node_asked: request.ntasks_per_node,
-            distribution: request.layout().distribution.clone(),
+            distribution: distribution(&request.layout().distribution, step, asked),
             label: spec.label,
             overcommit: request.layout().overcommit,
             launcher_address: asked.launcher_address.clone(),
@@ -90,7 +90,6 @@ impl Environment {
         for (name, value) in self.rendezvous(rank, local_rank) {
             variables.entry(name.as_bytes().to_vec()).or_insert(value.into_bytes());
         }
-        variables.entry(b"TMPDIR".to_vec()).or_insert(batch::TMP_DIR.as_bytes().to_vec());
         variables.extend(more.iter().map(|(name, value)| (name.clone(), value.clone())));
         if let Some((name, value)) = self.marker.split_once('=') {
             variables.insert(name.into(), value.into());
@@ -118,6 +117,16 @@ impl Environment {
             ("LOCAL_RANK", local_rank.to_string()),
             ("NODE_RANK", self.here.node_id.to_string()),
         ]
+    }
+}
+
+/// As asked for; inside an allocation Slurm tells its own choice too.
+fn distribution(said: &str, step: &StepLaunch, asked: &StepProgram) -> String {
+    let tasks: u32 = tasks_per_node(step).iter().sum();
+    match (said, asked.inside_allocation) {
+        ("", true) if tasks as usize <= step.nodes.len() => "cyclic".to_string(),
+        ("", true) => "block".to_string(),
+        (said, _) => said.to_string(),
     }
 }
 

@@ -1,0 +1,249 @@
+//! A job without a script, as `salloc` and `srun` ask for one: submitted, waited for, attended until it
+//! is given back.
+
+use std::io::Read;
+use std::time::Duration;
+
+use spur_core::errors::SlurmError;
+use spur_core::job::spec::AllocationSpec;
+use spur_core::job::{JobSpec, JobState, JobStatus, Reason};
+use spur_proto::caller::{CallError, Caller};
+use spur_proto::slurm::controller_client::ControllerClient;
+use spur_proto::slurm::{
+    AttendReply, AttendRequest, EndAllocationRequest, JobAllocation, SubmitJobRequest,
+};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+
+use crate::cluster;
+use crate::output::{complain, note};
+
+/// How a command speaks while it waits.
+pub struct Voice {
+    /// Its name.
+    pub tool: &'static str,
+    /// Whether it says anything but errors.
+    pub quiet: bool,
+    /// How it begins to complain about a submission.
+    pub failure: &'static str,
+}
+
+impl Voice {
+    /// A line for people who did not ask for quiet.
+    pub fn say(&self, line: impl std::fmt::Display) {
+        if !self.quiet {
+            note(format!("{}: {line}", self.tool));
+        }
+    }
+}
+
+/// A job that somebody attends.
+pub struct Attended {
+    /// Its number.
+    pub job: u32,
+    /// What is told about it.
+    pub news: mpsc::UnboundedReceiver<JobAllocation>,
+}
+
+/// How long a job that was not looked at yet is not called waiting.
+const FIRST_LOOK: Duration = Duration::from_secs(2);
+
+/// Submits a job and waits for its resources. What went wrong is said; then there is an exit status.
+pub async fn allocate(
+    voice: &Voice,
+    mut spec: JobSpec,
+    unattended: bool,
+) -> Result<(Attended, JobAllocation), u8> {
+    let immediate = spec.lifecycle.as_mut().and_then(|part| part.immediate_secs.take());
+    if spec.lifecycle.as_deref() == Some(&Default::default()) {
+        spec.lifecycle = None;
+    }
+    spec.allocation = Some(Box::new(AllocationSpec {
+        host: host_name(),
+        session: nix::unistd::getsid(None).map_or(0, |pid| pid.as_raw() as u32),
+        unattended,
+        immediate_secs: immediate,
+    }));
+    let partition = spec.partition.clone();
+    let message = SubmitJobRequest {
+        request_id: request_id(),
+        spec: Some(spec),
+        ..SubmitJobRequest::default()
+    };
+    let ask = |mut client: ControllerClient<_>| {
+        let message = message.clone();
+        async move { client.submit_job(message).await }
+    };
+    let job = match cluster::caller().call(ask).await {
+        Ok(reply) => reply.job_id,
+        Err(error) => {
+            if matches!(error, CallError::Refused(SlurmError::InvalidPartitionName)) {
+                complain(voice.tool, format!("invalid partition specified: {partition}"));
+            }
+            complain(voice.tool, format!("{}: {error}", voice.failure));
+            return Err(1);
+        }
+    };
+    let mut attended = attend(job);
+    let granted = wait_for_grant(voice, &mut attended, immediate).await?;
+    Ok((attended, granted))
+}
+
+async fn wait_for_grant(
+    voice: &Voice,
+    attended: &mut Attended,
+    immediate: Option<u32>,
+) -> Result<JobAllocation, u8> {
+    let job = attended.job;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(|_| 1_u8)?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(|_| 1_u8)?;
+    let mut hang_up = signal(SignalKind::hangup()).map_err(|_| 1_u8)?;
+    let mut queued = false;
+    let mut looked = false;
+    let begun = tokio::time::Instant::now();
+    let give_up = immediate.map(|secs| begun + Duration::from_secs(u64::from(secs)));
+    loop {
+        // Until the scheduler had a look, nobody knows whether it waits.
+        let look_at = match (looked, give_up) {
+            (false, _) => Some(begun + FIRST_LOOK),
+            (true, Some(at)) => Some(at),
+            (true, None) => None,
+        };
+        let news = tokio::select! {
+            news = attended.news.recv() => news,
+            () = until(look_at) => {
+                if looked {
+                    end(job, 0).await;
+                    complain(voice.tool, format!(
+                        "Unable to allocate resources: {}", SlurmError::NodesBusy.text()));
+                    return Err(1);
+                }
+                looked = true;
+                None
+            }
+            _ = interrupt.recv() => return Err(revoked(voice, job).await),
+            _ = terminate.recv() => return Err(revoked(voice, job).await),
+            _ = hang_up.recv() => return Err(revoked(voice, job).await),
+        };
+        let reason = news.as_ref().and_then(|news| Some(news.view.as_ref()?.reason)).unwrap_or(0);
+        if let Some(news) = news {
+            let state = JobStatus(news.view.as_ref().map_or(0, |view| view.state)).base();
+            match state {
+                JobState::Running => {
+                    if queued {
+                        voice.say(format!("job {job} has been allocated resources"));
+                    }
+                    return Ok(news);
+                }
+                JobState::Pending => looked |= reason != Reason::None.number(),
+                _ => {
+                    let lost = format!("Job allocation {job} has been revoked");
+                    voice.say(if voice.tool == "salloc" { lost + "." } else { lost });
+                    return Err(1);
+                }
+            }
+        }
+        if looked && !queued {
+            let never = [
+                Reason::PartitionNodeLimit.number(),
+                Reason::PartitionConfig.number(),
+                Reason::PartitionTimeLimit.number(),
+            ];
+            let unavailable = SlurmError::RequestedPartConfigUnavailable.text();
+            match (never.contains(&reason), immediate) {
+                (true, Some(_)) => {
+                    end(job, 0).await;
+                    complain(voice.tool, format!("{}: {unavailable}", voice.failure));
+                    return Err(1);
+                }
+                (true, None) => voice.say(unavailable),
+                (false, Some(0)) => {
+                    end(job, 0).await;
+                    let busy = SlurmError::NodesBusy.text();
+                    complain(voice.tool, format!("Unable to allocate resources: {busy}"));
+                    return Err(1);
+                }
+                _ => {}
+            }
+            if voice.tool == "salloc" {
+                voice.say(format!("Pending job allocation {job}"));
+            }
+            voice.say(format!("job {job} queued and waiting for resources"));
+            queued = true;
+        }
+    }
+}
+
+async fn until(at: Option<tokio::time::Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn revoked(voice: &Voice, job: u32) -> u8 {
+    end(job, 0).await;
+    match voice.tool {
+        "salloc" => voice.say(format!("Job allocation {job} has been revoked.")),
+        _ => {
+            voice.say(format!("Job allocation {job} has been revoked"));
+            voice.say(format!("Force Terminated JobId={job}"));
+        }
+    }
+    1
+}
+
+/// Keeps telling how a job stands, whatever becomes of the controller. As long as this goes on, the
+/// controller knows that somebody is there.
+pub fn attend(job: u32) -> Attended {
+    let (sender, news) = mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        loop {
+            let ask = |mut client: ControllerClient<_>| async move {
+                client.attend(AttendRequest { job_id: job }).await
+            };
+            match cluster::caller().call(ask).await {
+                Ok(mut stream) => {
+                    while let Ok(Some(AttendReply { job: Some(job) })) = stream.message().await {
+                        let over = JobStatus(job.view.as_ref().map_or(0, |view| view.state));
+                        let over = !matches!(over.base(), JobState::Pending | JobState::Running);
+                        if sender.send(job).is_err() || over {
+                            return;
+                        }
+                    }
+                }
+                // The controller is away for longer than a call waits; the job is not.
+                Err(CallError::Unreachable) => {}
+                Err(_) => return,
+            }
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    });
+    Attended { job, news }
+}
+
+/// Gives a job back, with the exit status of what it was made for.
+pub async fn end(job: u32, exit_status: u32) {
+    let ask = |mut client: ControllerClient<_>| async move {
+        client.end_allocation(EndAllocationRequest { job_id: job, exit_status }).await
+    };
+    let _ = cluster::caller().call(ask).await;
+}
+
+/// A retry with the same name is the same request.
+pub fn request_id() -> Vec<u8> {
+    let mut bytes = vec![0; 16];
+    let read = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
+    read.expect("/dev/urandom can be read");
+    bytes
+}
+
+/// This machine's name.
+pub fn host_name() -> String {
+    nix::unistd::gethostname().map_or(String::new(), |name| name.to_string_lossy().into_owned())
+}
+
+/// A caller for what is not repeated.
+pub fn caller() -> Caller {
+    cluster::caller()
+}

@@ -1,0 +1,232 @@
+//! `salloc`: gets an allocation, runs a command in it, gives it back.
+
+use std::io::IsTerminal;
+use std::process::Command;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, User};
+use spur_core::hostlist;
+use spur_core::job::{JobState, JobStatus};
+use spur_core::jobenv::{self, JobFacts};
+use spur_core::options::argv::{self, Question};
+use spur_core::options::{
+    OptionError, Request, Surroundings, Tool, environment, fill_defaults, help, resolve,
+};
+use spur_proto::slurm::JobAllocation;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::allocation::{self, Attended, Voice};
+use crate::output::{complain, print};
+use crate::{cluster, zone};
+
+const TOOL: Tool = Tool::Salloc;
+
+/// Runs the command.
+pub fn run(args: &[String]) -> u8 {
+    match read(args) {
+        Ok(Some((request, command))) => cluster::block_on(execute(request, command)),
+        Ok(None) => 0,
+        Err(error) => {
+            for line in error.lines(TOOL) {
+                eprintln!("{line}");
+            }
+            error.exit as u8
+        }
+    }
+}
+
+fn read(args: &[String]) -> Result<Option<(Request, Vec<String>)>, OptionError> {
+    let line = argv::read(TOOL, args)?;
+    if let Some(question) = line.question {
+        print(&match question {
+            Question::Version => format!("{}\n", super::VERSION),
+            Question::Help => help::help(TOOL),
+            Question::Usage => help::usage(TOOL),
+        });
+        return Ok(None);
+    }
+    if line.rest.iter().any(|word| word == ":") {
+        return Err(OptionError::error("heterogeneous jobs are not available in this release", 1));
+    }
+    let mut settings = environment::read(TOOL, |name| std::env::var(name).ok());
+    settings.extend(line.settings);
+    let mut request = resolve(TOOL, settings)?;
+    let cwd = std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default();
+    let around = Surroundings {
+        now: zone::now(),
+        zone: &zone::Local,
+        work_dir: &cwd,
+        ..Surroundings::default()
+    };
+    let filled = fill_defaults(&mut request, around);
+    for note in &request.notes {
+        eprintln!("{}: {note}", TOOL.name());
+    }
+    filled?;
+    if request.tool.no_shell && !request.said("job-name") {
+        request.job.name = "no-shell".to_string();
+    }
+    let words = std::iter::once("salloc".to_string()).chain(args.iter().cloned());
+    request.job.submit_line = words.collect::<Vec<_>>().join(" ");
+    Ok(Some((request, line.rest)))
+}
+
+async fn execute(request: Request, command: Vec<String>) -> u8 {
+    let voice = Voice {
+        tool: TOOL.name(),
+        quiet: request.tool.quiet > 0,
+        failure: "Job submit/allocate failed",
+    };
+    let unattended = request.tool.no_shell;
+    let (mut attended, granted) =
+        match allocation::allocate(&voice, request.job.clone(), unattended).await {
+            Ok(granted) => granted,
+            Err(exit) => return exit,
+        };
+    let job = attended.job;
+    if request.tool.bell == Some(true) && std::io::stdout().is_terminal() {
+        print("\x07");
+    }
+    voice.say(format!("Granted job allocation {job}"));
+    if unattended {
+        return 0;
+    }
+    let status = run_command(&voice, &request, &command, &granted, &mut attended).await;
+    if attended.job != 0 {
+        voice.say(format!("Relinquishing job allocation {job}"));
+        allocation::end(job, status).await;
+    }
+    match status & 0x7f {
+        0 => (status >> 8) as u8,
+        signal => 128 + signal as u8,
+    }
+}
+
+/// Runs the command to its end; its wait status.
+async fn run_command(
+    voice: &Voice,
+    request: &Request,
+    command: &[String],
+    granted: &JobAllocation,
+    attended: &mut Attended,
+) -> u32 {
+    let shell = [default_shell()];
+    let words = if command.is_empty() { &shell[..] } else { command };
+    let variables = jobenv::allocation(&facts(granted));
+    // Listened to first: a signal that comes early is not lost on us. The command starts with defaults.
+    let Ok(mut signals) = Relayed::listen() else { return 256 };
+    let child = Command::new(&words[0]).args(&words[1..]).envs(variables).spawn();
+    let child = match child {
+        Ok(child) => child,
+        Err(error) => {
+            let text = error.to_string();
+            let reason = text.split(" (os error").next().unwrap_or_default();
+            complain(voice.tool, format!("Unable to exec command \"{}\"", words[0]));
+            complain(voice.tool, format!("{}: {reason}", words[0]));
+            return 256;
+        }
+    };
+    let pid = Pid::from_raw(child.id() as i32);
+    let mut ended = tokio::task::spawn_blocking(move || {
+        let mut child = child;
+        child.wait()
+    });
+    loop {
+        tokio::select! {
+            ended = &mut ended => {
+                use std::os::unix::process::ExitStatusExt;
+                return match ended {
+                    Ok(Ok(status)) => status.into_raw() as u32,
+                    _ => 256,
+                };
+            }
+            signal = signals.next() => {
+                let _ = kill(pid, signal);
+            }
+            news = attended.news.recv(), if attended.job != 0 => {
+                let state = news.as_ref().and_then(|news| news.view.as_ref()).map(|it| it.state);
+                let lives = |state: u32| {
+                    matches!(JobStatus(state).base(), JobState::Running | JobState::Pending)
+                };
+                if state.is_some_and(lives) {
+                    continue;
+                }
+                voice.say(format!("Job allocation {} has been revoked.", attended.job));
+                attended.job = 0;
+                let interactive = command.is_empty() && std::io::stdin().is_terminal();
+                let how = request.tool.kill_command.and_then(|it| Signal::try_from(i32::from(it)).ok());
+                if let Some(how) = how.or(interactive.then_some(Signal::SIGHUP)) {
+                    let _ = kill(pid, how);
+                }
+            }
+        }
+    }
+}
+
+/// What the command is told about its job.
+fn facts(granted: &JobAllocation) -> JobFacts {
+    let view = granted.view.clone().unwrap_or_default();
+    let spec = granted.spec.clone().unwrap_or_default();
+    let cpus: Vec<u32> = granted.nodes.iter().map(|node| node.cpus).collect();
+    let dir = std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default();
+    JobFacts {
+        job_id: view.job_id,
+        account: view.account.clone(),
+        partition: view.partition.clone(),
+        qos: view.qos.clone(),
+        user_name: view.user_name.clone(),
+        uid: view.uid,
+        gid: view.gid,
+        cluster: granted.cluster_name.clone(),
+        nodes: hostlist::compress(granted.nodes.iter().map(|node| &node.name)),
+        submit_dir: dir,
+        submit_host: allocation::host_name(),
+        ..JobFacts::of_spec(&spec, &cpus)
+    }
+}
+
+/// `SHELL`, or what the user database says.
+fn default_shell() -> String {
+    let said = std::env::var("SHELL").ok().filter(|shell| !shell.is_empty());
+    let known = || User::from_uid(nix::unistd::geteuid()).ok().flatten();
+    said.or_else(|| known().map(|user| user.shell.display().to_string()))
+        .filter(|shell| !shell.is_empty())
+        .unwrap_or_else(|| "/bin/sh".to_string())
+}
+
+/// Signals that are passed on to the command.
+struct Relayed(Vec<(Signal, tokio::signal::unix::Signal)>);
+
+impl Relayed {
+    fn listen() -> std::io::Result<Relayed> {
+        let kinds = [
+            Signal::SIGINT,
+            Signal::SIGTERM,
+            Signal::SIGHUP,
+            Signal::SIGQUIT,
+            Signal::SIGUSR1,
+            Signal::SIGUSR2,
+        ];
+        let listen = |kind: Signal| Ok((kind, signal(SignalKind::from_raw(kind as i32))?));
+        kinds.into_iter().map(listen).collect::<std::io::Result<Vec<_>>>().map(Relayed)
+    }
+
+    /// What a terminal sends reaches the command by itself.
+    async fn next(&mut self) -> Signal {
+        let at_terminal = std::io::stdin().is_terminal();
+        loop {
+            let heard = std::future::poll_fn(|context| {
+                for (kind, signal) in &mut self.0 {
+                    if signal.poll_recv(context).is_ready() {
+                        return std::task::Poll::Ready(*kind);
+                    }
+                }
+                std::task::Poll::Pending
+            })
+            .await;
+            if !at_terminal || !matches!(heard, Signal::SIGINT | Signal::SIGQUIT) {
+                return heard;
+            }
+        }
+    }
+}

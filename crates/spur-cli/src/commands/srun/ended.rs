@@ -1,0 +1,99 @@
+//! What is said about tasks that have ended, and what `srun` ends with.
+
+use std::collections::BTreeMap;
+
+use spur_core::job::ExitStatus;
+
+/// Ranks as people write them: `0-3,7`.
+pub fn ranges(ranks: &[u32]) -> String {
+    let mut sorted = ranks.to_vec();
+    sorted.sort_unstable();
+    let runs = sorted.chunk_by(|left, right| left + 1 == *right).map(|run| match run {
+        [one] => one.to_string(),
+        run => format!("{}-{}", run[0], run[run.len() - 1]),
+    });
+    runs.collect::<Vec<_>>().join(",")
+}
+
+/// `task 0` or `tasks 0-3`.
+pub fn tasks(ranks: &[u32]) -> String {
+    let word = if ranks.len() == 1 { "task" } else { "tasks" };
+    format!("{word} {}", ranges(ranks))
+}
+
+/// How tasks of one node ended, a line for each way: `n1: tasks 0-3: Exited with exit code 1`. Those that
+/// ended well need none.
+pub fn lines(node: &str, ended: &[(u32, u32)]) -> Vec<String> {
+    let mut ways: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for (rank, status) in ended.iter().filter(|(_, status)| *status != 0) {
+        ways.entry(*status).or_default().push(*rank);
+    }
+    ways.iter()
+        .map(|(status, ranks)| format!("{node}: {}: {}", tasks(ranks), way(*status)))
+        .collect()
+}
+
+fn way(status: u32) -> String {
+    let exit = ExitStatus::from_wait(status);
+    let core = if status & 0x80 != 0 { " (core dumped)" } else { "" };
+    match exit.signal {
+        0 => format!("Exited with exit code {}", exit.code),
+        signal => format!("{}{core}", signal_text(signal)),
+    }
+}
+
+/// The exit status for the highest wait status of all tasks.
+pub fn exit_code(status: u32) -> u8 {
+    let exit = ExitStatus::from_wait(status);
+    match exit.signal {
+        0 => exit.code,
+        signal => 128_u8.saturating_add(signal),
+    }
+}
+
+/// As `strsignal` has it.
+fn signal_text(signal: u8) -> String {
+    let known = [
+        (1, "Hangup"),
+        (2, "Interrupt"),
+        (3, "Quit"),
+        (4, "Illegal instruction"),
+        (5, "Trace/breakpoint trap"),
+        (6, "Aborted"),
+        (7, "Bus error"),
+        (8, "Floating point exception"),
+        (9, "Killed"),
+        (10, "User defined signal 1"),
+        (11, "Segmentation fault"),
+        (12, "User defined signal 2"),
+        (13, "Broken pipe"),
+        (14, "Alarm clock"),
+        (15, "Terminated"),
+        (16, "Stack fault"),
+        (24, "CPU time limit exceeded"),
+        (25, "File size limit exceeded"),
+        (26, "Virtual timer expired"),
+        (27, "Profiling timer expired"),
+        (30, "Power failure"),
+        (31, "Bad system call"),
+    ];
+    let text = known.iter().find(|(number, _)| *number == signal).map(|(_, text)| *text);
+    text.map_or_else(|| format!("Unknown signal {signal}"), str::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endings_are_told_in_slurms_words() {
+        let ended = [(0, 512), (1, 512), (2, 9), (3, 0)];
+        assert_eq!(
+            lines("n1", &ended),
+            ["n1: task 2: Killed", "n1: tasks 0-1: Exited with exit code 2"]
+        );
+        assert_eq!(lines("n2", &[(4, 139)]), ["n2: task 4: Segmentation fault (core dumped)"]);
+        assert_eq!((exit_code(512), exit_code(9), exit_code(143), exit_code(0)), (2, 137, 143, 0));
+        assert_eq!(ranges(&[3, 0, 1, 2, 7]), "0-3,7");
+    }
+}

@@ -1,0 +1,268 @@
+//! `srun`: runs tasks, in an allocation that is there or in one of its own.
+
+mod ended;
+mod multi_prog;
+mod nodes;
+mod output;
+mod program;
+mod run;
+mod terminal;
+
+use std::io::IsTerminal;
+
+use spur_core::errors::SlurmError;
+use spur_core::options::argv::{self, Question};
+use spur_core::options::{
+    OptionError, Request, Surroundings, Tool, environment, fill_defaults, help, resolve,
+};
+use spur_proto::caller::CallError;
+use spur_proto::slurm::controller_client::ControllerClient;
+use spur_proto::slurm::create_step_reply::Reply as Told;
+use spur_proto::slurm::{CreateStepRequest, StepAccess};
+use tonic::Streaming;
+
+use super::allocation::{self, Voice};
+use crate::output::{complain, note, print};
+use crate::{cluster, zone};
+
+const TOOL: Tool = Tool::Srun;
+
+/// Runs the command.
+pub fn run(args: &[String]) -> u8 {
+    match read(args) {
+        Ok(Some((request, command))) => cluster::block_on(execute(request, command)),
+        Ok(None) => 0,
+        Err(error) => {
+            for line in error.lines(TOOL) {
+                eprintln!("{line}");
+            }
+            error.exit as u8
+        }
+    }
+}
+
+/// Everything that was asked for, and the words of the command; nothing when only a question was asked.
+fn read(args: &[String]) -> Result<Option<(Request, Vec<String>)>, OptionError> {
+    let line = argv::read(TOOL, args)?;
+    if let Some(question) = line.question {
+        print(&match question {
+            Question::Version => format!("{}\n", super::VERSION),
+            Question::Help => help::help(TOOL),
+            Question::Usage => help::usage(TOOL),
+        });
+        return Ok(None);
+    }
+    if line.rest.iter().any(|word| word == ":") {
+        return Err(OptionError::error("heterogeneous jobs are not available in this release", 1));
+    }
+    let mut settings = environment::read(TOOL, |name| std::env::var(name).ok());
+    settings.extend(line.settings);
+    let mut request = resolve(TOOL, settings)?;
+    let cwd = std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default();
+    request.job.submit_line = submit_line(args);
+    request.job.umask = Some(own_umask());
+    request.step.srun_host = allocation::host_name();
+    request.step.srun_pid = std::process::id();
+    let arguments: Vec<String> = line.rest.iter().skip(1).cloned().collect();
+    let around = Surroundings {
+        now: zone::now(),
+        zone: &zone::Local,
+        work_dir: &cwd,
+        command: line.rest.first().map_or("", String::as_str),
+        arguments: &arguments,
+        ..Surroundings::default()
+    };
+    let filled = fill_defaults(&mut request, around);
+    for note in &request.notes {
+        eprintln!("{}: {note}", TOOL.name());
+    }
+    filled?;
+    if request.step.mpi == "list" {
+        eprintln!("MPI plugin types are...\n\tnone");
+        return Ok(None);
+    }
+    if line.rest.is_empty() {
+        return Err(OptionError::fatal("No command given to execute."));
+    }
+    Ok(Some((request, line.rest)))
+}
+
+async fn execute(request: Request, command: Vec<String>) -> u8 {
+    let voice = Voice {
+        tool: TOOL.name(),
+        quiet: request.tool.quiet > 0,
+        failure: "Unable to allocate resources",
+    };
+    // Whoever runs us in the background keeps the terminal: reading it then is an error, not a stop.
+    ignore_background_reads();
+    if let Some(job) = request.tool.job_id {
+        let mut attended = allocation::attend(job);
+        let step = launch(&voice, &request, &command, job, true, &mut attended).await;
+        return step.map_or_else(|exit| exit, ended::exit_code);
+    }
+    let (mut attended, granted) =
+        match allocation::allocate(&voice, request.job.clone(), false).await {
+            Ok(granted) => granted,
+            Err(exit) => return exit,
+        };
+    let _ = granted;
+    let job = attended.job;
+    let step = launch(&voice, &request, &command, job, false, &mut attended).await;
+    let status = step.map_or(256, |status| status);
+    allocation::end(job, status).await;
+    step.map_or_else(|exit| exit, ended::exit_code)
+}
+
+/// Makes the step and runs it; the highest wait status of its tasks, or an exit status.
+async fn launch(
+    voice: &Voice,
+    request: &Request,
+    command: &[String],
+    job: u32,
+    inside: bool,
+    attended: &mut allocation::Attended,
+) -> Result<u32, u8> {
+    let access = create(voice, request, job, inside).await?;
+    if request.step.pty && !std::io::stdin().is_terminal() {
+        complain(voice.tool, "ioctl(TIOCGWINSZ): Inappropriate ioctl for device");
+        complain(voice.tool, "Not using a pseudo-terminal, disregarding --pty option");
+    }
+    let prepared = match program::prepare(request, &access, command, inside) {
+        Ok(prepared) => prepared,
+        Err(message) => {
+            complain(voice.tool, message);
+            end_step(&access).await;
+            return Err(1);
+        }
+    };
+    run_beside(&request.tool.prolog);
+    let status = run::run(voice, request, &access, prepared, Some(attended)).await;
+    run_beside(&request.tool.epilog);
+    Ok(status)
+}
+
+/// Asks for the step until it is there; says once that it has to wait.
+async fn create(
+    voice: &Voice,
+    request: &Request,
+    job: u32,
+    inside: bool,
+) -> Result<StepAccess, u8> {
+    let message = CreateStepRequest {
+        request_id: allocation::request_id(),
+        job_id: job,
+        spec: Some(request.step.clone()),
+        immediate: request.said("immediate"),
+    };
+    let refuse = |error: &dyn std::fmt::Display| {
+        complain(voice.tool, format!("Unable to create step for job {job}: {error}"));
+        1
+    };
+    let mut waited = false;
+    loop {
+        let ask = |mut client: ControllerClient<_>| {
+            let message = message.clone();
+            async move { client.create_step(message).await }
+        };
+        let mut replies: Streaming<_> = match allocation::caller().call(ask).await {
+            Ok(replies) => replies,
+            Err(CallError::Refused(SlurmError::InvalidJobId)) if inside => {
+                let error = SlurmError::InvalidJobId.text();
+                complain(
+                    voice.tool,
+                    format!("Unable to confirm allocation for job {job}: {error}"),
+                );
+                voice.say(format!(
+                    "Check SLURM_JOB_ID environment variable. Expired or invalid job {job}"
+                ));
+                return Err(1);
+            }
+            Err(error) => return Err(refuse(&error)),
+        };
+        let interrupted = tokio::signal::ctrl_c();
+        tokio::pin!(interrupted);
+        loop {
+            let told = tokio::select! {
+                told = replies.message() => told,
+                _ = &mut interrupted => {
+                    voice.say(format!("Cancelled pending step for job {job}"));
+                    return Err(1);
+                }
+            };
+            match told {
+                Ok(Some(reply)) => match reply.reply {
+                    Some(Told::Created(access)) => {
+                        if waited {
+                            voice.say(format!("Step created for job {job}"));
+                        }
+                        return Ok(access);
+                    }
+                    Some(Told::Waiting(number)) if !waited => {
+                        waited = true;
+                        let why = SlurmError::from_number(number)
+                            .map_or("Unspecified error", |error| error.text());
+                        voice.say(format!(
+                            "Job {job} step creation temporarily disabled, retrying ({why})"
+                        ));
+                    }
+                    _ => {}
+                },
+                Err(status) => match spur_proto::status::from_status(&status) {
+                    Some(SlurmError::InStandbyMode) => break,
+                    Some(error) => return Err(refuse(&error.text())),
+                    None if is_transport(&status) => break,
+                    None => return Err(refuse(&status.message())),
+                },
+                Ok(None) => break,
+            }
+        }
+        // The controller went away meanwhile; the same request again is the same step.
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    }
+}
+
+fn is_transport(status: &tonic::Status) -> bool {
+    use tonic::Code::{Cancelled, Internal, Unavailable, Unknown};
+    matches!(status.code(), Unavailable | Unknown | Cancelled | Internal)
+}
+
+async fn end_step(access: &StepAccess) {
+    let message = spur_proto::slurm::SignalStepRequest {
+        job_id: access.job_id,
+        step_id: access.step_id,
+        signal: 0,
+    };
+    let ask = |mut client: ControllerClient<_>| async move { client.signal_step(message).await };
+    let _ = allocation::caller().call(ask).await;
+}
+
+/// `--prolog` and `--epilog` are run by srun itself, where it was called.
+fn run_beside(program: &str) {
+    if program.is_empty() || program == "none" {
+        return;
+    }
+    if let Err(error) = std::process::Command::new(program).status() {
+        note(format!("srun: error: {program}: {error}"));
+    }
+}
+
+fn submit_line(args: &[String]) -> String {
+    let words = std::iter::once("srun".to_string()).chain(args.iter().cloned());
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// Asking for it means setting it, so it is set back at once; nothing else runs here yet.
+fn own_umask() -> u32 {
+    let mask = nix::sys::stat::umask(nix::sys::stat::Mode::empty());
+    nix::sys::stat::umask(mask);
+    mask.bits()
+}
+
+#[allow(unsafe_code)]
+fn ignore_background_reads() {
+    // SAFETY: ignoring a signal runs no code of ours.
+    unsafe {
+        libc::signal(libc::SIGTTIN, libc::SIG_IGN);
+        libc::signal(libc::SIGTTOU, libc::SIG_IGN);
+    }
+}

@@ -1,0 +1,147 @@
+//! The connections to the nodes of a step.
+
+use spur_core::ids::StepId;
+use spur_proto::client::Address;
+use spur_proto::internal::{Run, StepHello, StepProgram};
+use spur_proto::slurm::StepAccess;
+use spur_proto::step_io::{self, Frames, Kind};
+use spur_proto::step_name;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
+use tokio::net::unix::OwnedReadHalf;
+use tokio::sync::mpsc;
+
+use super::output::Piece;
+
+/// What a node tells.
+pub enum News {
+    /// Its tasks run.
+    Started,
+    /// A task has ended, with this wait status.
+    Exited { node: usize, rank: u32, status: u32 },
+    /// So much more input may be sent there.
+    Grant(usize, u32),
+    /// Nothing of the step is left there.
+    Over(usize),
+    /// It cannot run the step.
+    Refused(usize, String),
+    /// The connection broke.
+    Lost(usize),
+}
+
+/// One node of the step.
+pub struct Node {
+    /// Its name.
+    pub name: String,
+    /// Ranks of its tasks.
+    pub ranks: Vec<u32>,
+    /// Frames on their way there.
+    frames: mpsc::UnboundedSender<Vec<u8>>,
+    /// Input that may be sent.
+    pub granted: u64,
+    /// It has said its last word.
+    pub over: bool,
+}
+
+impl Node {
+    /// Sends a frame; a node that is gone needs none.
+    pub fn send(&self, kind: Kind, rank: u32, payload: &[u8]) {
+        let _ = self.frames.send(step_io::frame(kind, rank, payload));
+    }
+}
+
+/// Connects to every node and tells it what to run; nothing to whoever only attaches.
+pub fn connect(
+    access: &StepAccess,
+    program: Option<&StepProgram>,
+    pieces: &mpsc::Sender<Piece>,
+    news: &mpsc::UnboundedSender<News>,
+) -> Vec<Node> {
+    let epoch = access.job.as_ref().map_or(0, |job| job.epoch);
+    let connect = |(at, node): (usize, &spur_proto::slurm::StepAccessNode)| {
+        let hello = StepHello {
+            run: Some(Run { job: access.job_id, epoch, step: step_name(StepId(access.step_id)) }),
+            credential: access.credential.clone(),
+            signature: access.signature.clone(),
+            program: program.cloned(),
+            node: node.name.clone(),
+        };
+        let (frames, waiting) = mpsc::unbounded_channel();
+        let _ = frames.send(step_io::hello(&hello));
+        let (address, pieces, news) = (node.address.clone(), pieces.clone(), news.clone());
+        tokio::spawn(async move {
+            let ended = converse(at, &address, waiting, &pieces, &news).await;
+            drop(pieces);
+            let _ = news.send(match ended {
+                Ok(()) => News::Lost(at),
+                Err(error) => News::Refused(at, error.to_string()),
+            });
+        });
+        let (name, ranks) = (node.name.clone(), node.ranks.clone());
+        Node { name, ranks, frames, granted: 0, over: false }
+    };
+    access.nodes.iter().enumerate().map(connect).collect()
+}
+
+async fn converse(
+    at: usize,
+    address: &str,
+    mut waiting: mpsc::UnboundedReceiver<Vec<u8>>,
+    pieces: &mpsc::Sender<Piece>,
+    news: &mpsc::UnboundedSender<News>,
+) -> std::io::Result<()> {
+    let Some(Address::Unix(path)) = Address::parse(address) else {
+        return Err(std::io::Error::other("the node's address is not known"));
+    };
+    let (reading, mut writing) = UnixStream::connect(path).await?.into_split();
+    tokio::spawn(async move {
+        while let Some(frame) = waiting.recv().await {
+            if writing.write_all(&frame).await.is_err() {
+                return;
+            }
+        }
+    });
+    // What a broken connection means is told by what came before it.
+    let _ = listen(at, reading, pieces, news).await;
+    Ok(())
+}
+
+async fn listen(
+    at: usize,
+    mut reading: OwnedReadHalf,
+    pieces: &mpsc::Sender<Piece>,
+    news: &mpsc::UnboundedSender<News>,
+) -> Option<()> {
+    let mut frames = Frames::default();
+    let mut bytes = vec![0; 128 << 10];
+    loop {
+        let count = reading.read(&mut bytes).await.ok()?;
+        if count == 0 {
+            return None;
+        }
+        frames.push(&bytes[..count]);
+        while let Some(frame) = frames.take_frame().ok()? {
+            let text = || String::from_utf8_lossy(&frame.payload).into_owned();
+            let told = match frame.kind {
+                Kind::Output | Kind::Error => {
+                    let is_error = frame.kind == Kind::Error;
+                    let (rank, bytes) = (frame.rank, frame.payload);
+                    // Waits while the writer does: so do the tasks, by and by.
+                    pieces.send(Piece::Bytes { rank, is_error, bytes }).await.ok()?;
+                    continue;
+                }
+                Kind::Say => {
+                    pieces.send(Piece::Line(text())).await.ok()?;
+                    continue;
+                }
+                Kind::Started => News::Started,
+                Kind::Exited => News::Exited { node: at, rank: frame.rank, status: frame.number() },
+                Kind::Grant => News::Grant(at, frame.number()),
+                Kind::Over => News::Over(at),
+                Kind::Refused => News::Refused(at, text()),
+                Kind::Hello | Kind::Input | Kind::Signal | Kind::Window => continue,
+            };
+            news.send(told).ok()?;
+        }
+    }
+}

@@ -1,0 +1,426 @@
+//! From the first task to the last: input, endings, signals, and what is said about them.
+
+use std::io::Read;
+use std::time::Duration;
+
+use spur_core::job::{JobState, JobStatus};
+use spur_core::options::Request;
+use spur_proto::slurm::controller_client::ControllerClient;
+use spur_proto::slurm::{SignalStepRequest, StepAccess};
+use spur_proto::step_io::{EVERYBODY, Kind};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::ended;
+use super::nodes::{self, News, Node};
+use super::output::{Piece, Writer};
+use super::program::{Prepared, Source};
+use super::terminal::{self, Raw};
+use crate::cluster;
+use crate::commands::allocation::{Attended, Voice};
+
+/// Two interrupts within this time end the step.
+const TWICE: Duration = Duration::from_secs(1);
+
+/// Endings that come together are told together.
+const GATHER: Duration = Duration::from_millis(30);
+
+/// Slurm's `KillWait` and a little more: what people are told to wait.
+const KILL_WAIT_SECS: u32 = 32;
+
+/// Input is read in pieces of this size.
+const PIECE: usize = 32 << 10;
+
+/// A step under way.
+struct Step<'a> {
+    voice: &'a Voice,
+    name: String,
+    access: &'a StepAccess,
+    nodes: Vec<Node>,
+    pieces: mpsc::Sender<Piece>,
+    kill_on_bad_exit: bool,
+    wait: Option<Duration>,
+    no_kill: bool,
+    status_first: bool,
+    /// How each task ended.
+    ended: Vec<Option<u32>>,
+    /// Not told yet, and since when.
+    untold: Vec<(usize, u32, u32)>,
+    untold_since: Option<Instant>,
+    first_end: Option<Instant>,
+    interrupted: Option<Instant>,
+    terminating: bool,
+    aborted: bool,
+    failed: bool,
+    only_input: Option<u32>,
+}
+
+/// Runs the step and returns the highest wait status of its tasks.
+pub async fn run(
+    voice: &Voice,
+    request: &Request,
+    access: &StepAccess,
+    prepared: Prepared,
+    attended: Option<&mut Attended>,
+) -> u32 {
+    let mut signals = match Signals::listen() {
+        Ok(signals) => signals,
+        Err(_) => return 256,
+    };
+    let tasks: usize = access.nodes.iter().map(|node| node.ranks.len()).sum();
+    let raw = if prepared.program.pty { Raw::make() } else { None };
+    let writer = Writer::start(prepared.manner);
+    let (sender, mut news) = mpsc::unbounded_channel();
+    let nodes = nodes::connect(access, Some(&prepared.program), &writer.pieces, &sender);
+    drop(sender);
+    let mut step = Step {
+        voice,
+        name: format!("{}.{}", access.job_id, access.step_id),
+        access,
+        nodes,
+        pieces: writer.pieces.clone(),
+        kill_on_bad_exit: request.step.kill_on_bad_exit.unwrap_or(false),
+        wait: request
+            .step
+            .wait_secs
+            .filter(|secs| *secs > 0)
+            .map(|secs| Duration::from_secs(secs.into())),
+        no_kill: request.job.lifecycle().no_kill,
+        status_first: !request.tool.disable_status && !request.tool.quit_on_interrupt,
+        ended: vec![None; tasks],
+        untold: Vec::new(),
+        untold_since: None,
+        first_end: None,
+        interrupted: None,
+        terminating: false,
+        aborted: false,
+        failed: false,
+        only_input: prepared.only_input,
+    };
+    let mut input = read_input(prepared.input);
+    let mut nobody = mpsc::unbounded_channel();
+    let job_news = attended.map_or(&mut nobody.1, |attended| &mut attended.news);
+    while !step.nodes.iter().all(|node| node.over) {
+        tokio::select! {
+            news = news.recv() => match news {
+                Some(news) => step.hear(news).await,
+                None => break,
+            },
+            piece = next_piece(&mut input), if step.may_send() => match piece {
+                Some(piece) => step.send_input(&piece),
+                None => {
+                    input = None;
+                    step.send_input(&[]);
+                }
+            },
+            signal = signals.next() => step.signalled(signal).await,
+            told = job_news.recv(), if !step.aborted => {
+                let state = told.as_ref().and_then(|told| told.view.as_ref()).map(|view| view.state);
+                let lives = |state: u32| {
+                    matches!(JobStatus(state).base(), JobState::Running | JobState::Pending)
+                };
+                if state.is_none_or(|state| !lives(state)) {
+                    step.abort().await;
+                }
+            }
+            () = sleep_until(step.next_moment()) => step.time_passed().await,
+        }
+    }
+    drop(raw);
+    step.tell_endings().await;
+    let status = step.finish().await;
+    drop(step);
+    tokio::task::spawn_blocking(move || writer.finish()).await.ok();
+    status
+}
+
+impl Step<'_> {
+    async fn hear(&mut self, news: News) {
+        match news {
+            News::Started => {}
+            News::Grant(at, bytes) => self.nodes[at].granted += u64::from(bytes),
+            News::Exited { node, rank, status } => {
+                let Some(ended) = self.ended.get_mut(rank as usize) else { return };
+                *ended = Some(status);
+                self.untold.push((node, rank, status));
+                self.untold_since.get_or_insert_with(Instant::now);
+                self.first_end.get_or_insert_with(Instant::now);
+                if self.kill_on_bad_exit && status != 0 && !self.terminating {
+                    self.tell_endings().await;
+                    self.terminate().await;
+                }
+            }
+            News::Over(at) => self.nodes[at].over = true,
+            News::Refused(at, reason) if !self.nodes[at].over => {
+                self.nodes[at].over = true;
+                self.failed = true;
+                let name = self.nodes[at].name.clone();
+                self.complain(format!(
+                    "Task launch for StepId={} failed on node {name}: {reason}",
+                    self.name
+                ))
+                .await;
+                self.complain(
+                    "Application launch failed: Communication connection failure".to_string(),
+                )
+                .await;
+                self.terminate().await;
+            }
+            News::Lost(at) if !self.nodes[at].over => {
+                self.nodes[at].over = true;
+                self.failed = true;
+                let name = self.nodes[at].name.clone();
+                self.complain(format!("Node failure on {name}")).await;
+                if !self.no_kill {
+                    self.abort().await;
+                    self.terminate().await;
+                }
+            }
+            News::Refused(..) | News::Lost(_) => {}
+        }
+    }
+
+    /// Whether every node that takes input takes a piece of it.
+    fn may_send(&self) -> bool {
+        let mut takers = self.takers().peekable();
+        takers.peek().is_some() && takers.all(|node| node.granted >= PIECE as u64)
+    }
+
+    fn takers(&self) -> impl Iterator<Item = &Node> {
+        let only = self.only_input;
+        self.nodes
+            .iter()
+            .filter(move |node| !node.over && only.is_none_or(|rank| node.ranks.contains(&rank)))
+    }
+
+    fn send_input(&mut self, piece: &[u8]) {
+        let only = self.only_input;
+        let takes =
+            |node: &&mut Node| !node.over && only.is_none_or(|rank| node.ranks.contains(&rank));
+        for node in self.nodes.iter_mut().filter(takes) {
+            node.granted -= (piece.len() as u64).min(node.granted);
+            node.send(Kind::Input, only.unwrap_or(EVERYBODY), piece);
+        }
+    }
+
+    async fn signalled(&mut self, signal: i32) {
+        match signal {
+            libc::SIGINT => self.interrupt().await,
+            libc::SIGTERM | libc::SIGQUIT => self.force().await,
+            libc::SIGWINCH => {
+                let (rows, columns) = terminal::size().unwrap_or((24, 80));
+                let size = [rows.to_le_bytes(), columns.to_le_bytes()].concat();
+                self.nodes.iter().for_each(|node| node.send(Kind::Window, EVERYBODY, &size));
+            }
+            signal => self.pass_on(signal),
+        }
+    }
+
+    fn pass_on(&self, signal: i32) {
+        let bytes = signal.to_le_bytes();
+        self.nodes.iter().for_each(|node| node.send(Kind::Signal, EVERYBODY, &bytes));
+    }
+
+    /// Once: how it stands. Twice within a second: the end.
+    async fn interrupt(&mut self) {
+        let again = self.interrupted.is_some_and(|before| before.elapsed() < TWICE);
+        if self.status_first && !again {
+            self.interrupted = Some(Instant::now());
+            self.say("interrupt (one more within 1 sec to abort)").await;
+            self.say_how_it_stands().await;
+            return;
+        }
+        self.say(format!("sending Ctrl-C to StepId={}", self.name)).await;
+        self.pass_on(libc::SIGINT);
+        self.force().await;
+    }
+
+    async fn force(&mut self) {
+        if self.aborted {
+            self.pass_on(libc::SIGKILL);
+            return;
+        }
+        self.say("forcing job termination").await;
+        self.abort().await;
+        self.end_step().await;
+    }
+
+    async fn say_how_it_stands(&mut self) {
+        let of = |done: bool| -> Vec<u32> {
+            let ranks = (0..).zip(&self.ended).filter(|(_, ended)| ended.is_some() == done);
+            ranks.map(|(rank, _)| rank).collect()
+        };
+        for (ranks, word) in [(of(false), "running"), (of(true), "exited")] {
+            if !ranks.is_empty() {
+                let tasks = ended::tasks(&ranks);
+                self.say(format!("StepId={} {tasks}: {word}", self.name)).await;
+            }
+        }
+    }
+
+    async fn terminate(&mut self) {
+        if !self.terminating {
+            self.say(format!("Terminating StepId={}", self.name)).await;
+            self.end_step().await;
+        }
+    }
+
+    async fn abort(&mut self) {
+        if !self.aborted {
+            self.aborted = true;
+            self.say(format!(
+                "Job step aborted: Waiting up to {KILL_WAIT_SECS} seconds for job step to finish."
+            ))
+            .await;
+        }
+    }
+
+    /// Has the controller end the step on every node; it goes on doing so whatever becomes of us.
+    async fn end_step(&mut self) {
+        self.terminating = true;
+        let (job_id, step_id) = (self.access.job_id, self.access.step_id);
+        // Not waited for: who presses the keys again must be heard.
+        tokio::spawn(async move {
+            let ask = |mut client: ControllerClient<_>| async move {
+                client.signal_step(SignalStepRequest { job_id, step_id, signal: 0 }).await
+            };
+            let _ = cluster::caller().call(ask).await;
+        });
+    }
+
+    fn next_moment(&self) -> Option<Instant> {
+        let told = self.untold_since.map(|since| since + GATHER);
+        let waited = match (self.wait, self.first_end) {
+            (Some(wait), Some(first)) if !self.terminating => Some(first + wait),
+            _ => None,
+        };
+        [told, waited].into_iter().flatten().min()
+    }
+
+    async fn time_passed(&mut self) {
+        let now = Instant::now();
+        if self.untold_since.is_some_and(|since| since + GATHER <= now) {
+            self.tell_endings().await;
+        }
+        if let (Some(wait), Some(first)) = (self.wait, self.first_end)
+            && first + wait <= now
+            && !self.terminating
+        {
+            self.say(format!("First task exited {}s ago", wait.as_secs())).await;
+            self.say_how_it_stands().await;
+            self.say(format!("Terminating StepId={}", self.name)).await;
+            self.abort().await;
+            self.end_step().await;
+        }
+    }
+
+    async fn tell_endings(&mut self) {
+        self.untold_since = None;
+        let untold = std::mem::take(&mut self.untold);
+        for at in 0..self.nodes.len() {
+            let here: Vec<(u32, u32)> = untold
+                .iter()
+                .filter(|(node, _, _)| *node == at)
+                .map(|(_, rank, status)| (*rank, *status))
+                .collect();
+            for line in ended::lines(&self.nodes[at].name, &here) {
+                self.complain(line).await;
+            }
+        }
+    }
+
+    /// The last words, and the highest wait status.
+    async fn finish(&mut self) -> u32 {
+        let killed = |status: &u32| matches!((status & 0x7f) as i32, libc::SIGKILL | libc::SIGTERM);
+        let by_force = self.ended.iter().flatten().any(killed);
+        if by_force && !self.aborted && !self.failed {
+            self.say(format!("Force Terminated StepId={}", self.name)).await;
+        }
+        let all = self.ended.iter().flatten().copied();
+        let highest = all.max_by_key(|status| ended::exit_code(*status)).unwrap_or(0);
+        if self.failed { highest.max(256) } else { highest }
+    }
+
+    async fn say(&self, line: impl std::fmt::Display) {
+        if !self.voice.quiet {
+            let _ = self.pieces.send(Piece::Line(format!("{}: {line}\n", self.voice.tool))).await;
+        }
+    }
+
+    async fn complain(&self, line: String) {
+        let line = format!("{}: error: {line}\n", self.voice.tool);
+        let _ = self.pieces.send(Piece::Line(line)).await;
+    }
+}
+
+async fn sleep_until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Reads on a thread of its own: a terminal may have nothing to say for hours.
+fn read_input(source: Source) -> Option<mpsc::Receiver<Vec<u8>>> {
+    let mut source: Box<dyn Read + Send> = match source {
+        Source::Nothing => return None,
+        Source::Own => Box::new(std::io::stdin()),
+        Source::File(file) => Box::new(file),
+    };
+    let (pieces, receiver) = mpsc::channel(1);
+    std::thread::spawn(move || {
+        loop {
+            let mut piece = vec![0; PIECE];
+            let count = match source.read(&mut piece) {
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Ok(count) => count,
+                Err(_) => 0,
+            };
+            piece.truncate(count);
+            if count == 0 || pieces.blocking_send(piece).is_err() {
+                return;
+            }
+        }
+    });
+    Some(receiver)
+}
+
+async fn next_piece(input: &mut Option<mpsc::Receiver<Vec<u8>>>) -> Option<Vec<u8>> {
+    match input {
+        Some(pieces) => pieces.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The signals that mean something to a step.
+struct Signals(Vec<(i32, Signal)>);
+
+impl Signals {
+    fn listen() -> std::io::Result<Signals> {
+        let kinds = [
+            libc::SIGINT,
+            libc::SIGTERM,
+            libc::SIGQUIT,
+            libc::SIGHUP,
+            libc::SIGUSR1,
+            libc::SIGUSR2,
+            libc::SIGALRM,
+            libc::SIGWINCH,
+        ];
+        let listen = |number: i32| Ok((number, signal(SignalKind::from_raw(number))?));
+        kinds.into_iter().map(listen).collect::<std::io::Result<Vec<_>>>().map(Signals)
+    }
+
+    async fn next(&mut self) -> i32 {
+        std::future::poll_fn(|context| {
+            for (number, signal) in &mut self.0 {
+                if signal.poll_recv(context).is_ready() {
+                    return std::task::Poll::Ready(*number);
+                }
+            }
+            std::task::Poll::Pending
+        })
+        .await
+    }
+}

@@ -1,0 +1,88 @@
+//! `salloc`: an allocation with a command in it, and what becomes of it when the command ends or vanishes.
+
+use std::process::Stdio;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use spur_tests::harness::{Cluster, Processes, until};
+
+fn queue(cluster: &Cluster) -> String {
+    cluster.run("squeue -h -o %T").stdout
+}
+
+#[test]
+fn a_command_runs_in_an_allocation_that_ends_with_it() {
+    let cluster = Cluster::up("n[1-2]", 4);
+    let script =
+        "echo $SLURM_JOB_ID $SLURM_JOB_NODELIST $SLURM_JOB_CPUS_PER_NODE $SLURM_NTASKS; exit 5";
+    let done = cluster.run_words("salloc", &["-N2", "-n3", "sh", "-c", script]);
+    let job = done.stdout.split(' ').next().unwrap_or_default().to_string();
+    assert_eq!(done.stdout, format!("{job} n[1-2] 2,1 3\n"));
+    assert_eq!(done.status, 5);
+    assert_eq!(
+        done.stderr,
+        format!(
+            "salloc: Granted job allocation {job}\nsalloc: Relinquishing job allocation {job}\n"
+        )
+    );
+    assert_eq!(cluster.squeue(&job, "%T %j"), "FAILED interactive");
+}
+
+#[test]
+fn steps_run_inside() {
+    let cluster = Cluster::up("n[1-2]", 4);
+    let words =
+        ["-Q", "-N2", "-n3", "srun", "-l", "sh", "-c", "echo $SLURM_STEP_ID $SLURMD_NODENAME"];
+    let done = cluster.run_words("salloc", &words);
+    let mut lines: Vec<&str> = done.stdout.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["0: 0 n1", "1: 0 n1", "2: 0 n2"], "{}", done.stderr);
+    let refused = cluster.run_words("salloc", &["-Q", "-n2", &srun, "-n3", "true"]);
+    assert_eq!(refused.status, 1);
+    let message = "More processors requested than permitted\n";
+    assert!(refused.stderr.contains("srun: error: Unable to create step for job"), "{refused:?}");
+    assert!(refused.stderr.ends_with(message), "{refused:?}");
+}
+
+#[test]
+fn one_that_has_to_wait_says_so_and_can_be_given_up() {
+    let cluster = Cluster::up("n1", 2);
+    let busy = cluster.run_words("salloc", &["--no-shell", "-n2"]);
+    assert_eq!(busy.status, 0, "{}", busy.stderr);
+    assert!(busy.stderr.starts_with("salloc: Granted job allocation "));
+    let now = cluster.run("salloc -I -n1 true");
+    let message = "salloc: error: Unable to allocate resources: Requested nodes are busy\n";
+    assert_eq!((now.status, now.stderr.as_str()), (1, message));
+    let mut waiting = cluster.command("salloc");
+    waiting.args(["-n1", "true"]).stderr(Stdio::piped());
+    let waiting = waiting.spawn().expect("starts");
+    until("it waits", || queue(&cluster).contains("PENDING").then_some(()));
+    kill(Pid::from_raw(waiting.id() as i32), Signal::SIGINT).expect("is there");
+    let done = waiting.wait_with_output().expect("ends");
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(said.contains("has been revoked."), "{said}");
+    assert_eq!(done.status.code(), Some(1));
+    until("it is gone", || (!queue(&cluster).contains("PENDING")).then_some(()));
+    assert_eq!(queue(&cluster), "RUNNING\n", "nobody attends it, and nobody has to");
+    cluster.run("scancel -u root");
+}
+
+#[test]
+fn an_allocation_outlives_the_controller_but_not_its_client() {
+    let cluster = Cluster::up("n1", 2);
+    let mut salloc = cluster.command("salloc");
+    salloc.args(["-n1", "sleep", "600"]).stderr(Stdio::piped());
+    let mut salloc = salloc.spawn().expect("starts");
+    until("it runs", || (queue(&cluster) == "RUNNING\n").then_some(()));
+    for pid in cluster.processes().with(&["spurctld"]) {
+        Processes::kill(pid);
+    }
+    cluster.start("n1", 2);
+    until("it still runs", || (queue(&cluster) == "RUNNING\n").then_some(()));
+    Processes::kill(salloc.id() as i32);
+    salloc.wait().expect("ends");
+    until("it is given back", || queue(&cluster).is_empty().then_some(()));
+    for pid in cluster.processes().with(&["sleep 600"]) {
+        Processes::kill(pid);
+    }
+}

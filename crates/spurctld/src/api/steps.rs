@@ -1,0 +1,344 @@
+//! Steps and allocations: attended, made, ended, listed.
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use spur_core::auth::{Action, Actor, Target, may};
+use spur_core::errors::SlurmError;
+use spur_core::hostlist;
+use spur_core::ids::{JobId, StepId, Uid};
+use spur_core::job::{ExitStatus, Job, JobState, Phase, Reason, RequestId, Step};
+use spur_core::state::{Command, CreateStep, Reply};
+use spur_core::step::layout;
+use spur_core::views::StepView;
+use spur_proto::credential::LIFETIME_SECS;
+use spur_proto::internal::Credential;
+use spur_proto::slurm::create_step_reply::Reply as Told;
+use spur_proto::slurm::{
+    AllocatedNode, AttendReply, AttendRequest, CreateStepReply, CreateStepRequest,
+    EndAllocationReply, EndAllocationRequest, JobAllocation, ListStepsReply, ListStepsRequest,
+    SignalStepReply, SignalStepRequest, StepAccess, StepAccessNode, StepAccessRequest,
+};
+use spur_proto::status::to_status;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Code, Status};
+
+use super::read::job_view;
+use super::service::Service;
+use crate::shell::Published;
+
+type Stream<T> = ReceiverStream<Result<T, Status>>;
+
+impl Service {
+    /// Tells how a job stands until it is over. As long as the stream is open, the job is attended.
+    pub(super) async fn attend_job(
+        &self,
+        actor: Actor,
+        request: AttendRequest,
+    ) -> Result<Stream<AttendReply>, Status> {
+        let id = JobId(request.job_id);
+        let mut changes = self.inbox.changes();
+        changes.borrow_and_update();
+        let job = self.own_job(&actor, id).await?;
+        drop(job);
+        let seat = self.attendance.attend(id);
+        let inbox = self.inbox.clone();
+        let (replies, stream) = mpsc::channel(16);
+        tokio::spawn(async move {
+            let _seat = seat;
+            let mut seen: Option<(Arc<Job>, Option<Reason>)> = None;
+            loop {
+                let published = inbox.published();
+                let Some(job) = published.state.jobs.get(&id) else { return };
+                let wait = published.waits.get(&id).copied();
+                let same = |(known, reason): &(Arc<Job>, Option<Reason>)| {
+                    Arc::ptr_eq(known, job) && *reason == wait
+                };
+                if !seen.as_ref().is_some_and(same) {
+                    seen = Some((job.clone(), wait));
+                    let reply = AttendReply { job: Some(allocation(&published, job)) };
+                    if replies.send(Ok(reply)).await.is_err() || job.phase.is_over() {
+                        return;
+                    }
+                }
+                tokio::select! {
+                    changed = changes.changed() => if changed.is_err() { return },
+                    () = replies.closed() => return,
+                }
+                changes.borrow_and_update();
+            }
+        });
+        Ok(ReceiverStream::new(stream))
+    }
+
+    pub(super) async fn end_allocation_of(
+        &self,
+        actor: Actor,
+        request: EndAllocationRequest,
+    ) -> Result<EndAllocationReply, Status> {
+        let job = JobId(request.job_id);
+        let exit = ExitStatus::from_wait(request.exit_status);
+        self.propose(Command::EndAllocation { job, exit, by: actor }).await?;
+        Ok(EndAllocationReply {})
+    }
+
+    /// Makes a step, or says once that it has to wait and makes it when it has not to any more. Every
+    /// commit wakes this, nothing polls.
+    pub(super) async fn make_step(
+        &self,
+        actor: Actor,
+        request: CreateStepRequest,
+    ) -> Result<Stream<CreateStepReply>, Status> {
+        let Ok(name) = request.request_id.as_slice().try_into() else {
+            return Err(Status::new(Code::InvalidArgument, "a request id has 16 bytes"));
+        };
+        let create = CreateStep {
+            job: JobId(request.job_id),
+            request: RequestId(u128::from_le_bytes(name)),
+            spec: request.spec.unwrap_or_default(),
+            by: actor.clone(),
+        };
+        self.own_job(&actor, create.job).await?;
+        let (replies, stream) = mpsc::channel(4);
+        let service = self.clone();
+        tokio::spawn(async move {
+            let made = service.make_when_possible(create, request.immediate, &replies).await;
+            let _ = match made {
+                Ok(Some(access)) => {
+                    replies.send(Ok(CreateStepReply { reply: Some(Told::Created(access)) })).await
+                }
+                Ok(None) => Ok(()),
+                Err(status) => replies.send(Err(status)).await,
+            };
+        });
+        Ok(ReceiverStream::new(stream))
+    }
+
+    /// Nothing when the client has gone meanwhile.
+    async fn make_when_possible(
+        &self,
+        create: CreateStep,
+        immediate: bool,
+        replies: &mpsc::Sender<Result<CreateStepReply, Status>>,
+    ) -> Result<Option<StepAccess>, Status> {
+        let mut changes = self.inbox.changes();
+        let mut told = false;
+        loop {
+            changes.borrow_and_update();
+            match self.try_to_make(&create).await {
+                Ok(access) => return Ok(Some(access)),
+                Err(Attempt::Refused(status)) => return Err(status),
+                Err(Attempt::Busy(error)) if immediate => return Err(to_status(error)),
+                Err(Attempt::Busy(error)) => {
+                    let waiting = Told::Waiting(error.number());
+                    let reply = CreateStepReply { reply: Some(waiting) };
+                    if !told && replies.send(Ok(reply)).await.is_err() {
+                        return Ok(None);
+                    }
+                    told = true;
+                }
+            }
+            tokio::select! {
+                changed = changes.changed() => {
+                    changed.map_err(|_| to_status(SlurmError::InStandbyMode))?;
+                }
+                () = replies.closed() => return Ok(None),
+            }
+        }
+    }
+
+    async fn try_to_make(&self, create: &CreateStep) -> Result<StepAccess, Attempt> {
+        let refused = |error| Attempt::Refused(to_status(error));
+        let published = self.inbox.published();
+        let job = published.state.jobs.get(&create.job).ok_or(refused(SlurmError::InvalidJobId))?;
+        let held = match &job.phase {
+            Phase::Running { allocation, .. } => allocation,
+            Phase::Pending => return Err(Attempt::Busy(SlurmError::JobPending)),
+            Phase::Completing { .. } | Phase::Ended { .. } => {
+                return Err(refused(SlurmError::AlreadyDone));
+            }
+        };
+        // Only what would be accepted is proposed; `apply` decides all the same.
+        match layout::lay_out(&create.spec, held, &job.steps.busy()) {
+            Ok(_) => {}
+            Err(SlurmError::NodesBusy) => return Err(Attempt::Busy(SlurmError::NodesBusy)),
+            Err(error) => return Err(refused(error)),
+        }
+        match self.propose(Command::CreateStep(Box::new(create.clone()))).await {
+            Ok(Reply::Step(job, step)) => self.access(job, step).map_err(Attempt::Refused),
+            Ok(_) => Err(Attempt::Refused(Status::internal("a request made no step"))),
+            Err(status)
+                if spur_proto::status::from_status(&status) == Some(SlurmError::NodesBusy) =>
+            {
+                Err(Attempt::Busy(SlurmError::NodesBusy))
+            }
+            Err(status) => Err(Attempt::Refused(status)),
+        }
+    }
+
+    pub(super) async fn step_access_for(
+        &self,
+        actor: Actor,
+        request: StepAccessRequest,
+    ) -> Result<StepAccess, Status> {
+        self.own_job(&actor, JobId(request.job_id)).await?;
+        self.access(JobId(request.job_id), StepId(request.step_id))
+    }
+
+    pub(super) async fn signal_step_of(
+        &self,
+        actor: Actor,
+        request: SignalStepRequest,
+    ) -> Result<SignalStepReply, Status> {
+        let (job, step) = (JobId(request.job_id), StepId(request.step_id));
+        if request.signal == 0 {
+            self.propose(Command::EndStep { job, step, by: actor }).await?;
+            return Ok(SignalStepReply {});
+        }
+        let published = self.latest().await?;
+        let found = published.state.jobs.get(&job).ok_or(to_status(SlurmError::InvalidJobId))?;
+        may(&actor, Action::CancelJob, Target::JobOf(found.owner.uid)).map_err(to_status)?;
+        if !found.steps.live.contains_key(&step) {
+            return Err(to_status(SlurmError::AlreadyDone));
+        }
+        self.inbox.signal(job, step, request.signal);
+        Ok(SignalStepReply {})
+    }
+
+    pub(super) async fn steps(&self, request: ListStepsRequest) -> Result<ListStepsReply, Status> {
+        let published = self.latest().await?;
+        let state = &published.state;
+        let wanted = |job: &&Arc<Job>| {
+            (request.job_ids.is_empty() || request.job_ids.contains(&job.id.0))
+                && (request.uids.is_empty()
+                    || request.uids.iter().any(|uid| Uid(*uid) == job.owner.uid))
+        };
+        let jobs = state.index.active.iter().filter_map(|id| state.jobs.get(id)).filter(wanted);
+        let steps = jobs.flat_map(|job| {
+            let view = |step: &Arc<Step>| step_view(&published, job, step);
+            job.steps.live.values().map(view).collect::<Vec<_>>()
+        });
+        Ok(ListStepsReply { steps: steps.collect() })
+    }
+
+    /// A job that the caller may act in.
+    async fn own_job(&self, actor: &Actor, id: JobId) -> Result<Arc<Job>, Status> {
+        let published = self.latest().await?;
+        let job = published.state.jobs.get(&id).ok_or(to_status(SlurmError::InvalidJobId))?;
+        may(actor, Action::RunInJob, Target::JobOf(job.owner.uid)).map_err(to_status)?;
+        Ok(job.clone())
+    }
+
+    fn access(&self, job: JobId, step: StepId) -> Result<StepAccess, Status> {
+        let published = self.inbox.published();
+        let job = published.state.jobs.get(&job).ok_or(to_status(SlurmError::InvalidJobId))?;
+        let step = job.steps.live.get(&step).ok_or(to_status(SlurmError::AlreadyDone))?;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let (credential, signature) = self.key.sign(&Credential {
+            job: job.id.0,
+            epoch: job.epoch.0,
+            step: step.id.0,
+            uid: job.owner.uid.0,
+            nodes: step.shares.iter().map(|share| share.node.to_string()).collect(),
+            expires: now as i64 + LIFETIME_SECS,
+        });
+        let nodes = step.shares.iter().map(|share| StepAccessNode {
+            name: share.node.to_string(),
+            address: published.addresses.get(&share.node).cloned().unwrap_or_default(),
+            ranks: share.ranks.clone(),
+            cpus: share.cpus,
+        });
+        Ok(StepAccess {
+            job_id: job.id.0,
+            step_id: step.id.0,
+            nodes: nodes.collect(),
+            credential,
+            signature,
+            job: Some(allocation(&published, job)),
+            spec: step.spec.as_deref().cloned(),
+        })
+    }
+}
+
+/// Why a step was not made at this moment.
+enum Attempt {
+    /// It may be later.
+    Busy(SlurmError),
+    /// It never will be.
+    Refused(Status),
+}
+
+/// A job, and what it holds.
+fn allocation(published: &Published, job: &Job) -> JobAllocation {
+    let held = job.phase.holds().into_iter().flat_map(|held| &held.shares);
+    let nodes = held.map(|share| AllocatedNode {
+        name: share.node.to_string(),
+        cpus: share.cpus,
+        memory_mb: share.memory_mb,
+    });
+    JobAllocation {
+        view: Some(job_view(published, job)),
+        spec: Some((*job.spec).clone()),
+        nodes: nodes.collect(),
+        cluster_name: published.state.settings.cluster_name.clone(),
+        epoch: job.epoch.0,
+    }
+}
+
+/// Shows a step.
+fn step_view(published: &Published, job: &Job, step: &Step) -> StepView {
+    let of_job = job_view(published, job);
+    let spec = step.spec.as_deref().cloned().unwrap_or_default();
+    let request = spec.request.as_deref().cloned().unwrap_or_default();
+    let batch = step.id == StepId::BATCH;
+    let held = job.phase.holds();
+    let cpus = match (batch, held) {
+        (true, Some(held)) => held.shares.first().map_or(0, |share| share.cpus),
+        _ => step.shares.iter().map(|share| share.cpus).sum(),
+    };
+    StepView {
+        job_id: job.id.0,
+        array_job_id: of_job.array_job_id,
+        array_task_id: of_job.array_task_id,
+        het_job_id: of_job.het_job_id,
+        het_job_offset: of_job.het_job_offset,
+        step_id: step.id.to_string(),
+        name: if batch { "batch".to_string() } else { request.name.clone() },
+        user_name: job.owner.name.clone(),
+        uid: job.owner.uid.0,
+        partition: of_job.partition.clone(),
+        state: JobState::Running.number(),
+        start_time: step.since.0,
+        time_limit: request.time_limit,
+        nodes: hostlist::compress(step.shares.iter().map(|share| share.node.as_str())),
+        num_nodes: step.shares.len() as u32,
+        num_tasks: step.tasks(),
+        num_cpus: cpus,
+        cluster: of_job.cluster.clone(),
+        submit_line: request.submit_line.clone(),
+        srun_host: spec.srun_host.clone(),
+        srun_pid: spec.srun_pid,
+        distribution: shown_distribution(&request.layout().distribution, batch),
+        tres_allocated: format!("cpu={cpus},node={}", step.shares.len()),
+        ..StepView::default()
+    }
+}
+
+fn shown_distribution(asked: &str, batch: bool) -> String {
+    let words = asked.split(',').next().unwrap_or_default();
+    let shown: Vec<String> = words
+        .split(':')
+        .filter(|word| !word.is_empty())
+        .map(|word| {
+            let mut letters = word.chars();
+            let first = letters.next().map(|first| first.to_ascii_uppercase());
+            first.into_iter().chain(letters).collect()
+        })
+        .collect();
+    match shown.is_empty() {
+        true if batch => "Block".to_string(),
+        true => "Block".to_string(),
+        false => shown.join(":"),
+    }
+}
