@@ -22,6 +22,7 @@ mod number;
 pub mod options;
 pub mod partition;
 pub mod script;
+pub mod show;
 pub mod size;
 pub mod state;
 pub mod step;

@@ -137,7 +137,7 @@ fn load(query: &Query, controller: &mut Controller) -> Result<Vec<JobView>, Ende
 }
 
 /// The scripts of running batch jobs are steps of their own.
-fn batch_steps(jobs: Vec<JobView>) -> Vec<StepView> {
+pub fn batch_steps(jobs: Vec<JobView>) -> Vec<StepView> {
     let runs = |job: &JobView| {
         matches!(JobStatus(job.state).base(), JobState::Running | JobState::Suspended)
             && job.het_job_offset == 0

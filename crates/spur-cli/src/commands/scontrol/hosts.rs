@@ -1,0 +1,66 @@
+//! `scontrol show hostnames | hostlist | hostlistsorted`: needs no controller.
+
+use spur_core::hostlist;
+
+use crate::output::{complain, print};
+
+/// One name a line; without a list, the nodes of the job this runs in.
+pub fn names(list: Option<&str>) -> u8 {
+    let list = list.map(str::to_string).or_else(|| std::env::var("SLURM_JOB_NODELIST").ok());
+    let Some(list) = list else {
+        complain("scontrol", "host list is empty");
+        return 0;
+    };
+    match hostlist::parse(&list) {
+        Ok(hosts) => {
+            print(&hosts.names().map(|name| name + "\n").collect::<String>());
+            0
+        }
+        Err(error) => refuse(&list, &error),
+    }
+}
+
+/// The names as they stand, made shorter.
+pub fn list(list: Option<&str>) -> u8 {
+    encoded(list, |list| hostlist::parse(list).map(|hosts| hosts.to_string()))
+}
+
+/// The same in order.
+pub fn sorted(list: Option<&str>) -> u8 {
+    encoded(list, hostlist::sorted)
+}
+
+fn encoded(list: Option<&str>, encode: impl Fn(&str) -> Result<String, hostlist::Error>) -> u8 {
+    let Some(list) = list else {
+        eprintln!("invalid encode argument");
+        eprint!("{}", spur_core::tools::scontrol::TOOL.usage);
+        return 1;
+    };
+    // A path names a file with one list, or one host a line.
+    let text = match list.starts_with('/') {
+        true => std::fs::read_to_string(list).map(|text| text.trim_end().replace('\n', ",")),
+        false => Ok(list.to_string()),
+    };
+    let text = match text {
+        Ok(text) => text,
+        Err(error) => {
+            complain("scontrol", format!("could not read {list}: {error}"));
+            return 1;
+        }
+    };
+    match encode(&text) {
+        Ok(encoded) => {
+            print(&format!("{encoded}\n"));
+            0
+        }
+        Err(error) => refuse(&text, &error),
+    }
+}
+
+fn refuse(list: &str, error: &hostlist::Error) -> u8 {
+    if let Some(line) = error.logged() {
+        complain("scontrol", line);
+    }
+    eprintln!("Invalid hostlist: {list}");
+    1
+}

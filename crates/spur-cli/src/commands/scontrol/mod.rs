@@ -1,0 +1,227 @@
+//! `scontrol`: shows and changes the cluster, by one command line or by many.
+
+mod ask;
+mod hosts;
+mod show;
+
+use std::io::{BufRead, IsTerminal};
+
+use spur_core::script::words;
+use spur_core::tools::scontrol::TOOL;
+
+use super::{Ended, Notation, VERSION};
+use crate::cluster::Controller;
+use crate::output::{note, print};
+
+/// What holds from one command to the next.
+pub struct Session {
+    controller: Option<Controller>,
+    one_line: bool,
+    details: bool,
+    hidden: bool,
+    quiet: bool,
+    notation: Notation,
+    /// The interactive mode is over.
+    over: bool,
+}
+
+impl Session {
+    /// The controller, found when it is first needed.
+    fn controller(&mut self) -> &mut Controller {
+        self.controller.get_or_insert_with(Controller::find)
+    }
+
+    /// A refusal, unless nobody wants to read it. The exit status is 1.
+    fn refuse(&self, message: impl std::fmt::Display) -> u8 {
+        if !self.quiet {
+            note(message);
+        }
+        1
+    }
+}
+
+/// A command.
+struct Keyword {
+    name: &'static str,
+    /// How much of the name must be said.
+    least: usize,
+    /// The fewest and the most words behind it.
+    words: (usize, usize),
+    help: &'static str,
+    run: fn(&mut Session, &[&str]) -> u8,
+}
+
+const fn keyword(
+    name: &'static str,
+    least: usize,
+    words: (usize, usize),
+    help: &'static str,
+    run: fn(&mut Session, &[&str]) -> u8,
+) -> Keyword {
+    Keyword { name, least, words, help, run }
+}
+
+const ANY: usize = usize::MAX;
+
+#[rustfmt::skip]
+const KEYWORDS: &[Keyword] = &[
+    keyword("all", 3, (0, 0), "hidden partitions too, from now on", |s, _| { s.hidden = true; 0 }),
+    keyword("completing", 3, (0, 0), "jobs that are completing, and where", ask::completing),
+    keyword("details", 3, (0, 0), "tell more, from now on", |s, _| { s.details = true; 0 }),
+    keyword("errnumstr", 3, (1, 1), "ERRNO: what an error number means", ask::error_text),
+    keyword("exit", 3, (0, 0), "the end", |s, _| { s.over = true; 0 }),
+    keyword("help", 3, (0, ANY), "show this help", |_, _| { print(&help()); 0 }),
+    keyword("hide", 3, (0, 0), "no hidden partitions, from now on", |s, _| { s.hidden = false; 0 }),
+    keyword("oneliner", 4, (0, 0), "a line for each record, from now on", |s, _| { s.one_line = true; 0 }),
+    keyword("ping", 3, (0, 0), "whether the controllers answer", ask::ping),
+    keyword("quiet", 3, (0, 0), "no warnings, from now on", |s, _| { s.quiet = true; 0 }),
+    keyword("quit", 4, (0, 0), "the end", |s, _| { s.over = true; 0 }),
+    keyword("show", 3, (1, ANY), "ENTITY [ID]: job, node, partition, step, config, hostnames, ...", show::run),
+    keyword("verbose", 4, (0, 0), "say more, from now on", |_, _| 0),
+    keyword("version", 4, (0, 0), "print the version", |_, _| { print(&format!("{VERSION}\n")); 0 }),
+    keyword("wait_job", 4, (1, 1), "ID: until the job's nodes are ready", ask::wait_job),
+];
+
+/// Keywords of Slurm's scontrol that are not there yet.
+const LATER: &[&str] = &[
+    "abort",
+    "cancel_reboot",
+    "cluster",
+    "create",
+    "delete",
+    "hold",
+    "holdu",
+    "listpids",
+    "notify",
+    "pidinfo",
+    "reboot",
+    "reconfigure",
+    "release",
+    "requeue",
+    "requeuehold",
+    "resume",
+    "schedloglevel",
+    "setdebug",
+    "setdebugflags",
+    "shutdown",
+    "suspend",
+    "takeover",
+    "token",
+    "top",
+    "uhold",
+    "update",
+    "write",
+];
+
+/// Runs the command.
+pub fn run(args: &[String]) -> u8 {
+    match read(args) {
+        Ok((mut session, words)) if words.is_empty() => converse(&mut session),
+        Ok((mut session, words)) => {
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            obey(&mut session, &words)
+        }
+        Err(Ended(status)) => status,
+    }
+}
+
+fn read(args: &[String]) -> Result<(Session, Vec<String>), Ended> {
+    let words = TOOL.read(args).map_err(|message| super::refuse("scontrol", &message))?;
+    let mut session = Session {
+        controller: None,
+        one_line: false,
+        details: false,
+        hidden: false,
+        quiet: false,
+        notation: Notation::Table,
+        over: false,
+    };
+    let variables = TOOL.read_variables(|name| std::env::var(name).ok());
+    for (flag, _) in variables.iter().chain(&words.options) {
+        match flag.long {
+            "all" => session.hidden = true,
+            "details" => session.details = true,
+            "hide" => session.hidden = false,
+            "json" => session.notation = Notation::Json,
+            "oneliner" => session.one_line = true,
+            "quiet" => session.quiet = true,
+            "yaml" => session.notation = Notation::Yaml,
+            "help" => {
+                print(&help());
+                return Err(Ended(0));
+            }
+            "usage" => {
+                print(TOOL.usage);
+                return Err(Ended(0));
+            }
+            "version" => {
+                print(&format!("{VERSION}\n"));
+                return Err(Ended(0));
+            }
+            _ => {}
+        }
+    }
+    Ok((session, words.rest))
+}
+
+/// Line by line until somebody says exit. The exit status is that of the worst command.
+fn converse(session: &mut Session) -> u8 {
+    let stdin = std::io::stdin();
+    let echo = !stdin.is_terminal();
+    let mut status = 0;
+    let mut before = String::new();
+    print("scontrol: ");
+    for line in stdin.lock().lines().map_while(Result::ok) {
+        if echo {
+            print(&format!("{line}\n"));
+        }
+        let line = if line.trim() == "!!" { before.clone() } else { line };
+        match words::split(&line) {
+            Ok(words) => {
+                let words: Vec<&str> = words.iter().map(String::as_str).collect();
+                status = status.max(obey(session, &words));
+            }
+            Err(message) => status = session.refuse(format!("scontrol: error: {message}")),
+        }
+        if session.over {
+            return status;
+        }
+        before = line;
+        print("scontrol: ");
+    }
+    print("\n");
+    status
+}
+
+fn obey(session: &mut Session, words: &[&str]) -> u8 {
+    let Some((name, arguments)) = words.split_first() else { return 0 };
+    let lower = name.to_ascii_lowercase();
+    let fits = |keyword: &&Keyword| {
+        lower.len() >= keyword.least && keyword.name.starts_with(lower.as_str())
+    };
+    match KEYWORDS.iter().find(fits) {
+        Some(keyword) if arguments.len() < keyword.words.0 && keyword.name == "errnumstr" => {
+            session.refuse("one arguments required for keyword:errnumstr")
+        }
+        Some(keyword) if arguments.len() < keyword.words.0 => {
+            session.refuse(format!("too few arguments for keyword:{name}"))
+        }
+        Some(keyword) if arguments.len() > keyword.words.1 => {
+            session.refuse(format!("too many arguments for keyword:{name}"))
+        }
+        Some(keyword) => (keyword.run)(session, arguments),
+        None if LATER.contains(&lower.as_str()) => {
+            session.refuse(format!("scontrol: error: \"{name}\" is not available in this release"))
+        }
+        None => session.refuse(format!("invalid keyword: {name}")),
+    }
+}
+
+fn help() -> String {
+    let mut text = TOOL.help();
+    text.push_str("\nCommands, on the command line or one a line:\n");
+    for keyword in KEYWORDS {
+        text.push_str(&format!("  {:<12} {}\n", keyword.name, keyword.help));
+    }
+    text
+}

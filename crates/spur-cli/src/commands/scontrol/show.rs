@@ -1,0 +1,277 @@
+//! `scontrol show ENTITY [ID]`
+
+use serde_json::Value as Json;
+use spur_core::fields::job::JOB_FIELDS;
+use spur_core::fields::node::NODE_FIELDS;
+use spur_core::fields::partition::PARTITION_FIELDS;
+use spur_core::fields::{RenderContext, render};
+use spur_core::hostlist;
+use spur_core::job::reference::{JobReference, Part};
+use spur_core::show::{self, Item, Scene};
+use spur_core::views::{JobView, NodeView, PartitionView, StepView};
+use spur_proto::slurm::ListJobsRequest;
+
+use super::{Session, hosts};
+use crate::commands::{Notation, answer};
+use crate::output::{complain, note, print};
+use crate::zone;
+
+/// What can be shown: its name, how much of it must be said, and how.
+type Entity = (&'static str, usize, fn(&mut Session, Option<&str>) -> u8);
+
+const ENTITIES: &[Entity] = &[
+    ("aliases", 3, aliases),
+    ("bbstat", 2, |_, _| 0),
+    ("burstbuffer", 2, |_, _| 0),
+    ("daemons", 3, daemons),
+    ("dwstat", 2, |_, _| 0),
+    ("federation", 3, |_, _| 0),
+    ("frontend", 1, |_, _| {
+        print("No nodes in the system\n");
+        0
+    }),
+    ("hostnames", 5, |_, list| hosts::names(list)),
+    ("hostlistsorted", 9, |_, list| hosts::sorted(list)),
+    ("hostlist", 5, |_, list| hosts::list(list)),
+    ("jobid", 1, jobs),
+    ("jobs", 1, jobs),
+    ("nodes", 1, nodes),
+    ("partitions", 2, partitions),
+    ("partitionname", 2, partitions),
+    ("steps", 2, steps),
+    ("topology", 1, |_, _| {
+        complain("scontrol", "No topology information available");
+        0
+    }),
+];
+
+/// What real scontrol can show and this one cannot yet.
+const LATER: &[&str] = &["assoc_mgr", "config", "licenses", "reservations", "slurmd"];
+
+/// Runs `show`.
+pub fn run(session: &mut Session, words: &[&str]) -> u8 {
+    let (entity, id) = match words[0].split_once('=') {
+        Some((entity, id)) => (entity, Some(id)),
+        None => (words[0], words.get(1).copied()),
+    };
+    if words.len() > 2 {
+        return session.refuse("too many arguments for keyword:show");
+    }
+    let lower = entity.to_ascii_lowercase();
+    let fits = |(name, least, _): &&Entity| lower.len() >= *least && name.starts_with(&lower);
+    match ENTITIES.iter().find(fits) {
+        Some((_, _, run)) => run(session, id),
+        None if LATER.iter().any(|name| lower.len() > 2 && name.starts_with(&lower)) => session
+            .refuse(format!("scontrol: error: \"show {entity}\" is not available in this release")),
+        None => session.refuse(format!("invalid entity:{} for keyword:show ", words[0])),
+    }
+}
+
+fn jobs(session: &mut Session, id: Option<&str>) -> u8 {
+    let reference = match id.map(JobReference::parse) {
+        Some(None) => {
+            return session.refuse("scontrol_print_job error: Invalid job id specified");
+        }
+        Some(Some(reference)) => Some(reference),
+        None => None,
+    };
+    let asked = reference.as_ref().map(|reference| reference.job);
+    let request = ListJobsRequest {
+        job_ids: asked.into_iter().collect(),
+        ended: true,
+        ..ListJobsRequest::default()
+    };
+    let mut jobs = match session.controller().jobs(&request) {
+        Ok(jobs) => jobs,
+        Err(error) => return session.refuse(format!("slurm_load_jobs error: {error}")),
+    };
+    if let Some(reference) = &reference {
+        if jobs.is_empty() {
+            return session.refuse("slurm_load_jobs error: Invalid job id specified");
+        }
+        jobs.retain(|job| reference.names(job));
+        split_named(&mut jobs, reference);
+    } else if !session.hidden {
+        hide(session, &mut jobs);
+    }
+    if session.notation != Notation::Table {
+        let list = jobs.iter().map(|job| render::json(JOB_FIELDS, job)).collect();
+        return tell(session, "jobs", list, &["last_backfill", "last_update"]);
+    }
+    match (jobs.is_empty(), id) {
+        (false, _) => print_all(session, show::job::JOB, &jobs),
+        (true, Some(id)) => {
+            print(&format!("Job {id} not found\n"));
+            return 1;
+        }
+        (true, None) => print("No jobs in the system\n"),
+    }
+    0
+}
+
+/// A task that still waits with its array is shown by itself where it was named.
+fn split_named(jobs: &mut [JobView], reference: &JobReference) {
+    if let Part::Task(task) = reference.part {
+        for job in jobs.iter_mut().filter(|job| job.array_task_id.is_none()) {
+            job.array_task_id = Some(task);
+        }
+    }
+}
+
+/// Leaves out jobs in partitions that are hidden from this user.
+fn hide(session: &mut Session, jobs: &mut Vec<JobView>) {
+    if nix::unistd::getuid().is_root() {
+        return;
+    }
+    let partitions = session.controller().partitions().unwrap_or_default();
+    let hidden = |name: &str| partitions.iter().any(|p| p.hidden && p.name == name);
+    jobs.retain(|job| !hidden(&job.partition));
+}
+
+fn nodes(session: &mut Session, list: Option<&str>) -> u8 {
+    let all = match session.controller().nodes() {
+        Ok(nodes) => nodes,
+        Err(error) => return session.refuse(format!("slurm_load_node error: {error}")),
+    };
+    let (shown, missing) = match list {
+        None => (all, Vec::new()),
+        Some(list) => choose_nodes(&all, list),
+    };
+    if session.notation != Notation::Table {
+        let list = shown.iter().map(|node| render::json(NODE_FIELDS, node)).collect();
+        return tell(session, "nodes", list, &["last_update"]);
+    }
+    if shown.is_empty() && missing.is_empty() {
+        print("No nodes in the system\n");
+    }
+    print_all(session, show::node::NODE, &shown);
+    for name in &missing {
+        print(&format!("Node {name} not found\n"));
+    }
+    u8::from(!missing.is_empty())
+}
+
+fn choose_nodes(all: &[NodeView], list: &str) -> (Vec<NodeView>, Vec<String>) {
+    let names = hostlist::expand(list).unwrap_or_else(|_| vec![list.to_string()]);
+    let (mut shown, mut missing) = (Vec::new(), Vec::new());
+    for name in names {
+        match all.iter().find(|node| node.name == name) {
+            Some(node) => shown.push(node.clone()),
+            None => missing.push(name),
+        }
+    }
+    (shown, missing)
+}
+
+fn partitions(session: &mut Session, name: Option<&str>) -> u8 {
+    let mut all: Vec<PartitionView> = match session.controller().partitions() {
+        Ok(partitions) => partitions,
+        Err(error) => return session.refuse(format!("slurm_load_partitions error: {error}")),
+    };
+    match name {
+        Some(name) => all.retain(|partition| partition.name == name),
+        None if session.hidden || nix::unistd::getuid().is_root() => {}
+        None => all.retain(|partition| !partition.hidden),
+    }
+    if session.notation != Notation::Table {
+        let list = all.iter().map(|partition| render::json(PARTITION_FIELDS, partition)).collect();
+        return tell(session, "partitions", list, &["last_update"]);
+    }
+    match (all.is_empty(), name) {
+        (false, _) => print_all(session, show::partition::PARTITION, &all),
+        (true, Some(name)) => {
+            print(&format!("Partition {name} not found\n"));
+            return 1;
+        }
+        (true, None) => print("No partitions in the system\n"),
+    }
+    0
+}
+
+fn steps(session: &mut Session, id: Option<&str>) -> u8 {
+    let reference = id.and_then(JobReference::parse);
+    let request = ListJobsRequest {
+        job_ids: reference.iter().map(|reference| reference.job).collect(),
+        ..ListJobsRequest::default()
+    };
+    let mut jobs = match session.controller().jobs(&request) {
+        Ok(jobs) => jobs,
+        Err(error) => return session.refuse(format!("slurm_get_job_steps error: {error}")),
+    };
+    if let Some(reference) = &reference {
+        if jobs.is_empty() {
+            return session.refuse("slurm_get_job_steps error: Invalid job id specified");
+        }
+        jobs.retain(|job| reference.names(job));
+    }
+    let mut steps: Vec<StepView> = crate::commands::squeue::batch_steps(jobs);
+    if let Some(step) = reference.as_ref().and_then(|reference| reference.step.as_ref()) {
+        steps.retain(|found| found.step_id == *step);
+    }
+    match (steps.is_empty(), id) {
+        (false, _) => print_all(session, show::step::STEP, &steps),
+        (true, Some(id)) => {
+            print(&format!("Job step {id} not found\n"));
+            return 1;
+        }
+        (true, None) => print("No job steps in the system\n"),
+    }
+    0
+}
+
+/// The name each host goes by in the cluster.
+fn aliases(session: &mut Session, list: Option<&str>) -> u8 {
+    let Some(list) = list else { return 0 };
+    let nodes = match session.controller().nodes() {
+        Ok(nodes) => nodes,
+        Err(error) => return session.refuse(format!("slurm_load_node error: {error}")),
+    };
+    let names = hostlist::expand(list).unwrap_or_default();
+    let known = |host: &String| {
+        let found = nodes.iter().find(|node| node.hostname == *host || node.name == *host);
+        found.map(|node| node.name.clone())
+    };
+    let found: Vec<String> = names.iter().filter_map(known).collect();
+    match found.is_empty() {
+        true => note(format!("scontrol: error: no alias found for {list}")),
+        false => print(&format!("{}\n", found.join(" "))),
+    }
+    u8::from(found.is_empty())
+}
+
+/// Which daemons belong on this machine.
+fn daemons(session: &mut Session, _: Option<&str>) -> u8 {
+    let host = nix::unistd::gethostname().map(|name| name.to_string_lossy().into_owned());
+    let host = host.unwrap_or_default();
+    let nodes = session.controller().nodes().unwrap_or_default();
+    let here = nodes.iter().any(|node| node.hostname == host || node.name == host);
+    print(if here { "slurmctld slurmd \n" } else { "slurmctld \n" });
+    0
+}
+
+fn print_all<Row>(session: &Session, items: &[Item<Row>], rows: &[Row]) {
+    let spell = zone::spelling("scontrol");
+    let context = RenderContext {
+        now: zone::now(),
+        offset_at: &zone::offset_at,
+        spell: spell.as_deref(),
+        ..RenderContext::default()
+    };
+    let scene = Scene { context, details: session.details };
+    let mut text = String::new();
+    for row in rows {
+        text.push_str(&show::text(items, row, &scene, session.one_line));
+        text.push_str(if session.one_line { "\n" } else { "\n\n" });
+    }
+    print(&text);
+}
+
+/// The same for programs.
+fn tell(session: &mut Session, name: &str, list: Vec<Json>, moments: &[&str]) -> u8 {
+    let now = answer::moment(zone::now().0);
+    let more: Vec<(&str, Json)> = moments.iter().map(|name| (*name, now.clone())).collect();
+    let notation = session.notation;
+    let whole = answer::envelope(session.controller(), name, list, &more, &["show"]);
+    print(&answer::written(&whole, notation));
+    0
+}
