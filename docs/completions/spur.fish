@@ -376,7 +376,7 @@ complete -c spur -n __fish_use_subcommand -f -a help -d 'show the commands'
 complete -c spur -n __fish_use_subcommand -f -a sacct -d 'show jobs of the past'
 complete -c spur -n __fish_use_subcommand -f -a sbatch -d 'hand in a script'
 complete -c spur -n __fish_use_subcommand -f -a scancel -d 'end jobs'
-complete -c spur -n __fish_use_subcommand -f -a scontrol -d 'expand and compress host lists'
+complete -c spur -n __fish_use_subcommand -f -a scontrol -d 'show and change the cluster'
 complete -c spur -n __fish_use_subcommand -f -a sinfo -d 'show nodes and partitions'
 complete -c spur -n __fish_use_subcommand -f -a squeue -d 'show jobs'
 

@@ -41,6 +41,9 @@ pub fn documents() -> Vec<Document> {
     for tool in [Tool::Sbatch, Tool::Srun, Tool::Salloc] {
         documents.push(document(&format!("docs/man/{}.1", tool.name()), man::page(tool)));
     }
+    for tool in spur_core::tools::TOOLS {
+        documents.push(document(&format!("docs/man/{}.1", tool.name), man::tools::page(tool)));
+    }
     documents
 }
 

@@ -1,6 +1,7 @@
 //! Chores of the workspace: what is printed from its tables, and what is checked about its shape.
 
 pub mod completions;
+pub mod conformance;
 pub mod docs;
 pub mod layers;
 pub mod man;

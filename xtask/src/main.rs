@@ -1,11 +1,13 @@
 //! `cargo xtask CHORE`.
 
 use anyhow::{Result, bail};
-use xtask::{docs, layers, root};
+use xtask::{conformance, docs, layers, root};
 
 const USAGE: &str = "\
 cargo xtask layers [--write]   print which crate knows which, or write it into ARCHITECTURE.md
 cargo xtask docs [--check]     write the documents that follow from the tables, or compare them
+cargo xtask conformance --golden DIR [--live SLURM_CONF] [--only TEXT] [--verbose]
+                               play recorded command lines on Spur and compare with Slurm's answers
 ";
 
 fn main() -> Result<()> {
@@ -20,6 +22,9 @@ fn main() -> Result<()> {
             }
         }
         ["docs", "--check"] => docs::check(&root())?,
+        ["conformance", words @ ..] => {
+            conformance::run(&conformance::Request::read(words)?)?;
+        }
         ["help" | "--help" | "-h"] => print!("{USAGE}"),
         _ => bail!("there is no such chore\n\n{USAGE}"),
     }

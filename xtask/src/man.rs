@@ -1,4 +1,6 @@
-//! `docs/man/*.1`: the manual pages of the submission tools.
+//! `docs/man/*.1`: the manual pages.
+
+pub mod tools;
 
 use spur_core::errors::exit::{self, Failure, Program};
 use spur_core::jobenv::{VARIABLES, Where};

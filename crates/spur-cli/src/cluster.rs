@@ -3,12 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use spur_core::errors::SlurmError;
+use spur_core::job::reference::{JobReference, Part};
 use spur_core::views::{JobView, NodeView, PartitionView};
 use spur_proto::caller::{CallError, Caller};
 use spur_proto::client::Address;
 use spur_proto::slurm::controller_client::ControllerClient;
 use spur_proto::slurm::{
-    ListJobsRequest, ListNodesRequest, ListPartitionsRequest, PingReply, PingRequest,
+    CancelJobRequest, ListJobsRequest, ListNodesRequest, ListPartitionsRequest, PingReply,
+    PingRequest,
 };
 use tonic::transport::Channel;
 
@@ -113,6 +116,20 @@ impl Controller {
             client.list_partitions(ListPartitionsRequest {}).await
         };
         Ok(self.runtime.block_on(self.caller.call(ask))?.partitions)
+    }
+
+    /// Ends a job.
+    pub fn cancel(&mut self, reference: &JobReference) -> Result<(), CallError> {
+        if reference.part != Part::Whole {
+            // There are no arrays yet, so there is no such task.
+            return Err(CallError::Refused(SlurmError::InvalidJobId));
+        }
+        let request = CancelJobRequest { job_id: reference.job };
+        let ask = |mut client: Client| {
+            let request = request.clone();
+            async move { client.cancel_job(request).await }
+        };
+        self.runtime.block_on(self.caller.call(ask)).map(|_| ())
     }
 
     /// Who answers.

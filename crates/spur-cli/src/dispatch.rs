@@ -23,7 +23,7 @@ pub const SLURM: &[Command] = &[
     command("salloc", "get an allocation and run a command in it", commands::salloc::run),
     command("sbatch", "hand in a script", commands::sbatch::run),
     command("scancel", "end jobs", commands::scancel::run),
-    command("scontrol", "expand and compress host lists", commands::scontrol::run),
+    command("scontrol", "show and change the cluster", commands::scontrol::run),
     command("sinfo", "show nodes and partitions", commands::sinfo::run),
     command("squeue", "show jobs", commands::squeue::run),
     command("srun", "run tasks", commands::srun::run),

@@ -24,7 +24,7 @@ fn jobs_nodes_and_partitions_are_shown_in_slurms_layout() {
     has(" TimeLimit=00:10:00 TimeMin=N/A\n");
     has("\n   NodeList=n1\n   BatchHost=n1\n   NumNodes=1 ");
     has(&format!("\n   WorkDir={work}\n"));
-    has(&format!("\n   StdOut={work}/slurm-{id}.out\n   Power=\n   \n\n"));
+    has("\n   Power=\n   \n\n");
 
     let line = cluster.run(&format!("scontrol show jobid={id} -o"));
     assert_eq!(line.stdout.lines().count(), 1);

@@ -69,8 +69,15 @@ fn user(name: &str) -> Option<u32> {
     }
 }
 
-/// `-M`: says which cluster answers. There is only our own.
+/// `-M`: says which cluster answers.
 fn name_cluster(tool: &str, wanted: &str, controller: &mut Controller) -> Result<(), Ended> {
+    let own = check_cluster(tool, wanted, controller)?;
+    print(&format!("CLUSTER: {own}\n"));
+    Ok(())
+}
+
+/// There is only our own cluster; its name is returned.
+fn check_cluster(tool: &str, wanted: &str, controller: &mut Controller) -> Result<String, Ended> {
     let own = controller.ping().map(|reply| reply.cluster_name).unwrap_or_default();
     for name in wanted.split(',') {
         if name != own && !name.eq_ignore_ascii_case("all") {
@@ -85,6 +92,5 @@ fn name_cluster(tool: &str, wanted: &str, controller: &mut Controller) -> Result
             return Err(Ended(1));
         }
     }
-    print(&format!("CLUSTER: {own}\n"));
-    Ok(())
+    Ok(own)
 }

@@ -1,0 +1,166 @@
+//! `scancel`: ends jobs, or sends them signals.
+
+mod query;
+
+use std::io::BufRead;
+
+use spur_core::errors::SlurmError;
+use spur_core::fields::job::shown_id;
+use spur_core::job::reference::{JobReference, Part};
+use spur_core::views::JobView;
+use spur_proto::caller::CallError;
+use spur_proto::slurm::ListJobsRequest;
+
+use self::query::Query;
+use super::Ended;
+use crate::cluster::Controller;
+use crate::output::{complain, note, print};
+
+/// Runs the command.
+pub fn run(args: &[String]) -> u8 {
+    match obey(args) {
+        Ok(status) => status,
+        Err(Ended(status)) => status,
+    }
+}
+
+fn obey(args: &[String]) -> Result<u8, Ended> {
+    let query = Query::read(args)?;
+    let mut controller = Controller::find();
+    if let Some(wanted) = &query.with_cluster {
+        super::check_cluster("scancel", wanted, &mut controller)?;
+    }
+    let steps = query.named.iter().any(|(_, reference)| reference.step.is_some());
+    let chosen = query.is_filtered() || query.interactive || query.signal.is_some() || steps;
+    match chosen {
+        false => Ok(end_named(&query, &mut controller)),
+        true => end_chosen(&query, &mut controller),
+    }
+}
+
+/// Jobs by their names alone: the controller is told each, and knows best.
+fn end_named(query: &Query, controller: &mut Controller) -> u8 {
+    let mut status = 0;
+    for (name, reference) in &query.named {
+        if query.verbose {
+            note(format!("scancel: Terminating job {name}"));
+        }
+        status = status.max(told(query, name, end(controller, reference)));
+    }
+    status
+}
+
+/// Jobs that pass the filters, each asked about where that is wanted.
+fn end_chosen(query: &Query, controller: &mut Controller) -> Result<u8, Ended> {
+    let jobs = controller.jobs(&ListJobsRequest::default()).map_err(|error| {
+        complain("scancel", error);
+        Ended(1)
+    })?;
+    let mut status = 0;
+    for (name, reference) in &query.named {
+        if reference.step.is_some() || !jobs.iter().any(|job| reference.names(job)) {
+            let what = if reference.step.is_some() { "job step id" } else { "job id" };
+            let error = SlurmError::InvalidJobId;
+            complain("scancel", format!("Kill job error on {what} {name}: {error}"));
+            status = 1;
+        }
+    }
+    let named = |job: &JobView| {
+        query.named.is_empty() || query.named.iter().any(|(_, reference)| reference.names(job))
+    };
+    let chosen: Vec<&JobView> = jobs.iter().filter(|job| named(job) && query.fits(job)).collect();
+    if chosen.is_empty() && query.is_filtered() && query.verbose {
+        let filters = query.filters();
+        let message = format!("No active jobs match ALL job filters, including: {filters}");
+        complain("scancel", message);
+    }
+    for job in chosen {
+        for (name, reference) in targets(query, job) {
+            if query.interactive && !confirmed(query, job) {
+                continue;
+            }
+            if query.verbose {
+                note(format!("scancel: {}", announced(query, &name)));
+            }
+            let outcome = match query.signal {
+                None => end(controller, &reference),
+                Some(_) => Err(CallError::Said("signals are not available in this release".into())),
+            };
+            status = status.max(told(query, &name, outcome));
+        }
+    }
+    Ok(status)
+}
+
+/// What of a job is meant: the tasks that were named, or all of it.
+fn targets(query: &Query, job: &JobView) -> Vec<(String, JobReference)> {
+    let parts = query.named.iter().filter(|(_, reference)| {
+        reference.job == job.array_job_id
+            && job.array_task_id.is_none()
+            && matches!(reference.part, Part::Task(_) | Part::Tasks(_))
+    });
+    let parts: Vec<(String, JobReference)> = parts.cloned().collect();
+    if !parts.is_empty() {
+        return parts;
+    }
+    let part = match job.array_task_id {
+        Some(task) => Part::Task(task),
+        None => Part::Whole,
+    };
+    let number = if job.array_job_id > 0 { job.array_job_id } else { job.job_id };
+    let name = if job.array_task_id.is_some() { shown_id(job) } else { job.job_id.to_string() };
+    vec![(name, JobReference { job: number, part, step: None })]
+}
+
+fn announced(query: &Query, name: &str) -> String {
+    match (query.signal, query.batch) {
+        (None, _) => format!("Terminating job {name}"),
+        (Some(signal), true) => format!("Signal {signal} to batch job {name}"),
+        (Some(signal), false) => format!("Signal {signal} to job {name}"),
+    }
+}
+
+fn confirmed(query: &Query, job: &JobView) -> bool {
+    let what = if query.signal.is_some() { "Signal" } else { "Cancel" };
+    loop {
+        print(&format!(
+            "{what} job_id={} name={} partition={} [y/n]? ",
+            shown_id(job),
+            job.name,
+            job.partition
+        ));
+        let mut line = String::new();
+        match std::io::stdin().lock().read_line(&mut line) {
+            Ok(0) | Err(_) => return false,
+            Ok(_) => match line.trim_start().chars().next() {
+                Some('y' | 'Y') => return true,
+                Some('n' | 'N') => return false,
+                _ => {}
+            },
+        }
+    }
+}
+
+fn end(controller: &mut Controller, reference: &JobReference) -> Result<(), CallError> {
+    controller.cancel(reference)
+}
+
+/// Slurm says nothing about a job that is unknown or over, unless asked to be verbose. Other refusals
+/// end with the low byte of their number.
+fn told(query: &Query, name: &str, outcome: Result<(), CallError>) -> u8 {
+    let Err(error) = outcome else { return 0 };
+    let over =
+        |error: &SlurmError| matches!(error, SlurmError::InvalidJobId | SlurmError::AlreadyDone);
+    let (status, quiet) = match &error {
+        CallError::Refused(refusal) if over(refusal) && query.signal.is_none() => {
+            (0, !query.verbose)
+        }
+        CallError::Refused(refusal) if over(refusal) => (1, query.quiet),
+        CallError::Refused(refusal) => ((refusal.number() & 0xff) as u8, query.quiet),
+        _ => (1, query.quiet),
+    };
+    if !quiet {
+        complain("scancel", format!("Kill job error on job id {name}: {error}"));
+    }
+    status
+}

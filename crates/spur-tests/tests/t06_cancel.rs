@@ -1,0 +1,99 @@
+//! `scancel`: whom it ends, what it says, and with which status.
+
+use spur_tests::harness::{Cluster, until};
+
+fn submit(cluster: &Cluster, name: &str) -> String {
+    let words = ["--parsable", "-J", name, "--wrap", "sleep 300"];
+    cluster.run_words("sbatch", &words).stdout.trim().to_string()
+}
+
+fn is_over(cluster: &Cluster, job: &str) {
+    until("it is cancelled", || (cluster.squeue(job, "%T") == "CANCELLED").then_some(()));
+}
+
+#[test]
+fn jobs_are_ended_by_id_name_and_state() {
+    let cluster = Cluster::up("n1", 1);
+    let (one, two, three) =
+        (submit(&cluster, "one"), submit(&cluster, "two"), submit(&cluster, "three"));
+    until("one runs", || (cluster.squeue(&one, "%T") == "RUNNING").then_some(()));
+
+    let told = cluster.run(&format!("scancel -v -t R -n two {one}"));
+    assert_eq!(told.status, 0);
+    assert_eq!(
+        told.stderr,
+        "scancel: error: No active jobs match ALL job filters, including: job_name=two state=RUNNING \n"
+    );
+    assert_eq!(cluster.squeue(&one, "%T"), "RUNNING");
+
+    let told = cluster.run("scancel -v --name two");
+    assert_eq!((told.status, told.stderr), (0, format!("scancel: Terminating job {two}\n")));
+    is_over(&cluster, &two);
+    assert_eq!(cluster.run(&format!("scancel {three},{one}")).status, 0);
+    is_over(&cluster, &one);
+    is_over(&cluster, &three);
+    let told = cluster.run(&format!("scancel -v {one}"));
+    let expected = format!(
+        "scancel: Terminating job {one}\nscancel: error: Kill job error on job id {one}: \
+         Job/step already completing or completed\n"
+    );
+    assert_eq!((told.status, told.stderr), (0, expected));
+}
+
+#[test]
+fn each_job_is_asked_about_where_that_is_wanted() {
+    use std::io::Write;
+    use std::process::Stdio;
+    let cluster = Cluster::up("n1", 1);
+    let job = submit(&cluster, "asked");
+    let answer = |word: &[u8]| {
+        let mut child = cluster
+            .command("scancel")
+            .args(["-i", &job])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("scancel runs");
+        child.stdin.take().expect("a pipe").write_all(word).expect("written");
+        String::from_utf8_lossy(&child.wait_with_output().expect("it ends").stdout).into_owned()
+    };
+    let question = format!("Cancel job_id={job} name=asked partition=default [y/n]? ");
+    assert_eq!(answer(b"x\nn\n"), question.repeat(2));
+    assert_ne!(cluster.squeue(&job, "%T"), "CANCELLED");
+    assert_eq!(answer(b"y\n"), question);
+    is_over(&cluster, &job);
+}
+
+#[test]
+fn refusals_are_slurms() {
+    let cluster = Cluster::up("n1", 1);
+    let table = [
+        ("scancel", 1, "scancel: error: No job identification provided"),
+        ("scancel abc", 1, "scancel: error: Invalid job id abc"),
+        ("scancel 7,8x", 1, "scancel: error: Invalid job id 8x"),
+        ("scancel 999", 0, ""),
+        ("scancel 999_[1-2]", 0, ""),
+        ("scancel -v 999", 0, "scancel: Terminating job 999"),
+        (
+            "scancel 999.0",
+            1,
+            "scancel: error: Kill job error on job step id 999.0: Invalid job id specified",
+        ),
+        (
+            "scancel -s USR1 999",
+            1,
+            "scancel: error: Kill job error on job id 999: Invalid job id specified",
+        ),
+        ("scancel -s BOGUS 7", 1, "Unknown job signal: BOGUS"),
+        ("scancel -t CD 7", 1, "Invalid job state specified: CD"),
+        ("scancel -u nosuch", 1, "scancel: error: Invalid user name: nosuch"),
+        ("scancel -n nosuch", 0, ""),
+        ("scancel -p nosuch", 0, ""),
+        ("scancel -M nosuch 7", 1, "scancel: error: No cluster 'nosuch' known by database."),
+    ];
+    for (line, status, message) in table {
+        let told = cluster.run(line);
+        let first = told.stderr.lines().next().unwrap_or_default();
+        assert_eq!((told.status, first), (status, message), "{line}");
+    }
+}

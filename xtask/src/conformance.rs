@@ -1,0 +1,123 @@
+//! `cargo xtask conformance --golden DIR`: plays recorded command lines on Spur and compares the answers
+//! with what Slurm answered.
+//!
+//! `DIR` holds `scenario.sh` (makes the jobs), `commands.txt` (what is asked afterwards) and `cmd/NNN_….txt`
+//! (what Slurm answered, as far as it is told).
+
+mod cluster;
+mod explained;
+mod mask;
+mod record;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+
+use self::cluster::Cluster;
+use self::explained::Explained;
+use self::record::{Answer, Record};
+
+/// What is asked of the chore.
+#[derive(Default)]
+pub struct Request {
+    golden: PathBuf,
+    /// The configuration of a running Slurm to play the same on, instead of the recorded answers.
+    live: Option<PathBuf>,
+    /// Only command lines with this in them are compared.
+    only: Option<String>,
+    /// Show both answers where they differ.
+    verbose: bool,
+}
+
+impl Request {
+    /// Reads the words behind `conformance`.
+    pub fn read(words: &[&str]) -> Result<Request> {
+        let mut request = Request::default();
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let mut value =
+                || words.next().copied().with_context(|| format!("{word} wants a value"));
+            match *word {
+                "--golden" => request.golden = value()?.into(),
+                "--live" => request.live = Some(value()?.into()),
+                "--only" => request.only = Some(value()?.into()),
+                "--verbose" | "-v" => request.verbose = true,
+                word => bail!("conformance does not know {word}"),
+            }
+        }
+        if request.golden.as_os_str().is_empty() {
+            bail!("say --golden DIR");
+        }
+        Ok(request)
+    }
+}
+
+/// Plays and compares; the last line is `N of M match`.
+pub fn run(request: &Request) -> Result<()> {
+    let mut records = Record::read_all(&request.golden)?;
+    if let Some(configuration) = &request.live {
+        let slurm = Cluster::slurm(configuration)?;
+        slurm.prepare(&request.golden)?;
+        for record in &mut records {
+            record.answer = Some(slurm.ask(&record.line)?);
+        }
+    }
+    let spur = Cluster::spur()?;
+    spur.prepare(&request.golden)?;
+    let explained = Explained::read(&crate::root())?;
+    let mut tally = Tally::default();
+    for record in &records {
+        let ours = spur.ask(&record.line)?;
+        let Some(theirs) = &record.answer else { continue };
+        let wanted = request.only.as_ref().is_none_or(|only| record.line.contains(only.as_str()));
+        if wanted && !record.is_old_json() {
+            tally.count(
+                record,
+                &spur.masked(&ours),
+                &spur.masked(theirs),
+                &explained,
+                request.verbose,
+            );
+        }
+    }
+    tally.print();
+    Ok(())
+}
+
+/// How many matched, and what did not.
+#[derive(Default)]
+struct Tally {
+    matched: usize,
+    all: usize,
+    explained: usize,
+}
+
+impl Tally {
+    fn count(
+        &mut self,
+        record: &Record,
+        ours: &Answer,
+        theirs: &Answer,
+        explained: &Explained,
+        verbose: bool,
+    ) {
+        self.all += 1;
+        if ours == theirs {
+            self.matched += 1;
+            return;
+        }
+        let reason = explained.reason(&record.line);
+        self.explained += usize::from(reason.is_some());
+        println!("differs: {}", record.line);
+        if let Some(reason) = reason {
+            println!("  explained: {reason}");
+        }
+        println!("{}", theirs.difference(ours, verbose));
+    }
+
+    fn print(&self) {
+        let open = self.all - self.matched - self.explained;
+        println!("{} differ for a reason that is written down, {open} without one", self.explained);
+        println!("{} of {} match", self.matched, self.all);
+    }
+}
