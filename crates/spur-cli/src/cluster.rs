@@ -3,15 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use spur_core::errors::SlurmError;
 use spur_core::job::reference::{JobReference, Part};
 use spur_core::views::{JobView, NodeView, PartitionView};
 use spur_proto::caller::{CallError, Caller};
 use spur_proto::client::Address;
+use spur_proto::slurm::control_job_request::Action;
 use spur_proto::slurm::controller_client::ControllerClient;
+use spur_proto::slurm::watch_reply::Event;
 use spur_proto::slurm::{
-    CancelJobRequest, ListJobsRequest, ListNodesRequest, ListPartitionsRequest, PingReply,
-    PingRequest,
+    AdministerRequest, CancelJobRequest, ControlJobRequest, ListJobsRequest, ListNodesRequest, ListPartitionsRequest, PingReply,
+    PingRequest, WaitJobRequest, WatchRequest,
 };
 use tonic::transport::Channel;
 
@@ -118,13 +119,9 @@ impl Controller {
         Ok(self.runtime.block_on(self.caller.call(ask))?.partitions)
     }
 
-    /// Ends a job.
+    /// Ends a job, or some tasks of an array.
     pub fn cancel(&mut self, reference: &JobReference) -> Result<(), CallError> {
-        if reference.part != Part::Whole {
-            // There are no arrays yet, so there is no such task.
-            return Err(CallError::Refused(SlurmError::InvalidJobId));
-        }
-        let request = CancelJobRequest { job_id: reference.job };
+        let request = CancelJobRequest { job_id: reference.job, tasks: tasks(reference) };
         let ask = |mut client: Client| {
             let request = request.clone();
             async move { client.cancel_job(request).await }
@@ -132,11 +129,77 @@ impl Controller {
         self.runtime.block_on(self.caller.call(ask)).map(|_| ())
     }
 
+    /// Does something to a job that is there, or to some tasks of an array.
+    pub fn control(&mut self, reference: &JobReference, action: Action) -> Result<(), CallError> {
+        let request = ControlJobRequest {
+            job_id: reference.job,
+            tasks: tasks(reference),
+            action: Some(action),
+        };
+        let ask = |mut client: Client| {
+            let request = request.clone();
+            async move { client.control_job(request).await }
+        };
+        self.runtime.block_on(self.caller.call(ask)).map(|_| ())
+    }
+
+    /// Makes, changes or takes away a node, partition or reservation.
+    pub fn administer(&mut self, request: &AdministerRequest) -> Result<(), CallError> {
+        let ask = |mut client: Client| {
+            let request = request.clone();
+            async move { client.administer(request).await }
+        };
+        self.runtime.block_on(self.caller.call(ask)).map(|_| ())
+    }
+
+    /// The job when it is over.
+    pub fn wait(&mut self, job_id: u32) -> Result<JobView, CallError> {
+        let ask =
+            |mut client: Client| async move { client.wait_job(WaitJobRequest { job_id }).await };
+        let reply = self.runtime.block_on(self.caller.call_and_wait(ask))?;
+        Ok(reply.job.unwrap_or_default())
+    }
+
+    /// Tells what happens, until the controller goes away.
+    pub fn watch(
+        &mut self,
+        request: WatchRequest,
+        mut tell: impl FnMut(Event),
+    ) -> Result<(), CallError> {
+        let ask = |mut client: Client| {
+            let request = request.clone();
+            async move { client.watch(request).await }
+        };
+        self.runtime.block_on(async {
+            let mut events = self.caller.call(ask).await?;
+            while let Ok(Some(reply)) = events.message().await {
+                if let Some(event) = reply.event {
+                    tell(event);
+                }
+            }
+            Ok(())
+        })
+    }
+
     /// Who answers.
     pub fn ping(&mut self) -> Result<PingReply, CallError> {
         let ask = |mut client: Client| async move { client.ping(PingRequest {}).await };
         self.runtime.block_on(self.caller.call(ask))
     }
+}
+
+/// Which tasks are meant, as the controller reads it.
+fn tasks(reference: &JobReference) -> String {
+    match &reference.part {
+        Part::Task(task) => task.to_string(),
+        Part::Tasks(tasks) => tasks.to_string(),
+        Part::Whole | Part::Component(_) => String::new(),
+    }
+}
+
+/// Whether asking again is of no use.
+pub fn is_final(error: &CallError) -> bool {
+    !matches!(error, CallError::Unreachable)
 }
 
 fn runtime() -> tokio::runtime::Runtime {

@@ -36,6 +36,14 @@ pub const NATIVE: &[Command] = &[
     command("env", "print the shell variables that lead to the cluster", native::env::run),
     command("config", "check a configuration, or turn slurm.conf into one", native::config::run),
     command("controllers", "list, add and remove controllers", native::controllers::run),
+    command("submit", "hand in a script, as sbatch", commands::sbatch::run),
+    command("queue", "show jobs, as squeue", commands::squeue::run),
+    command("cancel", "end jobs, as scancel", commands::scancel::run),
+    command("nodes", "show nodes, as sinfo -N -l", nodes),
+    command("history", "show jobs of the past, as sacct", commands::sacct::run),
+    command("show", "show a job, node or partition, as scontrol show", show),
+    command("wait", "return when jobs are over, with their exit code", native::wait::run),
+    command("watch", "tell what becomes of jobs and nodes, as it happens", native::watch::run),
     command("version", "print the version", native::version::run),
     command("help", "show the commands", show_help),
 ];
@@ -62,6 +70,14 @@ pub fn run(called_as: &str, args: &[String]) -> u8 {
             1
         }
     }
+}
+
+fn nodes(args: &[String]) -> u8 {
+    commands::sinfo::run(&[&["-N".to_string(), "-l".to_string()], args].concat())
+}
+
+fn show(args: &[String]) -> u8 {
+    commands::scontrol::run(&[&["show".to_string()], args].concat())
 }
 
 fn show_help(_: &[String]) -> u8 {

@@ -98,3 +98,19 @@ fn a_closed_pipe_is_no_trouble() {
     assert_eq!(String::from_utf8_lossy(&done.stdout), "0\n");
     assert_eq!(String::from_utf8_lossy(&done.stderr), "");
 }
+
+#[test]
+fn waiting_returns_with_the_jobs_own_code() {
+    let cluster = Cluster::up("n1", 1);
+    let submit = |script: &str| {
+        let words = ["--parsable", "-J", "w", "--wrap", script];
+        cluster.run_words("sbatch", &words).stdout.trim().to_string()
+    };
+    let (good, bad) = (submit("true"), submit("exit 3"));
+    let waited = cluster.run_words("spur", &["wait", &good, &bad]);
+    assert_eq!(waited.status, 3, "{}", waited.stderr);
+    assert_eq!(waited.stdout, format!("{good} w COMPLETED 0:0\n{bad} w FAILED 3:0\n"));
+    let unknown = cluster.run_words("spur", &["wait", "999"]);
+    assert_eq!(unknown.status, 1);
+    assert_eq!(unknown.stderr, "spur wait: error: job 999: Invalid job id specified\n");
+}

@@ -6,6 +6,8 @@ pub mod down;
 pub mod env;
 pub mod up;
 pub mod version;
+pub mod wait;
+pub mod watch;
 
 mod daemons;
 mod layout;

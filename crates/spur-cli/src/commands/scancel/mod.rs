@@ -9,7 +9,8 @@ use spur_core::fields::job::shown_id;
 use spur_core::job::reference::{JobReference, Part};
 use spur_core::views::JobView;
 use spur_proto::caller::CallError;
-use spur_proto::slurm::ListJobsRequest;
+use spur_proto::slurm::control_job_request::Action;
+use spur_proto::slurm::{ListJobsRequest, SignalJob, SignalScope};
 
 use self::query::Query;
 use super::Ended;
@@ -84,7 +85,15 @@ fn end_chosen(query: &Query, controller: &mut Controller) -> Result<u8, Ended> {
             }
             let outcome = match query.signal {
                 None => end(controller, &reference),
-                Some(_) => Err(CallError::Said("signals are not available in this release".into())),
+                Some(number) => {
+                    let scope = match (query.full, query.batch) {
+                        (true, _) => SignalScope::Full,
+                        (false, true) => SignalScope::Batch,
+                        (false, false) => SignalScope::Steps,
+                    };
+                    let signal = SignalJob { signal: number.into(), scope: scope.into() };
+                    controller.control(&reference, Action::Signal(signal))
+                }
             };
             status = status.max(told(query, &name, outcome));
         }

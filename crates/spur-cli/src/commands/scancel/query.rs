@@ -18,6 +18,7 @@ pub struct Query {
     pub quiet: bool,
     pub interactive: bool,
     pub batch: bool,
+    pub full: bool,
     pub signal: Option<u16>,
     pub with_cluster: Option<String>,
     account: Option<String>,
@@ -65,6 +66,7 @@ impl Query {
             "account" => self.account = word(),
             "batch" => self.batch = true,
             "clusters" => self.with_cluster = word(),
+            "full" => self.full = true,
             "interactive" => self.interactive = true,
             "jobname" | "name" => self.name = word(),
             "me" => {
