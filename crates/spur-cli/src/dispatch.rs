@@ -20,6 +20,7 @@ const fn command(name: &'static str, help: &'static str, run: fn(&[String]) -> u
 /// Slurm's names: as a link to the binary, or as its first word.
 pub const SLURM: &[Command] = &[
     command("sacct", "show jobs of the past", commands::sacct::run),
+    command("sacctmgr", "show and change accounts, users, limits", commands::sacctmgr::run),
     command("salloc", "get an allocation and run a command in it", commands::salloc::run),
     command("sbatch", "hand in a script", commands::sbatch::run),
     command("scancel", "end jobs", commands::scancel::run),

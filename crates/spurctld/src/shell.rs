@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use spur_core::ids::{NodeName, StepId};
+use spur_core::ids::{JobId, NodeName, StepId};
 use spur_core::state::{Command, Entry, Reply, State};
 use spur_disk::RealDisk;
 use spur_proto::internal::ControllerMessage;

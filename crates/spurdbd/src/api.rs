@@ -2,11 +2,17 @@
 
 use std::time::Duration;
 
+use spur_core::auth::{Actor, Level};
+use spur_core::errors::SlurmError;
+use spur_core::views::RulesView;
+use spur_proto::door::caller_of;
 use spur_proto::slurm::accounting_server::Accounting;
 use spur_proto::slurm::{
-    HistoryPoint, IngestReply, IngestRequest, ListJobHistoryReply, ListJobHistoryRequest,
-    PingAccountingReply, PingAccountingRequest,
+    ChangeRulesReply, ChangeRulesRequest, GetRulesRequest, HistoryPoint, IngestReply,
+    IngestRequest, ListJobHistoryReply, ListJobHistoryRequest, ListTransactionsReply,
+    ListTransactionsRequest, PingAccountingReply, PingAccountingRequest,
 };
+use spur_proto::status::to_status;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_stream::wrappers::ReceiverStream;
@@ -14,7 +20,8 @@ use tonic::{Code, Request, Response, Status};
 
 use crate::db::{Connection, Error};
 use crate::pool::Pool;
-use crate::{history, ingest};
+use crate::rules::{Author, Outcome};
+use crate::{history, ingest, rules};
 
 /// Everything a method needs.
 #[derive(Clone)]
@@ -72,9 +79,11 @@ impl Accounting for Service {
 
     async fn ingest(&self, request: Request<IngestRequest>) -> Answer<IngestReply> {
         let request = request.into_inner();
-        let take_in = move |connection: &mut _| ingest::ingest(connection, &request);
-        let acknowledged = self.pool.with(take_in).await.map_err(trouble)?;
-        Ok(Response::new(IngestReply { acknowledged }))
+        let take_in = move |connection: &mut Connection| {
+            let acknowledged = ingest::ingest(connection, &request)?;
+            Ok(IngestReply { acknowledged, rules_version: rules::version(connection)? })
+        };
+        self.pool.with(take_in).await.map(Response::new).map_err(trouble)
     }
 
     async fn list_job_history(
@@ -98,4 +107,46 @@ impl Accounting for Service {
         });
         Ok(Response::new(ReceiverStream::new(reader)))
     }
+
+    async fn get_rules(&self, _: Request<GetRulesRequest>) -> Answer<RulesView> {
+        self.pool.with(rules::load).await.map(Response::new).map_err(trouble)
+    }
+
+    async fn change_rules(&self, request: Request<ChangeRulesRequest>) -> Answer<ChangeRulesReply> {
+        let author = author(&caller_of(&request)).await;
+        let ChangeRulesRequest { version, put, remove } = request.into_inner();
+        let change =
+            move |connection: &mut _| rules::change(connection, &author, version, put, remove);
+        match self.pool.with(change).await.map_err(trouble)? {
+            Outcome::Changed(version) => Ok(Response::new(ChangeRulesReply { version })),
+            Outcome::Stale => Err(Status::new(Code::Aborted, "the rules have changed meanwhile")),
+            Outcome::Denied => Err(to_status(SlurmError::AccessDenied)),
+            Outcome::Refused(why) => Err(Status::new(Code::InvalidArgument, why)),
+        }
+    }
+
+    async fn list_transactions(
+        &self,
+        request: Request<ListTransactionsRequest>,
+    ) -> Answer<ListTransactionsReply> {
+        let request = request.into_inner();
+        let find = move |connection: &mut _| rules::transactions(connection, &request);
+        let transactions = self.pool.with(find).await.map_err(trouble)?;
+        Ok(Response::new(ListTransactionsReply { transactions }))
+    }
+}
+
+/// The caller's name, as this machine knows it. Asking may take long.
+async fn author(actor: &Actor) -> Author {
+    let uid = actor.uid().map_or(u32::MAX, |uid| uid.0);
+    let look_up = move || match nix::unistd::User::from_uid(nix::unistd::Uid::from_raw(uid)) {
+        Ok(Some(user)) => user.name,
+        _ => uid.to_string(),
+    };
+    let name = tokio::task::spawn_blocking(look_up).await.unwrap_or_default();
+    let level = match actor {
+        Actor::User { level, .. } => *level,
+        _ => Level::None,
+    };
+    Author { name, level }
 }

@@ -8,6 +8,7 @@ use spur_core::views::{AccountingRecord, AccountingView};
 use spur_proto::slurm::IngestRequest;
 
 use crate::db::{Connection, Error, Value};
+use crate::rules;
 
 /// Where a run that is not over ends.
 pub const OPEN: i64 = i64::MAX;
@@ -18,6 +19,9 @@ pub fn ingest(connection: &mut Connection, request: &IngestRequest) -> Result<u6
         let log = [Value::from(&request.cluster), Value::from(request.birth)];
         let had = acknowledged(connection, &log)?;
         let mut reached = had;
+        if had == 0 && !request.records.is_empty() {
+            rules::know_cluster(connection, &request.cluster)?;
+        }
         for record in &request.records {
             if record.number > reached {
                 apply(connection, &request.cluster, record)?;

@@ -6,4 +6,5 @@ mod history;
 mod ingest;
 mod migrate;
 mod pool;
+mod rules;
 pub mod serve;

@@ -3,7 +3,10 @@
 use crate::db::{Connection, Error, Value};
 
 /// Every migration, in order; the place is its number, from 1.
-static MIGRATIONS: &[(&str, &str)] = &[("jobs", include_str!("../migrations/0001_jobs.sql"))];
+static MIGRATIONS: &[(&str, &str)] = &[
+    ("jobs", include_str!("../migrations/0001_jobs.sql")),
+    ("rules", include_str!("../migrations/0002_rules.sql")),
+];
 
 /// Runs what has not been run.
 pub fn migrate(connection: &mut Connection) -> Result<(), Error> {

@@ -16,6 +16,7 @@ use crate::api::Service;
 use crate::db::{Connection, Location};
 use crate::migrate;
 use crate::pool::Pool;
+use crate::rules;
 
 /// How the daemon is started.
 #[derive(Clone, Debug)]
@@ -39,7 +40,8 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
         if may_migrate || matches!(database, Location::Sqlite(_)) {
             migrate::migrate(&mut connection)?;
         }
-        Ok(migrate::check(&mut connection)?)
+        migrate::check(&mut connection)?;
+        Ok(rules::found(&mut connection)?)
     };
     // The engines' calls block.
     tokio::task::spawn_blocking(prepare).await??;

@@ -3,6 +3,7 @@
 pub mod allocation;
 pub mod answer;
 pub mod sacct;
+pub mod sacctmgr;
 pub mod salloc;
 pub mod sbatch;
 pub mod scancel;

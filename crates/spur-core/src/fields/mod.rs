@@ -13,6 +13,7 @@ pub mod priority;
 pub mod qos;
 pub mod render;
 pub mod reservation;
+pub mod rules;
 pub mod share;
 pub mod sinfo;
 pub mod statistics;

@@ -9,6 +9,7 @@ pub mod partition;
 pub mod priority;
 pub mod qos;
 pub mod reservation;
+pub mod rules;
 pub mod share;
 pub mod step;
 
@@ -20,5 +21,8 @@ pub use partition::PartitionView;
 pub use priority::PriorityView;
 pub use qos::QosView;
 pub use reservation::ReservationView;
+pub use rules::{
+    AccountView, ClusterView, RuleRow, RulesView, TransactionView, UserView, WckeyView,
+};
 pub use share::ShareView;
 pub use step::StepView;

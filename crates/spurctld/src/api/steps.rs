@@ -51,7 +51,7 @@ impl Service {
             loop {
                 let published = inbox.published();
                 let Some(job) = published.state.jobs.get(&id) else { return };
-                let wait = published.waits.get(&id).copied();
+                let wait = published.waits.get(id).map(|wait| wait.reason);
                 let same = |(known, reason): &(Arc<Job>, Option<Reason>)| {
                     Arc::ptr_eq(known, job) && *reason == wait
                 };

@@ -9,10 +9,11 @@ mod confinement;
 mod duties;
 pub(crate) mod proposals;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use spur_core::errors::SlurmError;
-use spur_core::ids::{NodeName, StepId};
+use spur_core::ids::{JobId, NodeName, StepId};
 use spur_core::state::{self, Command, Effect, Entry, Reply, Settings, State};
 use spur_core::time::Timestamp;
 use spur_core::views::AccountingRecord;

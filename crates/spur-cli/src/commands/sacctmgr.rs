@@ -1,0 +1,125 @@
+//! `sacctmgr`: accounts, users, limits.
+
+mod change;
+mod dump;
+mod show;
+
+use spur_core::accounts::manage::Entity;
+use spur_core::fields::render::Layout;
+use spur_core::getopt::{Flag, Takes, flag, option};
+
+use super::{Notation, VERSION};
+use crate::output::print;
+
+const FLAGS: &[Flag] = &[
+    flag("associations", Some('s')),
+    flag("help", Some('h')),
+    flag("immediate", Some('i')),
+    Flag { long: "json", short: None, takes: Takes::MayValue },
+    flag("noheader", Some('n')),
+    flag("oneliner", Some('o')),
+    flag("parsable", Some('p')),
+    flag("parsable2", Some('P')),
+    flag("quiet", Some('Q')),
+    flag("readonly", Some('r')),
+    flag("verbose", Some('v')),
+    flag("version", Some('V')),
+    flag("usage", None),
+    option("autocomplete", None),
+    Flag { long: "yaml", short: None, takes: Takes::MayValue },
+];
+
+/// How the command was called.
+pub struct Style {
+    pub immediate: bool,
+    pub quiet: bool,
+    pub header: bool,
+    pub layout: Layout,
+    pub with_associations: bool,
+    pub notation: Option<Notation>,
+    pub read_only: bool,
+}
+
+const HELP: &str = "sacctmgr [<OPTION>] [<COMMAND>]\n    Valid <COMMAND> values are:\n     \
+add <ENTITY> <SPECS>      add entity\n     delete <ENTITY> <SPECS>   delete the specified entity\n     \
+dump <CLUSTER> <FILE>     write a cluster's accounts, users and limits to a file\n     \
+list <ENTITY> [<SPECS>]   display the specified entity\n     load <FILE>               \
+read what dump has written\n     modify <ENTITY> <SPECS>   modify entity\n     \
+show <ENTITY> [<SPECS>]   same as list\n     version                   display tool version number\n";
+
+/// Runs the command.
+pub fn run(args: &[String]) -> u8 {
+    let words = match super::read("sacctmgr", FLAGS, args) {
+        Ok(words) => words,
+        Err(status) => return status,
+    };
+    let mut style = Style {
+        immediate: false,
+        quiet: false,
+        header: true,
+        layout: Layout::Fixed,
+        with_associations: false,
+        notation: None,
+        read_only: false,
+    };
+    let parsable = |ends| Layout::Parsable { delimiter: "|".to_string(), ends };
+    for (flag, _) in &words.options {
+        match flag.long {
+            "associations" => style.with_associations = true,
+            "immediate" => style.immediate = true,
+            "quiet" => style.quiet = true,
+            "noheader" => style.header = false,
+            "parsable" => style.layout = parsable(true),
+            "parsable2" => style.layout = parsable(false),
+            "json" => style.notation = Some(Notation::Json),
+            "yaml" => style.notation = Some(Notation::Yaml),
+            "readonly" => style.read_only = true,
+            "version" => {
+                print(&format!("{VERSION}\n"));
+                return 0;
+            }
+            "help" | "usage" => {
+                print(HELP);
+                return 0;
+            }
+            _ => {}
+        }
+    }
+    let Some((command, rest)) = words.rest.split_first() else {
+        print(HELP);
+        return 0;
+    };
+    let is = |name: &str| name.starts_with(&command.to_lowercase());
+    match command {
+        _ if is("add") || is("create") => change::add(&style, rest),
+        _ if is("show") || is("list") => show::show(&style, rest),
+        _ if is("modify") => change::modify(&style, rest),
+        _ if is("delete") || is("remove") => change::remove(&style, rest),
+        _ if is("dump") => dump::dump(&style, rest),
+        _ if is("load") => dump::load(&style, rest),
+        _ if is("version") => {
+            print(&format!("{VERSION}\n"));
+            0
+        }
+        _ if is("ping") => show::ping(),
+        _ => {
+            eprintln!("invalid keyword: {command}");
+            1
+        }
+    }
+}
+
+/// What a word says the command is about; it may be shortened.
+fn entity(word: &str) -> Option<Entity> {
+    let word = word.to_lowercase();
+    let is = |name: &str, shortest: usize| word.len() >= shortest && name.starts_with(&word);
+    match () {
+        () if is("accounts", 2) => Some(Entity::Account),
+        () if is("associations", 2) => Some(Entity::Association),
+        () if is("clusters", 2) => Some(Entity::Cluster),
+        () if is("coordinators", 3) => Some(Entity::Coordinator),
+        () if is("qos", 1) => Some(Entity::Qos),
+        () if is("users", 1) => Some(Entity::User),
+        () => None,
+    }
+}

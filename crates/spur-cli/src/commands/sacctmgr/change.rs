@@ -1,0 +1,141 @@
+//! Adds, modifies and deletes: thinks the change out, asks, and sends it.
+
+use std::io::{BufRead, IsTerminal, Write};
+
+use spur_core::accounts::manage::{self, Entity, Plan, Refusal, Request, Word};
+use spur_core::views::RulesView;
+use spur_proto::slurm::{ChangeRulesRequest, GetRulesRequest};
+use spur_proto::status::from_status;
+use tonic::Code;
+
+use super::{Style, entity};
+use crate::accounting::{self, Trouble};
+use crate::cluster;
+use crate::output::{complain, print};
+
+pub fn add(style: &Style, words: &[String]) -> u8 {
+    let none = "No valid entity in add command\nInput line must include \"Account\", \"Cluster\", \
+                \"Coordinator\", \"Federation\", \"QOS\", \"Resource\", or \"User\"";
+    change(style, words, none, manage::add)
+}
+
+pub fn modify(style: &Style, words: &[String]) -> u8 {
+    let none = "No valid entity in modify command\nInput line must include \"Account\", \"Cluster\", \
+                \"Job\", \"QOS\", \"Resource\", or \"User\"";
+    change(style, words, none, manage::modify)
+}
+
+pub fn remove(style: &Style, words: &[String]) -> u8 {
+    let none = "No valid entity in delete command\nInput line must include \"Account\", \"Cluster\", \
+                \"Coordinator\", \"Federation\", \"QOS\", \"Resource\", or \"User\"";
+    change(style, words, none, manage::remove)
+}
+
+type Think = fn(&RulesView, Entity, &Request) -> Result<Plan, Refusal>;
+
+fn change(style: &Style, words: &[String], none: &str, think: Think) -> u8 {
+    let Some((about, rest)) =
+        words.split_first().and_then(|(word, rest)| Some((entity(word)?, rest)))
+    else {
+        eprintln!("{none}");
+        return 1;
+    };
+    if style.read_only {
+        eprintln!("Can't run this command in readonly mode.");
+        return 1;
+    }
+    let request = request(rest);
+    carry_out(style, |rules| think(rules, about, &request))
+}
+
+/// `where` and `set` say what the words behind them are; before either, they are conditions.
+pub fn request(words: &[String]) -> Request {
+    let mut request = Request::default();
+    let mut setting = false;
+    for word in words {
+        match word.to_lowercase().as_str() {
+            "set" => setting = true,
+            "where" => setting = false,
+            _ if setting => request.set.push(Word::parse(word)),
+            _ => request.which.push(Word::parse(word)),
+        }
+    }
+    request
+}
+
+/// Thinks out, asks, sends; begins anew when somebody else was quicker.
+pub fn carry_out(style: &Style, think: impl Fn(&RulesView) -> Result<Plan, Refusal>) -> u8 {
+    let done = cluster::block_on(async {
+        let mut client = accounting::connect().await?;
+        let mut asked = style.immediate;
+        loop {
+            let rules = client.get_rules(GetRulesRequest {}).await.map_err(accounting::refused)?;
+            let rules = rules.into_inner();
+            let plan = match think(&rules) {
+                Ok(plan) => plan,
+                Err(Refusal::Nothing(text)) => {
+                    print(&format!("{text}\n"));
+                    return Ok(1);
+                }
+                Err(Refusal::Wrong(text)) => {
+                    eprintln!("{text}");
+                    return Ok(1);
+                }
+            };
+            if !style.quiet && (!asked || style.immediate) {
+                print(&plan.says);
+            }
+            if !asked && !agreed() {
+                print(" Changes Discarded\n");
+                return Ok(0);
+            }
+            asked = true;
+            let request =
+                ChangeRulesRequest { version: rules.version, put: plan.put, remove: plan.remove };
+            match client.change_rules(request).await {
+                Ok(_) => return Ok(0),
+                Err(status) if status.code() == Code::Aborted => {}
+                Err(status) => return Err(accounting::refused(status)),
+            }
+        }
+    });
+    match done {
+        Ok(status) => status,
+        Err(trouble) => fail(&trouble),
+    }
+}
+
+/// Says why nothing was done.
+pub fn fail(trouble: &Trouble) -> u8 {
+    match trouble {
+        Trouble::Disabled => {
+            let text = "You are not running a supported accounting_storage plugin\n\
+                        Only 'accounting_storage/slurmdbd' is supported.";
+            eprintln!("{text}\n{}", Trouble::Disabled);
+        }
+        Trouble::Refused(status) if from_status(status).is_some() => {
+            eprintln!(" Problem with request: {}", status.message());
+        }
+        Trouble::Refused(status) => eprintln!(" Error with request: {}", status.message()),
+        trouble => complain("sacctmgr", trouble),
+    }
+    1
+}
+
+/// Asks whether to go on; no answer is no.
+fn agreed() -> bool {
+    print("Would you like to commit changes? (You have 30 seconds to decide)\n");
+    let input = std::io::stdin();
+    let mut lines = input.lock().lines();
+    loop {
+        print("(N/y): ");
+        let _ = std::io::stdout().flush();
+        let Some(Ok(line)) = lines.next() else { return false };
+        match line.trim().to_lowercase().as_str() {
+            "y" | "yes" => return true,
+            "n" | "no" | "" => return false,
+            _ if !std::io::stdin().is_terminal() => return false,
+            _ => print("Y or N please\n"),
+        }
+    }
+}

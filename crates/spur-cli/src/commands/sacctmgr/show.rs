@@ -1,0 +1,524 @@
+//! `sacctmgr show`.
+
+use spur_core::accounts::manage::{Conditions, Entity, Refusal, Request, Word};
+use spur_core::fields::association::{self, ASSOCIATION_FIELDS};
+use spur_core::fields::format::{self, FormatError};
+use spur_core::fields::qos::{self, QOS_FIELDS};
+use spur_core::fields::render::Layout;
+use spur_core::fields::rules::{
+    self, ACCOUNT_FIELDS, CLUSTER_FIELDS, TRANSACTION_FIELDS, TRES_FIELDS, TresRow, USER_FIELDS,
+    WCKEY_FIELDS,
+};
+use spur_core::fields::{Column, Field, RenderContext, render};
+use spur_core::time::moment::{self, Toward};
+use spur_core::views::{AssociationView, RulesView};
+use spur_proto::slurm::{GetRulesRequest, ListTransactionsRequest, PingAccountingRequest};
+
+use super::change::{fail, request};
+use super::{Style, entity};
+use crate::accounting::{self, Trouble};
+use crate::commands::answer;
+use crate::output::print;
+use crate::{cluster, zone};
+
+const NO_ENTITY: &str = "No valid entity in list command\nInput line must include \"Account\", \
+\"Association\", \"Cluster\", \"Configuration\",\n\"Event\", \"Federation\", \"Problem\", \"QOS\", \
+\"Resource\", \"Reservation\",\n\"RunAwayJobs\", \"Stats\", \"Transaction\", \"TRES\", \"User\", or \"WCKey\"";
+
+/// What `show` is asked, apart from conditions.
+#[derive(Default)]
+struct Wanted {
+    format: Option<String>,
+    conditions: Vec<Word>,
+    with_associations: bool,
+    with_coordinators: bool,
+    tree: bool,
+    start: i64,
+    end: i64,
+    actors: Vec<String>,
+    actions: Vec<String>,
+}
+
+/// Tables that have nothing in them: their names and columns.
+const EMPTY: &[(&str, &[(&str, usize)])] = &[
+    ("problems", &[("Cluster", 10), ("Account", 10), ("User", 10), ("Problem", 40)]),
+    (
+        "resources",
+        &[
+            ("Name", 10),
+            ("Server", 10),
+            ("Type", 8),
+            ("Count", 6),
+            ("% Allocated", 11),
+            ("ServerType", 10),
+        ],
+    ),
+    (
+        "reservations",
+        &[
+            ("Cluster", 10),
+            ("Name", 15),
+            ("TRES", 30),
+            ("TimeStart", 19),
+            ("TimeEnd", 19),
+            ("UnusedWall", 10),
+        ],
+    ),
+    (
+        "federations",
+        &[("Federation", 10), ("Cluster", 10), ("ID", 2), ("Features", 20), ("FedState", 12)],
+    ),
+    (
+        "events",
+        &[
+            ("Cluster", 10),
+            ("NodeName", 15),
+            ("TimeStart", 19),
+            ("TimeEnd", 19),
+            ("State", 6),
+            ("Reason", 30),
+            ("User", 10),
+        ],
+    ),
+];
+
+pub fn show(style: &Style, words: &[String]) -> u8 {
+    let Some((about, rest)) = words.split_first() else {
+        eprintln!("{NO_ENTITY}");
+        return 1;
+    };
+    let wanted = match read(style, rest) {
+        Ok(wanted) => wanted,
+        Err(status) => return status,
+    };
+    let done = cluster::block_on(answer_to(style, about, &wanted));
+    match done {
+        Ok(Ok(text)) => {
+            print(&text);
+            0
+        }
+        Ok(Err(text)) => {
+            eprintln!("{text}");
+            1
+        }
+        Err(trouble) => fail(&trouble),
+    }
+}
+
+fn read(style: &Style, words: &[String]) -> Result<Wanted, u8> {
+    let Request { which, set } = request(words);
+    let mut wanted = Wanted { with_associations: style.with_associations, ..Wanted::default() };
+    for word in which.into_iter().chain(set) {
+        let bare = word.value.to_lowercase();
+        match word {
+            word if word.name.is_empty() && "withassocs".starts_with(&bare) && bare.len() > 4 => {
+                wanted.with_associations = true;
+            }
+            word if word.name.is_empty()
+                && "withcoordinators".starts_with(&bare)
+                && bare.len() > 4 =>
+            {
+                wanted.with_coordinators = true;
+            }
+            word if word.name.is_empty() && bare == "tree" => wanted.tree = true,
+            word if word.name.is_empty()
+                && [
+                    "withdeleted",
+                    "woplimits",
+                    "wopinfo",
+                    "wolimits",
+                    "onlydefaults",
+                    "withsubaccounts",
+                    "withrawqos",
+                ]
+                .iter()
+                .any(|known| known.starts_with(&bare) && bare.len() > 2) => {}
+            word if word.is(&["format"]) => wanted.format = Some(word.value.clone()),
+            word if word.name.starts_with("start") => wanted.start = time(&word.value)?,
+            word if word.name.starts_with("end") => wanted.end = time(&word.value)?,
+            word if word.name.starts_with("actor") => wanted.actors.extend(word.list()),
+            word if word.name.starts_with("action") => wanted.actions.push(word.value.clone()),
+            word => wanted.conditions.push(word),
+        }
+    }
+    Ok(wanted)
+}
+
+fn time(value: &str) -> Result<i64, u8> {
+    match moment::parse(value, Toward::Past, zone::now(), &zone::Local) {
+        Ok(at) => Ok(at.0),
+        Err(_) => {
+            eprintln!("Invalid time specification (pos=0): {value}");
+            Err(1)
+        }
+    }
+}
+
+/// The text, or what is wrong with the words.
+async fn answer_to(
+    style: &Style,
+    about: &str,
+    wanted: &Wanted,
+) -> Result<Result<String, String>, Trouble> {
+    let mut client = accounting::connect().await?;
+    let word = about.to_lowercase();
+    let is = |name: &str, shortest: usize| word.len() >= shortest && name.starts_with(&word);
+    if is("transactions", 2) && !is("tres", 4) {
+        let request = ListTransactionsRequest {
+            start: wanted.start,
+            end: wanted.end,
+            actors: wanted.actors.clone(),
+            actions: wanted.actions.clone(),
+        };
+        let reply = client.list_transactions(request).await.map_err(accounting::refused)?;
+        let rows: Vec<_> = reply.into_inner().transactions;
+        return Ok(table(style, TRANSACTION_FIELDS, wanted, rules::TRANSACTION, &rows));
+    }
+    let all = client.get_rules(GetRulesRequest {}).await.map_err(accounting::refused)?.into_inner();
+    if is("tres", 4) {
+        return Ok(table(style, TRES_FIELDS, wanted, rules::TRES, &tres()));
+    }
+    if is("wckeys", 2) {
+        return Ok(table(style, WCKEY_FIELDS, wanted, rules::WCKEY, &all.wckeys));
+    }
+    if is("runawayjobs", 2) {
+        let clusters = all.clusters.iter();
+        let lines = clusters
+            .map(|one| format!("Runaway Jobs: No runaway jobs found on cluster {}\n", one.name));
+        return Ok(Ok(lines.collect()));
+    }
+    if let Some((_, columns)) = EMPTY.iter().find(|(name, _)| is(name, 2)) {
+        return Ok(Ok(empty(style, columns)));
+    }
+    let Some(about) = entity(about) else { return Ok(Err(NO_ENTITY.to_string())) };
+    let which = match Conditions::read(&wanted.conditions) {
+        Ok(which) => which,
+        Err(Refusal::Wrong(text)) => return Ok(Err(text)),
+        Err(Refusal::Nothing(text)) => return Ok(Err(text.to_string())),
+    };
+    Ok(match about {
+        Entity::Association => associations(style, wanted, &all, &which),
+        Entity::Qos => {
+            let mut rows = all.qos.clone();
+            rows.retain(|one| which.names.is_empty() || which.names.contains(&one.name));
+            rows.sort_by_key(|one| one.id);
+            if let Some(notation) = style.notation {
+                let list = rows.iter().map(|one| render::json(QOS_FIELDS, one)).collect();
+                Ok(answer::written(&answer::enclosed(&own(&all), "qos", list, &[], &[]), notation))
+            } else {
+                table(style, QOS_FIELDS, wanted, qos::DEFAULT, &rows)
+            }
+        }
+        Entity::Account | Entity::Coordinator => accounts(style, wanted, &all, &which),
+        Entity::User => users(style, wanted, &all, &which),
+        Entity::Cluster => clusters(style, wanted, &all, &which),
+    })
+}
+
+fn own(all: &RulesView) -> String {
+    all.clusters.first().map(|cluster| cluster.name.clone()).unwrap_or_default()
+}
+
+fn context() -> RenderContext<'static> {
+    RenderContext { now: zone::now(), offset_at: &zone::offset_at, ..RenderContext::default() }
+}
+
+fn unknown(field: &FormatError) -> String {
+    format!("Unknown field '{}'", field.0.to_lowercase())
+}
+
+fn table<Row>(
+    style: &Style,
+    fields: &'static [Field<Row>],
+    wanted: &Wanted,
+    default: &str,
+    rows: &[Row],
+) -> Result<String, String> {
+    let format = wanted.format.as_deref().unwrap_or(default);
+    let columns = format::accounting(fields, format).map_err(|field| unknown(&field))?;
+    let mut lines = Vec::new();
+    if style.header {
+        lines.extend(render::accounting_header(&columns, &style.layout));
+    }
+    let context = context();
+    lines.extend(
+        rows.iter().map(|row| render::accounting_row(&columns, row, &style.layout, &context)),
+    );
+    Ok(lines.into_iter().map(|line| line + "\n").collect())
+}
+
+fn empty(style: &Style, columns: &[(&str, usize)]) -> String {
+    if !style.header {
+        return String::new();
+    }
+    match &style.layout {
+        Layout::Fixed => {
+            let names: String =
+                columns.iter().map(|(name, width)| format!("{name:>width$.width$} ")).collect();
+            let dashes: String =
+                columns.iter().map(|(_, width)| format!("{} ", "-".repeat(*width))).collect();
+            format!("{names}\n{dashes}\n")
+        }
+        Layout::Parsable { delimiter, ends } => {
+            let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+            let end = if *ends { delimiter.as_str() } else { "" };
+            format!("{}{end}\n", names.join(delimiter))
+        }
+    }
+}
+
+fn associations(
+    style: &Style,
+    wanted: &Wanted,
+    all: &RulesView,
+    which: &Conditions,
+) -> Result<String, String> {
+    let meets = |one: &AssociationView| {
+        which.meets(one) && (which.names.is_empty() || which.names.contains(&one.account))
+    };
+    let mut rows = Vec::new();
+    for cluster in &all.clusters {
+        for (one, depth) in all.tree(&cluster.name) {
+            if meets(one) {
+                let mut one = all.effective(one);
+                if wanted.tree {
+                    one.account = format!("{}{}", " ".repeat(depth), one.account);
+                }
+                rows.push(one);
+            }
+        }
+    }
+    if let Some(notation) = style.notation {
+        let list = rows.iter().map(|one| render::json(ASSOCIATION_FIELDS, one)).collect();
+        let whole = answer::enclosed(&own(all), "associations", list, &[], &[]);
+        return Ok(answer::written(&whole, notation));
+    }
+    let format = wanted.format.as_deref().unwrap_or(association::DEFAULT);
+    let columns =
+        format::accounting(ASSOCIATION_FIELDS, format).map_err(|field| unknown(&field))?;
+    let columns: Vec<Column<AssociationView>> = columns
+        .into_iter()
+        .map(|mut column| {
+            let is_account = column.field.is_some_and(|field| field.name == "Account");
+            if wanted.tree && is_account {
+                (column.width, column.right) = (column.width.max(20), false);
+            }
+            column
+        })
+        .collect();
+    let mut lines = Vec::new();
+    if style.header {
+        lines.extend(render::accounting_header(&columns, &style.layout));
+    }
+    let context = context();
+    lines.extend(
+        rows.iter().map(|row| render::accounting_row(&columns, row, &style.layout, &context)),
+    );
+    Ok(lines.into_iter().map(|line| line + "\n").collect())
+}
+
+/// A table whose lines are made of a thing and one of its associations.
+fn mixed<Row>(
+    style: &Style,
+    fields: &'static [Field<Row>],
+    format: &str,
+    rows: &[(Row, AssociationView)],
+) -> Result<String, String> {
+    /// A column of either.
+    enum Either<Row: 'static> {
+        Thing(Vec<Column<Row>>),
+        Association(Vec<Column<AssociationView>>),
+    }
+    let mut columns = Vec::new();
+    for word in format.split(',').filter(|word| !word.is_empty()) {
+        columns.push(match format::accounting(fields, word) {
+            Ok(column) => Either::Thing(column),
+            Err(_) => Either::Association(
+                format::accounting(ASSOCIATION_FIELDS, word).map_err(|field| unknown(&field))?,
+            ),
+        });
+    }
+    // Each column is laid out alone; between them stands what the layout wants.
+    let alone = match &style.layout {
+        Layout::Fixed => Layout::Fixed,
+        Layout::Parsable { delimiter, .. } => {
+            Layout::Parsable { delimiter: delimiter.clone(), ends: false }
+        }
+    };
+    let join = |texts: Vec<String>| match &style.layout {
+        Layout::Fixed => texts.concat(),
+        Layout::Parsable { delimiter, ends } => {
+            texts.join(delimiter) + if *ends { delimiter.as_str() } else { "" }
+        }
+    };
+    let mut lines = Vec::new();
+    if style.header {
+        let headers: Vec<Vec<String>> = columns
+            .iter()
+            .map(|column| match column {
+                Either::Thing(column) => render::accounting_header(column, &alone),
+                Either::Association(column) => render::accounting_header(column, &alone),
+            })
+            .collect();
+        for line in 0..headers.first().map_or(0, Vec::len) {
+            lines.push(join(headers.iter().map(|header| header[line].clone()).collect()));
+        }
+    }
+    let context = context();
+    for (thing, one) in rows {
+        let texts = columns.iter().map(|column| match column {
+            Either::Thing(column) => render::accounting_row(column, thing, &alone, &context),
+            Either::Association(column) => render::accounting_row(column, one, &alone, &context),
+        });
+        lines.push(join(texts.collect()));
+    }
+    Ok(lines.into_iter().map(|line| line + "\n").collect())
+}
+
+fn accounts(
+    style: &Style,
+    wanted: &Wanted,
+    all: &RulesView,
+    which: &Conditions,
+) -> Result<String, String> {
+    let names = || which.names.iter().chain(&which.accounts);
+    let mut things = all.accounts.clone();
+    things.retain(|one| names().next().is_none() || names().any(|name| *name == one.name));
+    things.sort_by(|a, b| a.name.cmp(&b.name));
+    let format = match (wanted.format.as_deref(), wanted.with_associations) {
+        (Some(format), _) => format.to_string(),
+        (None, true) => rules::ACCOUNT_WITH.to_string(),
+        (None, false) if wanted.with_coordinators => format!("{},Coordinators", rules::ACCOUNT),
+        (None, false) => rules::ACCOUNT.to_string(),
+    };
+    let mut rows = Vec::new();
+    for thing in things {
+        if !wanted.with_associations {
+            rows.push((thing, AssociationView::default()));
+            continue;
+        }
+        let mine = all.in_order().into_iter().filter(|one| one.account == thing.name);
+        let conditions = Conditions { accounts: Vec::new(), ..which.clone() };
+        let mine = mine.filter(|one| conditions.meets(one));
+        rows.extend(mine.map(|one| (thing.clone(), all.effective(one))));
+    }
+    mixed(style, ACCOUNT_FIELDS, &format, &rows)
+}
+
+fn users(
+    style: &Style,
+    wanted: &Wanted,
+    all: &RulesView,
+    which: &Conditions,
+) -> Result<String, String> {
+    let names = || which.names.iter().chain(&which.users);
+    let mut things = all.users.clone();
+    things.retain(|one| names().next().is_none() || names().any(|name| *name == one.name));
+    things.sort_by(|a, b| a.name.cmp(&b.name));
+    let conditions = Conditions { users: Vec::new(), ..which.clone() };
+    let format = match (wanted.format.as_deref(), wanted.with_associations) {
+        (Some(format), _) => format.to_string(),
+        (None, true) => rules::USER_WITH.to_string(),
+        (None, false) => rules::USER.to_string(),
+    };
+    // A column that only associations have asks for them.
+    let asks = wanted.with_associations
+        || format.split(',').any(|word| format::accounting(USER_FIELDS, word).is_err());
+    let mut rows = Vec::new();
+    for thing in things {
+        let mine: Vec<&AssociationView> = all
+            .in_order()
+            .into_iter()
+            .filter(|one| one.user_name == thing.name && conditions.meets(one))
+            .collect();
+        if asks {
+            rows.extend(mine.iter().map(|one| (thing.clone(), all.effective(one))));
+        } else if conditions == Conditions::default()
+            || !mine.is_empty()
+            || which.names.contains(&thing.name)
+        {
+            rows.push((thing, AssociationView::default()));
+        }
+    }
+    if wanted.with_coordinators {
+        return Ok(with_coordinated(style, all, &format, &rows)?);
+    }
+    mixed(style, USER_FIELDS, &format, &rows)
+}
+
+/// `withcoord`: the accounts each user looks after, in a last column.
+fn with_coordinated(
+    style: &Style,
+    all: &RulesView,
+    format: &str,
+    rows: &[(spur_core::views::UserView, AssociationView)],
+) -> Result<String, String> {
+    let text = mixed(style, USER_FIELDS, format, rows)?;
+    let header = if style.header { text.lines().count() - rows.len() } else { 0 };
+    let mut lines = Vec::new();
+    for (place, line) in text.lines().enumerate() {
+        let more = match place.checked_sub(header) {
+            None if place == 0 => "Coord Accounts".to_string(),
+            None => "-".repeat(20),
+            Some(row) => {
+                let user = &rows[row].0.name;
+                let cluster = own(all);
+                let looked_after = all.accounts.iter().map(|account| account.name.as_str());
+                let mut names: Vec<&str> =
+                    looked_after.filter(|name| all.coordinates(user, &cluster, name)).collect();
+                names.sort_unstable();
+                names.join(",")
+            }
+        };
+        lines.push(match &style.layout {
+            Layout::Fixed => format!("{line}{more:>20} \n"),
+            Layout::Parsable { delimiter, ends: false } => format!("{line}{delimiter}{more}\n"),
+            Layout::Parsable { delimiter, ends: true } => format!("{line}{more}{delimiter}\n"),
+        });
+    }
+    Ok(lines.concat())
+}
+
+fn clusters(
+    style: &Style,
+    wanted: &Wanted,
+    all: &RulesView,
+    which: &Conditions,
+) -> Result<String, String> {
+    let names = || which.names.iter().chain(&which.clusters);
+    let mut things = all.clusters.clone();
+    things.retain(|one| names().next().is_none() || names().any(|name| *name == one.name));
+    things.sort_by(|a, b| a.name.cmp(&b.name));
+    let top = |name: &str| {
+        let top = all.account_association(name, spur_core::accounts::rules::ROOT);
+        top.map(|one| all.effective(one)).unwrap_or_default()
+    };
+    let rows: Vec<_> = things.into_iter().map(|one| (one.clone(), top(&one.name))).collect();
+    let format = wanted.format.as_deref().unwrap_or(rules::CLUSTER);
+    mixed(style, CLUSTER_FIELDS, format, &rows)
+}
+
+/// Resources that are always counted, with Slurm's numbers.
+fn tres() -> Vec<TresRow> {
+    let built_in = ["cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages"];
+    let named = ["gres/gpu"];
+    let row = |(id, name): (u32, &str)| {
+        let (kind, name) = name.split_once('/').unwrap_or((name, ""));
+        TresRow { kind: kind.to_string(), name: name.to_string(), id }
+    };
+    (1..).zip(built_in).chain((1001..).zip(named)).map(row).collect()
+}
+
+pub fn ping() -> u8 {
+    let done = cluster::block_on(async {
+        let mut client = accounting::connect().await?;
+        client.ping_accounting(PingAccountingRequest {}).await.map_err(accounting::refused)
+    });
+    match done {
+        Ok(_) => {
+            print("slurmdbd(primary) at localhost is UP\n");
+            0
+        }
+        Err(trouble) => fail(&trouble),
+    }
+}

@@ -1,0 +1,179 @@
+//! Changes to the rules as `sacctmgr` and others ask for them: words in, rows and what to say out.
+//! Nothing is changed here; the plan is sent to accounting, which looks at rights and at what must hold.
+
+mod add;
+mod modify;
+mod remove;
+#[cfg(test)]
+mod tests;
+
+pub use add::add;
+pub use modify::modify;
+pub use remove::remove;
+
+use crate::accounts::settings::Change;
+use crate::views::{AssociationView, RuleRow, RulesView};
+
+/// A change, thought out.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// What the user is told before being asked.
+    pub says: String,
+    /// Rows to put.
+    pub put: Vec<RuleRow>,
+    /// Rows to take out.
+    pub remove: Vec<RuleRow>,
+}
+
+/// Why there is no plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// There is nothing to do; said on standard output.
+    Nothing(&'static str),
+    /// Something is wrong with the words.
+    Wrong(String),
+}
+
+/// What a change is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entity {
+    Account,
+    Association,
+    Cluster,
+    Coordinator,
+    Qos,
+    User,
+}
+
+/// One word of the command: `name=value`, or a value alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// Before the sign; empty for a value alone.
+    pub name: String,
+    /// The sign.
+    pub change: Change,
+    /// Behind it.
+    pub value: String,
+}
+
+/// The words of a command: which things, and what to set of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// Which.
+    pub which: Vec<Word>,
+    /// What.
+    pub set: Vec<Word>,
+}
+
+impl Word {
+    /// Reads one word; quotes around a value are dropped.
+    pub fn parse(text: &str) -> Word {
+        let (name, change, value) = match text.split_once('=') {
+            None => ("", Change::Set, text),
+            Some((name, value)) => match (name.strip_suffix('+'), name.strip_suffix('-')) {
+                (Some(name), _) => (name, Change::Add, value),
+                (_, Some(name)) => (name, Change::Remove, value),
+                _ => (name, Change::Set, value),
+            },
+        };
+        let value = value.trim_matches(['"', '\'']);
+        Word { name: name.to_lowercase(), change, value: value.to_string() }
+    }
+
+    /// Whether the word is one of these, or the beginning of one.
+    pub fn is(&self, names: &[&str]) -> bool {
+        !self.name.is_empty() && names.iter().any(|name| name.starts_with(&self.name))
+    }
+
+    /// The values of a list, in lower case as names are kept.
+    pub fn list(&self) -> Vec<String> {
+        let words = self.value.split(',').map(|word| word.trim().to_lowercase());
+        words.filter(|word| !word.is_empty()).collect()
+    }
+
+    fn shown(&self) -> String {
+        match self.name.is_empty() {
+            true => self.value.clone(),
+            false => format!("{}={}", self.name, self.value),
+        }
+    }
+
+    fn unknown_option(&self) -> Refusal {
+        let text =
+            format!(" Unknown option: {}\n Use keyword 'where' to modify condition", self.shown());
+        Refusal::Wrong(text)
+    }
+
+    fn unknown_condition(&self) -> Refusal {
+        let text =
+            format!(" Unknown condition: {}\n Use keyword 'set' to modify value", self.shown());
+        Refusal::Wrong(text)
+    }
+}
+
+/// The conditions that associations are found by.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Conditions {
+    pub names: Vec<String>,
+    pub clusters: Vec<String>,
+    pub accounts: Vec<String>,
+    pub users: Vec<String>,
+    pub partitions: Vec<String>,
+    pub parents: Vec<String>,
+}
+
+impl Conditions {
+    /// Reads conditions; names alone are the entity's own.
+    pub fn read(words: &[Word]) -> Result<Conditions, Refusal> {
+        let mut found = Conditions::default();
+        for word in words {
+            let list = word.list();
+            match word {
+                word if word.name.is_empty() || word.is(&["names"]) => found.names.extend(list),
+                word if word.is(&["clusters"]) => found.clusters.extend(list),
+                word if word.is(&["accounts"]) => found.accounts.extend(list),
+                word if word.is(&["users"]) => found.users.extend(list),
+                word if word.is(&["partitions"]) => found.partitions.extend(list),
+                word if word.is(&["parents"]) => found.parents.extend(list),
+                word => return Err(word.unknown_condition()),
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether an association meets all of them but the names.
+    pub fn meets(&self, one: &AssociationView) -> bool {
+        let is =
+            |list: &[String], word: &str| list.is_empty() || list.iter().any(|one| one == word);
+        is(&self.clusters, &one.cluster)
+            && is(&self.accounts, &one.account)
+            && is(&self.users, &one.user_name)
+            && is(&self.partitions, &one.partition)
+            && is(&self.parents, &one.parent)
+    }
+}
+
+/// The clusters a change is about: those named, or all.
+fn clusters(rules: &RulesView, named: &[String]) -> Result<Vec<String>, Refusal> {
+    let known = |name: &String| rules.clusters.iter().any(|cluster| cluster.name == *name);
+    if let Some(unknown) = named.iter().find(|name| !known(name)) {
+        let text = format!(
+            " This cluster '{unknown}' doesn't exist.\n        Contact your admin to add it to accounting."
+        );
+        return Err(Refusal::Wrong(text));
+    }
+    match named.is_empty() {
+        true => Ok(rules.clusters.iter().map(|cluster| cluster.name.clone()).collect()),
+        false => Ok(named.to_vec()),
+    }
+}
+
+/// Reads `None`, `Operator`, `Administrator`, or the beginning of one.
+fn admin_level(word: &Word) -> Result<u32, Refusal> {
+    let said = word.value.to_lowercase();
+    let levels = ["none", "operator", "administrator"];
+    match levels.iter().position(|level| !said.is_empty() && level.starts_with(&said)) {
+        Some(place) => Ok(place as u32 + 1),
+        None => Err(Refusal::Wrong(format!(" Bad AdminLevel value '{}'", word.value))),
+    }
+}

@@ -1,0 +1,390 @@
+//! `sacctmgr add`.
+
+use super::{Entity, Plan, Refusal, Request, Word, admin_level, clusters};
+use crate::accounts::rules::{ADMIN_NONE, ROOT};
+use crate::accounts::settings::{self, Setting};
+use crate::views::{AccountView, AssociationView, QosView, RulesView, UserView, WckeyView};
+
+/// Thinks out an addition.
+pub fn add(rules: &RulesView, entity: Entity, request: &Request) -> Result<Plan, Refusal> {
+    match entity {
+        Entity::Account => accounts(rules, request),
+        Entity::User => users(rules, request),
+        Entity::Qos => qos(rules, request),
+        Entity::Cluster => add_clusters(rules, request),
+        Entity::Coordinator => coordinators(rules, request),
+        Entity::Association => Err(Refusal::Wrong(NO_ENTITY.to_string())),
+    }
+}
+
+const NO_ENTITY: &str = "No valid entity in add command\nInput line must include \"Account\", \
+\"Cluster\", \"Coordinator\", \"Federation\", \"QOS\", \"Resource\", or \"User\"";
+
+/// All words of an addition: it has no conditions.
+fn words(request: &Request) -> impl Iterator<Item = &Word> {
+    request.which.iter().chain(&request.set)
+}
+
+/// Sets what a table knows by this word, and says how.
+fn set<Row>(
+    table: &'static [Setting<Row>],
+    row: &mut Row,
+    word: &Word,
+    width: usize,
+    said: &mut Vec<String>,
+) -> Result<(), Refusal> {
+    let setting = settings::find(table, &word.name).ok_or_else(|| word.unknown_option())?;
+    (setting.set)(row, word.change, &word.value)
+        .map_err(|why| Refusal::Wrong(format!(" {why}")))?;
+    let label = match setting.names[0] {
+        "MaxTRESPerJob" => "MaxTRES",
+        "MaxTRESMinsPerJob" => "MaxTRESMins",
+        "MaxWallDurationPerJob" => "MaxWall",
+        "QosLevel" => "QOS",
+        label => label,
+    };
+    said.push(format!("  {label:<width$} = {}\n", word.value));
+    Ok(())
+}
+
+fn accounts(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
+    let (mut names, mut on, mut parent) = (Vec::new(), Vec::new(), ROOT.to_string());
+    let (mut description, mut organization) = (None, None);
+    let (mut limits, mut said, mut any) = (AssociationView::default(), Vec::new(), false);
+    limits.shares = 1;
+    for word in words(request) {
+        any |= !word.name.is_empty() && !word.is(&["names", "accounts"]);
+        match word {
+            word if word.name.is_empty() || word.is(&["names", "accounts"]) => {
+                names.extend(word.list());
+            }
+            word if word.is(&["clusters"]) => on.extend(word.list()),
+            word if word.is(&["parent"]) => parent = word.value.to_lowercase(),
+            word if word.is(&["description"]) => description = Some(word.value.clone()),
+            word if word.is(&["organization"]) => organization = Some(word.value.clone()),
+            word => set(settings::ASSOCIATION, &mut limits, word, 13, &mut said)?,
+        }
+    }
+    if names.is_empty() {
+        return Err(Refusal::Wrong(" Need name of account to add.".to_string()));
+    }
+    let on = clusters(rules, &on)?;
+    let mut plan = Plan::default();
+    let (mut new, mut lines) = (String::new(), String::new());
+    for name in &names {
+        if rules.account(name).is_none() {
+            new.push_str(&format!("  {name}\n"));
+            let above = if parent == ROOT { name } else { &parent };
+            plan.put.push(
+                AccountView {
+                    name: name.clone(),
+                    description: description.clone().unwrap_or_else(|| name.clone()),
+                    organization: organization.clone().unwrap_or_else(|| above.clone()),
+                    coordinators: Vec::new(),
+                }
+                .into(),
+            );
+        }
+        for cluster in &on {
+            if rules.account_association(cluster, name).is_some() {
+                continue;
+            }
+            if rules.account_association(cluster, &parent).is_none() {
+                let text = format!(
+                    " This parent account '{parent}' doesn't exist on cluster {cluster}\n\
+                     \x20       Contact your admin to add this account."
+                );
+                return Err(Refusal::Wrong(text));
+            }
+            lines.push_str(&format!("  A = {name:<10.10} C = {cluster:<10.10}\n"));
+            let own = AssociationView {
+                cluster: cluster.clone(),
+                account: name.clone(),
+                parent: parent.clone(),
+                ..limits.clone()
+            };
+            plan.put.push(own.into());
+        }
+    }
+    if plan.put.is_empty() {
+        return Err(Refusal::Nothing(" Nothing new added."));
+    }
+    if !new.is_empty() {
+        let description = description.unwrap_or_else(|| "Account Name".to_string());
+        let organization = organization.unwrap_or_else(|| "Parent/Account Name".to_string());
+        plan.says = format!(
+            " Adding Account(s)\n{new} Settings\n  Description     = {description}\n  \
+             Organization    = {organization}\n"
+        );
+    }
+    if !lines.is_empty() {
+        plan.says.push_str(&format!(" Associations\n{lines}"));
+        if any {
+            said.push(format!("  {:<13} = {parent}\n", "Parent"));
+            plan.says.push_str(&format!(" Settings\n{}", said.concat()));
+        }
+    }
+    Ok(plan)
+}
+
+fn users(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
+    let (mut names, mut on, mut accounts) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut partitions, mut wckeys) = (Vec::new(), Vec::new());
+    let (mut default_account, mut default_wckey, mut level) = (None, None, None);
+    let (mut limits, mut said) = (AssociationView::default(), Vec::new());
+    limits.shares = 1;
+    for word in words(request) {
+        match word {
+            word if word.name.is_empty() || word.is(&["names", "users"]) => {
+                names.extend(word.list());
+            }
+            word if word.is(&["clusters"]) => on.extend(word.list()),
+            word if word.is(&["accounts"]) => accounts.extend(word.list()),
+            word if word.is(&["partitions"]) => partitions.extend(word.list()),
+            word if word.is(&["wckeys"]) => wckeys.extend(word.list()),
+            word if word.is(&["adminlevel"]) => level = Some((admin_level(word)?, word)),
+            word if word.is(&["defaultaccount"]) => {
+                default_account = Some(word.value.to_lowercase());
+            }
+            word if word.is(&["defaultwckey"]) => default_wckey = Some(word.value.to_lowercase()),
+            word => set(settings::ASSOCIATION, &mut limits, word, 13, &mut said)?,
+        }
+    }
+    if names.is_empty() {
+        return Err(Refusal::Wrong(" Need name of user to add.".to_string()));
+    }
+    if accounts.is_empty()
+        && let Some(account) = &default_account
+    {
+        accounts.push(account.clone());
+    }
+    if accounts.is_empty() && wckeys.is_empty() {
+        return Err(Refusal::Wrong(" Need name of account to add user to.".to_string()));
+    }
+    let on = clusters(rules, &on)?;
+    for account in &accounts {
+        if rules.account(account).is_none() {
+            return Err(Refusal::Wrong(format!(
+                " This account '{account}' doesn't exist.\n        Contact your admin to add this \
+                 account.\n No associations or wckeys created."
+            )));
+        }
+    }
+    if partitions.is_empty() {
+        partitions.push(String::new());
+    }
+    let mut plan = Plan::default();
+    let (mut new, mut lines) = (String::new(), String::new());
+    for name in &names {
+        let known = rules.user(name);
+        let default =
+            default_account.clone().or_else(|| known.map(|user| user.default_account.clone()));
+        let default = default.filter(|name| !name.is_empty()).or_else(|| accounts.first().cloned());
+        if known.is_none() {
+            new.push_str(&format!("  {name}\n"));
+            let user = UserView {
+                name: name.clone(),
+                default_account: default.clone().unwrap_or_default(),
+                admin_level: level.as_ref().map_or(ADMIN_NONE, |(level, _)| *level),
+                default_wckey: default_wckey.clone().unwrap_or_default(),
+            };
+            plan.put.push(user.into());
+        }
+        for cluster in &on {
+            for account in &accounts {
+                if rules.account_association(cluster, account).is_none() {
+                    return Err(Refusal::Wrong(format!(
+                        " This account '{account}' doesn't exist on cluster {cluster}\n        \
+                         Contact your admin to add this account.\n No associations or wckeys created."
+                    )));
+                }
+                for partition in &partitions {
+                    let own = AssociationView {
+                        cluster: cluster.clone(),
+                        account: account.clone(),
+                        user_name: name.clone(),
+                        partition: partition.clone(),
+                        is_default: default.as_ref() == Some(account),
+                        ..limits.clone()
+                    };
+                    if rules.current(&own.clone().into()).is_some() {
+                        continue;
+                    }
+                    let place = match partition.as_str() {
+                        "" => String::new(),
+                        name => format!(" P = {name:<10.10}"),
+                    };
+                    lines.push_str(&format!(
+                        "  U = {name:<9.9} A = {account:<10.10} C = {cluster:<10.10}{place}\n"
+                    ));
+                    plan.put.push(own.into());
+                }
+            }
+            for key in &wckeys {
+                let row = WckeyView {
+                    name: key.clone(),
+                    cluster: cluster.clone(),
+                    user_name: name.clone(),
+                    id: 0,
+                };
+                if rules.current(&row.clone().into()).is_none() {
+                    plan.put.push(row.into());
+                }
+            }
+        }
+    }
+    if plan.put.is_empty() {
+        return Err(Refusal::Nothing(" Nothing new added."));
+    }
+    if !new.is_empty() {
+        plan.says = format!(" Adding User(s)\n{new}");
+        let mut of_user = String::new();
+        if let Some(account) = &default_account {
+            of_user.push_str(&format!("  Default Account = {account}\n"));
+        }
+        if let Some((_, word)) = &level {
+            of_user.push_str(&format!("  Admin Level     = {}\n", word.value));
+        }
+        if !of_user.is_empty() {
+            plan.says.push_str(&format!(" Settings =\n{of_user}"));
+        }
+    }
+    if !lines.is_empty() {
+        plan.says.push_str(&format!(" Associations =\n{lines}"));
+    }
+    plan.says.push_str(&format!(" Non Default Settings\n{}", said.concat()));
+    Ok(plan)
+}
+
+fn qos(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
+    let (mut names, mut said) = (Vec::new(), Vec::new());
+    let mut limits =
+        QosView { usage_factor: 1.0, preempt_mode: "cluster".to_string(), ..QosView::default() };
+    for word in words(request) {
+        match word {
+            word if word.name.is_empty() || word.is(&["names"]) => names.extend(word.list()),
+            word if word.is(&["description"]) => limits.description = word.value.clone(),
+            word => set(settings::QOS, &mut limits, word, 24, &mut said)?,
+        }
+    }
+    if names.is_empty() {
+        return Err(Refusal::Wrong(" Need name of qos to add.".to_string()));
+    }
+    let new: Vec<&String> = names.iter().filter(|name| rules.qos(name).is_none()).collect();
+    if new.is_empty() {
+        return Err(Refusal::Nothing(" Nothing new added."));
+    }
+    said.sort();
+    let mut plan = Plan::default();
+    for name in &new {
+        let described = if limits.description.is_empty() { name } else { &limits.description };
+        let (name, description) = ((*name).clone(), described.to_string());
+        plan.put.push(QosView { name, description, ..limits.clone() }.into());
+    }
+    let lines: String = new.iter().map(|name| format!("  {name}\n")).collect();
+    let described = if limits.description.is_empty() { new[0] } else { &limits.description };
+    plan.says = format!(
+        " Adding QOS(s)\n{lines} Settings\n  Description    = {described}\n{}",
+        said.concat()
+    );
+    Ok(plan)
+}
+
+fn add_clusters(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
+    let (mut names, mut limits, mut said) = (Vec::new(), AssociationView::default(), Vec::new());
+    limits.shares = 1;
+    for word in words(request) {
+        match word {
+            word if word.name.is_empty() || word.is(&["names", "clusters"]) => {
+                names.extend(word.list());
+            }
+            word => set(settings::ASSOCIATION, &mut limits, word, 14, &mut said)?,
+        }
+    }
+    if names.is_empty() {
+        return Err(Refusal::Wrong(" Need name of cluster to add.".to_string()));
+    }
+    let mut plan = Plan::default();
+    for name in &names {
+        if rules.clusters.iter().any(|cluster| cluster.name == *name) {
+            continue;
+        }
+        plan.says.push_str(&format!("  {:<14} = {name}\n", "Name"));
+        for mut row in RulesView::cluster_rows(name) {
+            if let Some(top) = &mut row.association
+                && top.user_name.is_empty()
+            {
+                let qos = if limits.qos.is_empty() { top.qos.clone() } else { limits.qos.clone() };
+                *top = AssociationView {
+                    cluster: name.clone(),
+                    account: ROOT.to_string(),
+                    qos,
+                    ..limits.clone()
+                };
+            }
+            plan.put.push(row);
+        }
+    }
+    if plan.put.is_empty() {
+        return Err(Refusal::Nothing(" Nothing new added."));
+    }
+    let settings = match said.is_empty() {
+        true => String::new(),
+        false => format!(" Setting\n{}", said.concat()),
+    };
+    plan.says = format!(" Adding Cluster(s)\n{}{settings}", plan.says);
+    Ok(plan)
+}
+
+fn coordinators(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
+    let (users, accounts) = coordinator_words(request)?;
+    let mut plan = Plan::default();
+    for name in &accounts {
+        let Some(account) = rules.account(name) else {
+            return Err(Refusal::Wrong(format!(" This account '{name}' doesn't exist.")));
+        };
+        let mut account = account.clone();
+        let before = account.coordinators.len();
+        for user in &users {
+            if rules.user(user).is_none() {
+                return Err(Refusal::Wrong(format!(" This user '{user}' doesn't exist.")));
+            }
+            if !account.coordinators.contains(user) {
+                account.coordinators.push(user.clone());
+            }
+        }
+        if account.coordinators.len() > before {
+            account.coordinators.sort();
+            plan.put.push(account.into());
+        }
+    }
+    let list =
+        |names: &[String]| names.iter().map(|name| format!("  {name}\n")).collect::<String>();
+    plan.says = format!(
+        " Adding Coordinator User(s)\n{} To Account(s) and all sub-accounts\n{}",
+        list(&users),
+        list(&accounts)
+    );
+    Ok(plan)
+}
+
+/// `account=… names=…`
+pub(super) fn coordinator_words(request: &Request) -> Result<(Vec<String>, Vec<String>), Refusal> {
+    let (mut users, mut accounts) = (Vec::new(), Vec::new());
+    for word in words(request) {
+        match word {
+            word if word.name.is_empty() || word.is(&["names", "users"]) => {
+                users.extend(word.list())
+            }
+            word if word.is(&["accounts"]) => accounts.extend(word.list()),
+            word => return Err(word.unknown_option()),
+        }
+    }
+    if users.is_empty() {
+        return Err(Refusal::Wrong(" Need a user name to add as coordinator.".to_string()));
+    }
+    if accounts.is_empty() {
+        return Err(Refusal::Wrong(" Need an account name to add the coordinator to.".to_string()));
+    }
+    Ok((users, accounts))
+}

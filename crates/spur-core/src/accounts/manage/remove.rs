@@ -1,0 +1,217 @@
+//! `sacctmgr delete`.
+
+use super::add::coordinator_words;
+use super::{Conditions, Entity, Plan, Refusal, Request};
+use crate::accounts::rules::ROOT;
+use crate::views::{AssociationView, RulesView};
+
+/// Thinks out a removal.
+pub fn remove(rules: &RulesView, entity: Entity, request: &Request) -> Result<Plan, Refusal> {
+    if entity == Entity::Coordinator {
+        return coordinators(rules, request);
+    }
+    let mut words = request.which.clone();
+    words.extend(request.set.iter().cloned());
+    let which = Conditions::read(&words)?;
+    match entity {
+        Entity::Account => accounts(rules, &which),
+        Entity::User => users(rules, &which),
+        Entity::Qos => qos(rules, &which),
+        Entity::Cluster => clusters(rules, &which),
+        Entity::Association | Entity::Coordinator => Err(Refusal::Wrong(
+            "No valid entity in delete command\nInput line must include \"Account\", \"Cluster\", \
+             \"Coordinator\", \"Federation\", \"QOS\", \"Resource\", or \"User\""
+                .to_string(),
+        )),
+    }
+}
+
+const NOTHING: Refusal = Refusal::Nothing(" Nothing deleted");
+
+/// Nobody is left without the account that their jobs go to.
+fn keeps_defaults(
+    rules: &RulesView,
+    gone: &[&AssociationView],
+    users_gone: &[String],
+) -> Result<(), Refusal> {
+    let lost: String = gone
+        .iter()
+        .filter(|one| !one.user_name.is_empty() && !users_gone.contains(&one.user_name))
+        .filter(|one| {
+            let user = rules.user(&one.user_name);
+            user.is_some_and(|user| user.default_account == one.account)
+        })
+        .map(|one| {
+            let (cluster, account) = (&one.cluster, &one.account);
+            format!("  C = {cluster:<15.15} A = {account:<10.10} U = {}\n", one.user_name)
+        })
+        .collect();
+    if lost.is_empty() {
+        return Ok(());
+    }
+    Err(Refusal::Wrong(format!(
+        " Error with request: You can not remove the default account of a user\n{lost} Please either \
+         remove the accounts listed above from list and resubmit,\n or change these users' default \
+         accounts to remove the account(s).\n Changes Discarded"
+    )))
+}
+
+fn accounts(rules: &RulesView, which: &Conditions) -> Result<Plan, Refusal> {
+    let mut named: Vec<String> = which.names.iter().chain(&which.accounts).cloned().collect();
+    named.retain(|name| name != ROOT && rules.account(name).is_some());
+    if named.is_empty() {
+        return Err(NOTHING);
+    }
+    // What hangs below goes with it.
+    let below = |one: &AssociationView| {
+        rules.lineage(&one.cluster, &one.account).iter().any(|above| named.contains(&above.account))
+    };
+    let meets = Conditions { accounts: Vec::new(), ..which.clone() };
+    let gone: Vec<&AssociationView> =
+        rules.associations.iter().filter(|one| below(one) && meets.meets(one)).collect();
+    keeps_defaults(rules, &gone, &[])?;
+    let mut plan = Plan::default();
+    plan.remove.extend(gone.iter().map(|one| (*one).clone().into()));
+    if which.clusters.is_empty() {
+        plan.says = " Deleting accounts...\n".to_string();
+        let mut names: Vec<&String> = gone.iter().map(|one| &one.account).collect();
+        names.extend(&named);
+        names.sort();
+        names.dedup();
+        for account in names.iter().filter_map(|name| rules.account(name)) {
+            plan.says.push_str(&format!("  {}\n", account.name));
+            plan.remove.push(account.clone().into());
+        }
+    } else {
+        plan.says = " Deleting account associations...\n".to_string();
+        for one in gone.iter().filter(|one| one.user_name.is_empty()) {
+            plan.says
+                .push_str(&format!("  C = {:<10.10} A = {:<10.10}\n", one.cluster, one.account));
+        }
+    }
+    Ok(plan)
+}
+
+fn users(rules: &RulesView, which: &Conditions) -> Result<Plan, Refusal> {
+    let named: Vec<String> = which.names.iter().chain(&which.users).cloned().collect();
+    let only_some =
+        !which.accounts.is_empty() || !which.clusters.is_empty() || !which.partitions.is_empty();
+    let is_meant = |name: &str| named.iter().any(|one| one == name);
+    let meets = Conditions { users: Vec::new(), ..which.clone() };
+    let gone: Vec<&AssociationView> = rules
+        .associations
+        .iter()
+        .filter(|one| !one.user_name.is_empty() && meets.meets(one))
+        .filter(|one| is_meant(&one.user_name) || (named.is_empty() && only_some))
+        .collect();
+    let mut plan = Plan::default();
+    plan.remove.extend(gone.iter().map(|one| (*one).clone().into()));
+    if only_some {
+        if gone.is_empty() {
+            return Err(NOTHING);
+        }
+        let left = |user: &str| {
+            rules.associations.iter().any(|one| one.user_name == user && !gone.contains(&one))
+        };
+        let users_gone: Vec<String> =
+            gone.iter().map(|one| one.user_name.clone()).filter(|user| !left(user)).collect();
+        keeps_defaults(rules, &gone, &users_gone)?;
+        plan.says = " Deleting user associations...\n".to_string();
+        for one in &gone {
+            let place = match one.partition.as_str() {
+                "" => String::new(),
+                name => format!(" P = {name}"),
+            };
+            plan.says.push_str(&format!(
+                "  C = {:<10.10} A = {:<10.10} U = {:<9.9}{place}\n",
+                one.cluster, one.account, one.user_name
+            ));
+        }
+        return Ok(plan);
+    }
+    let users: Vec<_> = rules.users.iter().filter(|user| is_meant(&user.name)).collect();
+    if users.is_empty() {
+        return Err(NOTHING);
+    }
+    plan.says = " Deleting users...\n".to_string();
+    for user in users {
+        plan.says.push_str(&format!("  {}\n", user.name));
+        plan.remove.push(user.clone().into());
+        let keys = rules.wckeys.iter().filter(|key| key.user_name == user.name);
+        plan.remove.extend(keys.map(|key| key.clone().into()));
+        for account in rules.accounts.iter().filter(|one| one.coordinators.contains(&user.name)) {
+            let mut account = account.clone();
+            account.coordinators.retain(|name| *name != user.name);
+            plan.put.push(account.into());
+        }
+    }
+    Ok(plan)
+}
+
+fn qos(rules: &RulesView, which: &Conditions) -> Result<Plan, Refusal> {
+    let mut plan = Plan::default();
+    let gone: Vec<_> = rules.qos.iter().filter(|one| which.names.contains(&one.name)).collect();
+    if gone.is_empty() {
+        return Err(NOTHING);
+    }
+    plan.says = " Deleting QOS(s)...\n".to_string();
+    for one in &gone {
+        plan.says.push_str(&format!("  {}\n", one.name));
+        plan.remove.push((*one).clone().into());
+    }
+    // Nobody refers to what is not there.
+    let is_gone = |name: &String| gone.iter().any(|one| one.name == *name);
+    for one in &rules.associations {
+        if one.qos.iter().any(is_gone) || is_gone(&one.default_qos) {
+            let mut changed = one.clone();
+            changed.qos.retain(|name| !is_gone(name));
+            if is_gone(&changed.default_qos) {
+                changed.default_qos.clear();
+            }
+            plan.put.push(changed.into());
+        }
+    }
+    Ok(plan)
+}
+
+fn clusters(rules: &RulesView, which: &Conditions) -> Result<Plan, Refusal> {
+    let named: Vec<&String> = which.names.iter().chain(&which.clusters).collect();
+    let mut plan = Plan { says: " Deleting clusters...\n".to_string(), ..Plan::default() };
+    for cluster in rules.clusters.iter().filter(|cluster| named.contains(&&cluster.name)) {
+        plan.says.push_str(&format!("  {}\n", cluster.name));
+        plan.remove.push(cluster.clone().into());
+        let here = rules.associations.iter().filter(|one| one.cluster == cluster.name);
+        plan.remove.extend(here.map(|one| one.clone().into()));
+    }
+    if plan.remove.is_empty() { Err(NOTHING) } else { Ok(plan) }
+}
+
+fn coordinators(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
+    let (users, accounts) = coordinator_words(request)?;
+    let list =
+        |names: &[String]| names.iter().map(|name| format!("  {name}\n")).collect::<String>();
+    let mut plan = Plan {
+        says: format!(
+            " Removing Coordinators with user name\n{} From Account(s)\n{}",
+            list(&users),
+            list(&accounts)
+        ),
+        ..Plan::default()
+    };
+    let mut lines = String::new();
+    for account in rules.accounts.iter().filter(|account| accounts.contains(&account.name)) {
+        let mut changed = account.clone();
+        changed.coordinators.retain(|name| !users.contains(name));
+        for user in account.coordinators.iter().filter(|name| users.contains(name)) {
+            lines.push_str(&format!("  U = {user:<9.9} A = {:<10.10}\n", account.name));
+        }
+        if changed != *account {
+            plan.put.push(changed.into());
+        }
+    }
+    if plan.put.is_empty() {
+        return Err(NOTHING);
+    }
+    plan.says.push_str(&format!(" Removed Coordinators (sub accounts not listed)...\n{lines}"));
+    Ok(plan)
+}

@@ -1,0 +1,142 @@
+//! What is said is compared with what Slurm 22.05 said to the same words.
+
+use super::*;
+
+fn request(line: &str) -> Request {
+    let mut request = Request::default();
+    let mut setting = false;
+    for word in line.split_whitespace() {
+        match word {
+            "set" => setting = true,
+            "where" => setting = false,
+            word if setting => request.set.push(Word::parse(word)),
+            word => request.which.push(Word::parse(word)),
+        }
+    }
+    request
+}
+
+struct Site(RulesView);
+
+impl Site {
+    fn new() -> Site {
+        let mut rules = RulesView::default();
+        let rows = RulesView::founding().into_iter().chain(RulesView::cluster_rows("oracle"));
+        rows.for_each(|row| rules.put(row));
+        Site(rules)
+    }
+
+    fn take(&mut self, plan: Result<Plan, Refusal>) -> String {
+        let plan = plan.expect("a plan");
+        plan.remove.iter().for_each(|row| self.0.remove(row));
+        plan.put.into_iter().for_each(|row| self.0.put(row));
+        assert_eq!(self.0.problems(), [""; 0]);
+        plan.says
+    }
+
+    fn add(&mut self, entity: Entity, line: &str) -> String {
+        let plan = add(&self.0, entity, &request(line));
+        self.take(plan)
+    }
+
+    fn modify(&mut self, entity: Entity, line: &str) -> String {
+        let plan = modify(&self.0, entity, &request(line));
+        self.take(plan)
+    }
+
+    fn remove(&mut self, entity: Entity, line: &str) -> String {
+        let plan = remove(&self.0, entity, &request(line));
+        self.take(plan)
+    }
+}
+
+/// Two accounts below each other, a QOS, a user in both.
+fn site() -> Site {
+    let mut site = Site::new();
+    site.add(Entity::Account, "physics Organization=science");
+    site.add(Entity::Account, "chem parent=physics GrpTRES=cpu=2");
+    site.add(Entity::Qos, "high Priority=1000");
+    site.add(Entity::User, "daemon account=physics fairshare=10");
+    site.add(Entity::User, "daemon account=chem");
+    site
+}
+
+#[test]
+fn additions_are_told_as_slurm_tells_them() {
+    let mut site = Site::new();
+    assert_eq!(
+        site.add(Entity::Account, "chem GrpTRES=cpu=2"),
+        " Adding Account(s)\n  chem\n Settings\n  Description     = Account Name\n  Organization    = \
+         Parent/Account Name\n Associations\n  A = chem       C = oracle    \n Settings\n  \
+         GrpTRES       = cpu=2\n  Parent        = root\n"
+    );
+    assert_eq!(
+        site.add(Entity::User, "daemon account=chem fairshare=10"),
+        " Adding User(s)\n  daemon\n Associations =\n  U = daemon    A = chem       C = oracle    \n \
+         Non Default Settings\n  Fairshare     = 10\n"
+    );
+    assert_eq!(
+        site.add(Entity::Qos, "high Priority=1000 MaxWall=12:00:00"),
+        " Adding QOS(s)\n  high\n Settings\n  Description    = high\n  MaxWall                  = \
+         12:00:00\n  Priority                 = 1000\n"
+    );
+    let again = add(&site.0, Entity::User, &request("daemon account=chem"));
+    assert_eq!(again, Err(Refusal::Nothing(" Nothing new added.")));
+    let nowhere = add(&site.0, Entity::User, &request("bin account=nosuch"));
+    assert!(
+        matches!(nowhere, Err(Refusal::Wrong(text)) if text.starts_with(" This account 'nosuch' doesn't exist."))
+    );
+}
+
+#[test]
+fn modifications_touch_what_the_conditions_meet() {
+    let mut site = site();
+    assert_eq!(
+        site.modify(Entity::User, "daemon set maxjobs=5"),
+        " Modified user associations...\n  C = oracle     A = physics              U = daemon   \n  \
+         C = oracle     A = chem                 U = daemon   \n"
+    );
+    site.modify(Entity::User, "where name=daemon account=physics set qos+=high");
+    let of = |account: &str| {
+        let all = site.0.associations.iter();
+        let mut mine = all.filter(|one| one.user_name == "daemon" && one.account == account);
+        site.0.effective(mine.next().expect("is there")).qos.join(",")
+    };
+    assert_eq!((of("physics").as_str(), of("chem").as_str()), ("high,normal", "normal"));
+    let unknown = modify(&site.0, Entity::User, &request("nosuch set fairshare=1"));
+    assert_eq!(unknown, Err(Refusal::Nothing(" Nothing modified")));
+}
+
+#[test]
+fn a_default_account_is_not_taken_from_its_user() {
+    let mut site = site();
+    assert!(matches!(
+        remove(&site.0, Entity::Account, &request("physics")),
+        Err(Refusal::Wrong(text)) if text.contains("A = physics    U = daemon")
+    ));
+    assert_eq!(site.remove(Entity::Account, "chem"), " Deleting accounts...\n  chem\n");
+    assert_eq!(site.remove(Entity::User, "daemon"), " Deleting users...\n  daemon\n");
+    assert_eq!(site.remove(Entity::Account, "physics"), " Deleting accounts...\n  physics\n");
+}
+
+#[test]
+fn a_coordinator_rules_below_and_never_over_itself() {
+    let mut site = site();
+    site.add(Entity::User, "nobody account=physics");
+    site.add(Entity::Coordinator, "account=physics names=daemon");
+    let level = crate::auth::Level::None;
+    let may = |row: AssociationView| site.0.may_change("daemon", level, &row.into(), None);
+    let row = |account: &str, user: &str| AssociationView {
+        cluster: "oracle".into(),
+        account: account.into(),
+        user_name: user.into(),
+        ..AssociationView::default()
+    };
+    assert!(may(row("chem", "nobody")));
+    assert!(!may(row("chem", "daemon")), "its own limits");
+    assert!(!may(row("physics", "")), "the account's limits");
+    assert!(!may(row("root", "nobody")), "another account");
+    let mut raised = site.0.user("nobody").expect("is there").clone();
+    raised.admin_level = crate::accounts::rules::ADMIN_ADMINISTRATOR;
+    assert!(!site.0.may_change("daemon", level, &raised.into(), None));
+}

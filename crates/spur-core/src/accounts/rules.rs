@@ -1,0 +1,397 @@
+//! The rules as a whole: what is always there, how rows are named, what must hold, who may change what.
+
+use crate::accounts::settings;
+use crate::auth::Level;
+use crate::views::rules::{AccountView, ClusterView, RuleRow, RulesView, UserView, WckeyView};
+use crate::views::{AssociationView, QosView};
+
+/// Slurm's numbers for admin levels.
+pub const ADMIN_NONE: u32 = 1;
+pub const ADMIN_OPERATOR: u32 = 2;
+pub const ADMIN_ADMINISTRATOR: u32 = 3;
+
+/// The account everything is below, and its user.
+pub const ROOT: &str = "root";
+
+impl RulesView {
+    /// The rules before anybody has said anything.
+    pub fn founding() -> Vec<RuleRow> {
+        vec![
+            QosView {
+                id: 1,
+                name: "normal".to_string(),
+                description: "Normal QOS default".to_string(),
+                preempt_mode: "cluster".to_string(),
+                usage_factor: 1.0,
+                ..QosView::default()
+            }
+            .into(),
+            AccountView {
+                name: ROOT.to_string(),
+                description: "default root account".to_string(),
+                organization: ROOT.to_string(),
+                coordinators: Vec::new(),
+            }
+            .into(),
+            UserView {
+                name: ROOT.to_string(),
+                default_account: ROOT.to_string(),
+                admin_level: ADMIN_ADMINISTRATOR,
+                default_wckey: String::new(),
+            }
+            .into(),
+        ]
+    }
+
+    /// The rows a new cluster begins with.
+    pub fn cluster_rows(name: &str) -> Vec<RuleRow> {
+        let top = AssociationView {
+            cluster: name.to_string(),
+            account: ROOT.to_string(),
+            shares: 1,
+            qos: vec!["normal".to_string()],
+            ..AssociationView::default()
+        };
+        let user = AssociationView {
+            cluster: name.to_string(),
+            account: ROOT.to_string(),
+            user_name: ROOT.to_string(),
+            shares: 1,
+            is_default: true,
+            ..AssociationView::default()
+        };
+        let cluster = ClusterView { name: name.to_string(), ..ClusterView::default() };
+        vec![cluster.into(), top.into(), user.into()]
+    }
+
+    /// The account of this name.
+    pub fn account(&self, name: &str) -> Option<&AccountView> {
+        self.accounts.iter().find(|account| account.name == name)
+    }
+
+    /// The user of this name.
+    pub fn user(&self, name: &str) -> Option<&UserView> {
+        self.users.iter().find(|user| user.name == name)
+    }
+
+    /// The QOS of this name.
+    pub fn qos(&self, name: &str) -> Option<&QosView> {
+        self.qos.iter().find(|qos| qos.name == name)
+    }
+
+    /// An account's own association on a cluster.
+    pub fn account_association(&self, cluster: &str, account: &str) -> Option<&AssociationView> {
+        self.associations.iter().find(|association| {
+            association.cluster == cluster
+                && association.account == account
+                && association.user_name.is_empty()
+        })
+    }
+
+    /// Accounts from this one up to the root.
+    pub fn lineage<'a>(&'a self, cluster: &'a str, account: &str) -> Vec<&'a AssociationView> {
+        let mut line = Vec::new();
+        let mut next = self.account_association(cluster, account);
+        while let Some(association) = next {
+            // A circle cannot be made, but must not be for ever if it is there.
+            if line.len() > self.associations.len() {
+                break;
+            }
+            line.push(association);
+            next = match association.parent.as_str() {
+                "" => None,
+                parent => self.account_association(cluster, parent),
+            };
+        }
+        line
+    }
+
+    /// An association with what it has from those above it.
+    pub fn effective(&self, association: &AssociationView) -> AssociationView {
+        let mut whole = association.clone();
+        let line = self.lineage(&association.cluster, &association.account);
+        let own = association_key(association);
+        let above = line.iter().filter(|above| association_key(above) != own);
+        for above in above {
+            if whole.qos.is_empty() {
+                whole.qos.clone_from(&above.qos);
+            }
+            if whole.default_qos.is_empty() {
+                whole.default_qos.clone_from(&above.default_qos);
+            }
+            whole.max_jobs = whole.max_jobs.or(above.max_jobs);
+            whole.max_jobs_accrue = whole.max_jobs_accrue.or(above.max_jobs_accrue);
+            whole.max_submit = whole.max_submit.or(above.max_submit);
+            whole.max_wall = whole.max_wall.or(above.max_wall);
+            for (mine, theirs) in [
+                (&mut whole.max_tres_per_job, &above.max_tres_per_job),
+                (&mut whole.max_tres_per_node, &above.max_tres_per_node),
+                (&mut whole.max_tres_mins_per_job, &above.max_tres_mins_per_job),
+            ] {
+                if mine.is_empty() {
+                    mine.clone_from(theirs);
+                }
+            }
+        }
+        whole.shares_from_parent = whole.shares == settings::SHARES_FROM_PARENT;
+        whole.qos.sort();
+        whole.qos.dedup();
+        whole
+    }
+
+    /// Associations in the order of the tree: an account, its users, then the accounts below it, by name.
+    pub fn in_order(&self) -> Vec<&AssociationView> {
+        let mut ordered = Vec::new();
+        for cluster in &self.clusters {
+            self.walk(&cluster.name, ROOT, 0, &mut ordered);
+        }
+        ordered.into_iter().map(|(association, _)| association).collect()
+    }
+
+    /// The same with how deep each stands.
+    pub fn tree<'a>(&'a self, cluster: &'a str) -> Vec<(&'a AssociationView, usize)> {
+        let mut ordered = Vec::new();
+        self.walk(cluster, ROOT, 0, &mut ordered);
+        ordered
+    }
+
+    fn walk<'a>(
+        &'a self,
+        cluster: &str,
+        account: &str,
+        depth: usize,
+        ordered: &mut Vec<(&'a AssociationView, usize)>,
+    ) {
+        let Some(own) = self.account_association(cluster, account) else { return };
+        if depth > self.accounts.len() {
+            return;
+        }
+        ordered.push((own, depth));
+        let here = || self.associations.iter().filter(|one| one.cluster == cluster);
+        let mut users: Vec<&AssociationView> =
+            here().filter(|one| one.account == account && !one.user_name.is_empty()).collect();
+        users.sort_by_key(|one| (&one.user_name, &one.partition));
+        ordered.extend(users.into_iter().map(|user| (user, depth + 1)));
+        let mut below: Vec<&AssociationView> =
+            here().filter(|one| one.parent == account && one.user_name.is_empty()).collect();
+        below.sort_by_key(|one| &one.account);
+        for child in below {
+            self.walk(cluster, &child.account, depth + 1, ordered);
+        }
+    }
+
+    /// What a user may do beyond their own jobs.
+    pub fn level(&self, user: &str) -> Level {
+        match self.user(user).map(|user| user.admin_level) {
+            Some(ADMIN_ADMINISTRATOR) => Level::Administrator,
+            Some(ADMIN_OPERATOR) => Level::Operator,
+            _ => Level::None,
+        }
+    }
+
+    /// Whether a user looks after an account, or one above it.
+    pub fn coordinates(&self, user: &str, cluster: &str, account: &str) -> bool {
+        let line = self.lineage(cluster, account);
+        let mut names = line.iter().map(|association| association.account.as_str());
+        names.any(|name| {
+            self.account(name)
+                .is_some_and(|account| account.coordinators.iter().any(|one| one == user))
+        })
+    }
+
+    /// Whether this user may make this change. `now` is the row as it stands.
+    pub fn may_change(
+        &self,
+        user: &str,
+        level: Level,
+        row: &RuleRow,
+        now: Option<&RuleRow>,
+    ) -> bool {
+        let raises = |row: &RuleRow| {
+            let before =
+                now.and_then(|now| now.user.as_ref()).map_or(ADMIN_NONE, |u| u.admin_level);
+            row.user
+                .as_ref()
+                .is_some_and(|user| user.admin_level.max(ADMIN_NONE) != before.max(ADMIN_NONE))
+        };
+        match level {
+            Level::Administrator => true,
+            Level::Operator => !raises(row),
+            // A coordinator brings users into accounts below, and never changes its own limits.
+            Level::None => {
+                if let Some(one) = &row.association {
+                    return !one.user_name.is_empty()
+                        && one.user_name != user
+                        && self.coordinates(user, &one.cluster, &one.account);
+                }
+                row.user.is_some() && !raises(row) && {
+                    let default = row.user.as_ref().map(|user| user.default_account.as_str());
+                    self.clusters.iter().any(|cluster| {
+                        self.coordinates(user, &cluster.name, default.unwrap_or_default())
+                    })
+                }
+            }
+        }
+    }
+
+    /// Puts a row in, or in place of its former self.
+    pub fn put(&mut self, row: RuleRow) {
+        self.remove(&row);
+        if let Some(one) = row.cluster {
+            self.clusters.push(one);
+        }
+        if let Some(one) = row.account {
+            self.accounts.push(one);
+        }
+        if let Some(one) = row.user {
+            self.users.push(one);
+        }
+        if let Some(one) = row.association {
+            self.associations.push(one);
+        }
+        if let Some(one) = row.qos {
+            self.qos.push(one);
+        }
+        if let Some(one) = row.wckey {
+            self.wckeys.push(one);
+        }
+    }
+
+    /// Takes a row out.
+    pub fn remove(&mut self, row: &RuleRow) {
+        let (kind, key) = row.name();
+        match kind {
+            Kind::Cluster => self.clusters.retain(|one| one.name != key),
+            Kind::Account => self.accounts.retain(|one| one.name != key),
+            Kind::User => self.users.retain(|one| one.name != key),
+            Kind::Association => self.associations.retain(|one| association_key(one) != key),
+            Kind::Qos => self.qos.retain(|one| one.name != key),
+            Kind::Wckey => self.wckeys.retain(|one| wckey_key(one) != key),
+        }
+    }
+
+    /// The row as it stands under the same name.
+    pub fn current(&self, row: &RuleRow) -> Option<RuleRow> {
+        let (kind, key) = row.name();
+        match kind {
+            Kind::Cluster => {
+                self.clusters.iter().find(|one| one.name == key).cloned().map(RuleRow::from)
+            }
+            Kind::Account => self.account(&key).cloned().map(RuleRow::from),
+            Kind::User => self.user(&key).cloned().map(RuleRow::from),
+            Kind::Association => {
+                let one = self.associations.iter().find(|one| association_key(one) == key);
+                one.cloned().map(RuleRow::from)
+            }
+            Kind::Qos => self.qos(&key).cloned().map(RuleRow::from),
+            Kind::Wckey => {
+                self.wckeys.iter().find(|one| wckey_key(one) == key).cloned().map(RuleRow::from)
+            }
+        }
+    }
+
+    /// What does not hold and must; empty when all is well.
+    pub fn problems(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for one in &self.associations {
+            if self.account(&one.account).is_none() {
+                found.push(format!("account \"{}\" does not exist", one.account));
+            }
+            if !self.clusters.iter().any(|cluster| cluster.name == one.cluster) {
+                found.push(format!("cluster \"{}\" does not exist", one.cluster));
+            }
+            if !one.user_name.is_empty() {
+                if self.user(&one.user_name).is_none() {
+                    found.push(format!("user \"{}\" does not exist", one.user_name));
+                }
+                if self.account_association(&one.cluster, &one.account).is_none() {
+                    found.push(format!(
+                        "account \"{}\" is not on cluster \"{}\"",
+                        one.account, one.cluster
+                    ));
+                }
+            } else if one.account != ROOT {
+                let line = self.lineage(&one.cluster, &one.account);
+                if line.last().is_none_or(|top| top.account != ROOT) {
+                    found.push(format!("account \"{}\" does not hang on root", one.account));
+                }
+            }
+            let qos = one.qos.iter().chain(Some(&one.default_qos).filter(|name| !name.is_empty()));
+            found.extend(
+                qos.filter(|name| self.qos(name).is_none())
+                    .map(|name| format!("QOS \"{name}\" does not exist")),
+            );
+        }
+        found.sort();
+        found.dedup();
+        found
+    }
+}
+
+/// Kinds of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Cluster,
+    Account,
+    User,
+    Association,
+    Qos,
+    Wckey,
+}
+
+impl Kind {
+    /// What transactions call several of them.
+    pub fn plural(self) -> &'static str {
+        match self {
+            Kind::Cluster => "Clusters",
+            Kind::Account => "Accounts",
+            Kind::User => "Users",
+            Kind::Association => "Associations",
+            Kind::Qos => "QOS",
+            Kind::Wckey => "WCKeys",
+        }
+    }
+}
+
+impl RuleRow {
+    /// What the row is, and the name that no other of its kind has.
+    pub fn name(&self) -> (Kind, String) {
+        match self {
+            RuleRow { cluster: Some(one), .. } => (Kind::Cluster, one.name.clone()),
+            RuleRow { account: Some(one), .. } => (Kind::Account, one.name.clone()),
+            RuleRow { user: Some(one), .. } => (Kind::User, one.name.clone()),
+            RuleRow { association: Some(one), .. } => (Kind::Association, association_key(one)),
+            RuleRow { qos: Some(one), .. } => (Kind::Qos, one.name.clone()),
+            RuleRow { wckey: Some(one), .. } => (Kind::Wckey, wckey_key(one)),
+            // An empty row names no user.
+            _ => (Kind::User, String::new()),
+        }
+    }
+}
+
+fn association_key(one: &AssociationView) -> String {
+    [&one.cluster, &one.account, &one.user_name, &one.partition].map(String::as_str).join("\u{1f}")
+}
+
+fn wckey_key(one: &WckeyView) -> String {
+    [&one.cluster, &one.name, &one.user_name].map(String::as_str).join("\u{1f}")
+}
+
+macro_rules! rows {
+    ($($view:ty => $member:ident;)*) => {
+        $(impl From<$view> for RuleRow {
+            fn from(row: $view) -> RuleRow {
+                RuleRow { $member: Some(row), ..RuleRow::default() }
+            }
+        })*
+    };
+}
+
+rows! {
+    ClusterView => cluster;
+    AccountView => account;
+    UserView => user;
+    AssociationView => association;
+    QosView => qos;
+    WckeyView => wckey;
+}

@@ -1,0 +1,226 @@
+//! The rules in the database: read as a whole, changed row by row, every change remembered with its author.
+
+use prost::Message;
+use spur_core::accounts::rules::Kind;
+use spur_core::auth::Level;
+use spur_core::views::{RuleRow, RulesView, TransactionView};
+use spur_proto::slurm::ListTransactionsRequest;
+
+use crate::db::{Connection, Error, Value};
+
+/// Who changes something.
+#[derive(Clone, Debug)]
+pub struct Author {
+    /// The user's name.
+    pub name: String,
+    /// What the channel says of them; the rules may say more.
+    pub level: Level,
+}
+
+/// What becomes of a change.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// Done; the rules have this version now.
+    Changed(u64),
+    /// The rules have changed meanwhile.
+    Stale,
+    /// By the rights.
+    Denied,
+    /// By what must hold.
+    Refused(String),
+}
+
+/// All rules.
+pub fn load(connection: &mut Connection) -> Result<RulesView, Error> {
+    let mut rules = RulesView { version: numbers(connection)?[0], ..RulesView::default() };
+    for row in connection.query("SELECT record FROM rules ORDER BY kind, name", &[])? {
+        rules.put(RuleRow::decode(row.bytes(0)?)?);
+    }
+    Ok(rules)
+}
+
+/// The version of the rules.
+pub fn version(connection: &mut Connection) -> Result<u64, Error> {
+    Ok(numbers(connection)?[0])
+}
+
+/// Makes what every database has.
+pub fn found(connection: &mut Connection) -> Result<(), Error> {
+    connection.transaction(|connection| {
+        let made = connection.execute(
+            "INSERT INTO rules_version (id, version, last_association, last_qos) VALUES (1, 0, 0, 0) \
+             ON CONFLICT (id) DO NOTHING",
+            &[],
+        )?;
+        if made > 0 {
+            write(connection, &system(), &RulesView::default(), RulesView::founding(), Vec::new())?;
+        }
+        Ok(())
+    })
+}
+
+/// Makes what a cluster has that is heard of for the first time; part of the caller's transaction.
+pub fn know_cluster(connection: &mut Connection, cluster: &str) -> Result<(), Error> {
+    let values = [Value::from("Clusters"), Value::from(cluster)];
+    let known = "SELECT 1 FROM rules WHERE kind = $1 AND name = $2";
+    if connection.query(known, &values)?.is_empty() {
+        let rules = load(connection)?;
+        write(connection, &system(), &rules, RulesView::cluster_rows(cluster), Vec::new())?;
+    }
+    Ok(())
+}
+
+fn system() -> Author {
+    Author { name: "root".to_string(), level: Level::Administrator }
+}
+
+/// Changes rows, all or none.
+pub fn change(
+    connection: &mut Connection,
+    author: &Author,
+    thought_out_on: u64,
+    put: Vec<RuleRow>,
+    remove: Vec<RuleRow>,
+) -> Result<Outcome, Error> {
+    connection.transaction(|connection| {
+        let rules = load(connection)?;
+        if rules.version != thought_out_on {
+            return Ok(Outcome::Stale);
+        }
+        let level = author.level.max(rules.level(&author.name));
+        let mut after = rules.clone();
+        for row in &remove {
+            let now = rules.current(row);
+            if !rules.may_change(&author.name, level, row, now.as_ref()) {
+                return Ok(Outcome::Denied);
+            }
+            after.remove(row);
+        }
+        for row in &put {
+            let now = rules.current(row);
+            if !rules.may_change(&author.name, level, row, now.as_ref()) {
+                return Ok(Outcome::Denied);
+            }
+            after.put(row.clone());
+        }
+        if let Some(problem) = after.problems().into_iter().next() {
+            return Ok(Outcome::Refused(problem));
+        }
+        write(connection, author, &rules, put, remove).map(Outcome::Changed)
+    })
+}
+
+fn write(
+    connection: &mut Connection,
+    author: &Author,
+    before: &RulesView,
+    put: Vec<RuleRow>,
+    remove: Vec<RuleRow>,
+) -> Result<u64, Error> {
+    let [version, mut last_association, mut last_qos] = numbers(connection)?;
+    for row in &remove {
+        let (kind, name) = row.name();
+        let values = [Value::from(kind.plural()), Value::from(&name)];
+        connection.execute("DELETE FROM rules WHERE kind = $1 AND name = $2", &values)?;
+        remember(connection, author, "Remove", kind, &name, row)?;
+    }
+    for mut row in put {
+        if let Some(one) = &mut row.association
+            && one.id == 0
+        {
+            last_association += 1;
+            one.id = last_association as u32;
+        }
+        if let Some(one) = &mut row.qos {
+            last_qos = last_qos.max(one.id.into());
+            if one.id == 0 {
+                last_qos += 1;
+                one.id = last_qos as u32;
+            }
+        }
+        let (kind, name) = row.name();
+        let action = if before.current(&row).is_some() { "Modify" } else { "Add" };
+        connection.execute(
+            "INSERT INTO rules (kind, name, record) VALUES ($1, $2, $3) \
+             ON CONFLICT (kind, name) DO UPDATE SET record = excluded.record",
+            &[Value::from(kind.plural()), Value::from(&name), row.encode_to_vec().into()],
+        )?;
+        remember(connection, author, action, kind, &name, &row)?;
+    }
+    let version = version + 1;
+    connection.execute(
+        "UPDATE rules_version SET version = $1, last_association = $2, last_qos = $3 WHERE id = 1",
+        &[version.into(), last_association.into(), last_qos.into()],
+    )?;
+    Ok(version)
+}
+
+fn numbers(connection: &mut Connection) -> Result<[u64; 3], Error> {
+    let sql = "SELECT version, last_association, last_qos FROM rules_version WHERE id = 1";
+    let sql = format!("{sql}{}", connection.for_update());
+    let rows = connection.query(&sql, &[])?;
+    let Some(row) = rows.first() else { return Ok([0; 3]) };
+    Ok([row.int(0)? as u64, row.int(1)? as u64, row.int(2)? as u64])
+}
+
+fn remember(
+    connection: &mut Connection,
+    author: &Author,
+    action: &str,
+    kind: Kind,
+    name: &str,
+    row: &RuleRow,
+) -> Result<(), Error> {
+    let object = match &row.association {
+        Some(one) => format!("id_assoc={}", one.id),
+        None => name.to_string(),
+    };
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let info = match &row.association {
+        Some(one) => {
+            format!("cluster='{}', acct='{}', user='{}'", one.cluster, one.account, one.user_name)
+        }
+        None => String::new(),
+    };
+    connection.execute(
+        "INSERT INTO transactions (time, actor, action, object, info) VALUES ($1, $2, $3, $4, $5)",
+        &[
+            Value::Int(now.unwrap_or_default().as_secs() as i64),
+            Value::from(&author.name),
+            Value::from(format!("{action} {}", kind.plural()).as_str()),
+            Value::from(&object),
+            Value::from(&info),
+        ],
+    )?;
+    Ok(())
+}
+
+/// Changes of the past, in their order.
+pub fn transactions(
+    connection: &mut Connection,
+    request: &ListTransactionsRequest,
+) -> Result<Vec<TransactionView>, Error> {
+    let end = if request.end > 0 { request.end } else { i64::MAX };
+    let rows = connection.query(
+        "SELECT time, action, actor, object, info FROM transactions \
+         WHERE time >= $1 AND time <= $2 ORDER BY id",
+        &[request.start.into(), end.into()],
+    )?;
+    let mut found = Vec::new();
+    for row in rows {
+        let one = TransactionView {
+            time: row.int(0)?,
+            action: row.text(1)?.to_string(),
+            actor: row.text(2)?.to_string(),
+            object: row.text(3)?.to_string(),
+            info: row.text(4)?.to_string(),
+        };
+        let is_one_of = |list: &[String], word: &str| {
+            list.is_empty() || list.iter().any(|one| one.eq_ignore_ascii_case(word))
+        };
+        if is_one_of(&request.actors, &one.actor) && is_one_of(&request.actions, &one.action) {
+            found.push(one);
+        }
+    }
+    Ok(found)
+}
