@@ -11,8 +11,8 @@ use spur_proto::slurm::control_job_request::Action;
 use spur_proto::slurm::controller_client::ControllerClient;
 use spur_proto::slurm::watch_reply::Event;
 use spur_proto::slurm::{
-    AdministerRequest, CancelJobRequest, ControlJobRequest, ListJobsRequest, ListNodesRequest, ListPartitionsRequest, PingReply,
-    PingRequest, WaitJobRequest, WatchRequest,
+    AdministerRequest, CancelJobRequest, ControlJobRequest, ListJobsRequest, ListNodesRequest,
+    ListPartitionsRequest, PingReply, PingRequest, WaitJobRequest, WatchRequest,
 };
 use tonic::transport::Channel;
 

@@ -95,3 +95,21 @@ fn check_cluster(tool: &str, wanted: &str, controller: &mut Controller) -> Resul
     }
     Ok(own)
 }
+
+/// Commas separate jobs, except inside the brackets of an array: `12_[1,3],14`.
+fn ids(word: &str) -> Vec<&str> {
+    let (mut parts, mut start, mut inside) = (Vec::new(), 0, false);
+    for (at, letter) in word.char_indices() {
+        match letter {
+            '[' => inside = true,
+            ']' => inside = false,
+            ',' if !inside => {
+                parts.push(&word[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&word[start..]);
+    parts
+}

@@ -6,7 +6,7 @@ use spur_core::job::{JobState, JobStatus, signal, state};
 use spur_core::tools::scancel::TOOL;
 use spur_core::views::JobView;
 
-use crate::commands::{Ended, user};
+use crate::commands::{Ended, ids, user};
 use crate::output::complain;
 
 /// What is asked for.
@@ -131,24 +131,6 @@ impl Query {
             && self.user.as_ref().is_none_or(|(_, uid)| *uid == job.uid)
             && self.nodes.as_ref().is_none_or(|nodes| runs_on(job, nodes))
     }
-}
-
-/// Commas separate jobs, except inside the brackets of an array: `12_[1,3],14`.
-fn ids(word: &str) -> Vec<&str> {
-    let (mut parts, mut start, mut inside) = (Vec::new(), 0, false);
-    for (at, letter) in word.char_indices() {
-        match letter {
-            '[' => inside = true,
-            ']' => inside = false,
-            ',' if !inside => {
-                parts.push(&word[start..at]);
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(&word[start..]);
-    parts
 }
 
 fn runs_on(job: &JobView, nodes: &str) -> bool {

@@ -2,7 +2,9 @@
 
 mod ask;
 mod hosts;
+mod jobs;
 mod show;
+mod update;
 
 use std::io::{BufRead, IsTerminal};
 
@@ -67,16 +69,27 @@ const ANY: usize = usize::MAX;
 const KEYWORDS: &[Keyword] = &[
     keyword("all", 3, (0, 0), "hidden partitions too, from now on", |s, _| { s.hidden = true; 0 }),
     keyword("completing", 3, (0, 0), "jobs that are completing, and where", ask::completing),
+    keyword("create", 3, (1, ANY), "PartitionName=NAME KEY=VALUE ...: make a partition or reservation", update::create),
+    keyword("delete", 3, (1, ANY), "PartitionName=NAME: take away a partition or reservation", update::delete),
     keyword("details", 3, (0, 0), "tell more, from now on", |s, _| { s.details = true; 0 }),
     keyword("errnumstr", 3, (1, 1), "ERRNO: what an error number means", ask::error_text),
     keyword("exit", 3, (0, 0), "the end", |s, _| { s.over = true; 0 }),
     keyword("help", 3, (0, ANY), "show this help", |_, _| { print(&help()); 0 }),
     keyword("hide", 3, (0, 0), "no hidden partitions, from now on", |s, _| { s.hidden = false; 0 }),
+    keyword("hold", 4, (1, ANY), "ID ...: keep jobs from starting", jobs::hold),
+    keyword("holdu", 5, (1, ANY), "ID ...: the same, as their owner", jobs::uhold),
     keyword("oneliner", 4, (0, 0), "a line for each record, from now on", |s, _| { s.one_line = true; 0 }),
     keyword("ping", 3, (0, 0), "whether the controllers answer", ask::ping),
     keyword("quiet", 3, (0, 0), "no warnings, from now on", |s, _| { s.quiet = true; 0 }),
     keyword("quit", 4, (0, 0), "the end", |s, _| { s.over = true; 0 }),
+    keyword("release", 3, (1, ANY), "ID ...: let held jobs start", jobs::release),
+    keyword("requeuehold", 8, (1, ANY), "ID ...: back into the queue, and held", jobs::requeue_and_hold),
+    keyword("requeue", 3, (1, ANY), "ID ...: back into the queue", jobs::requeue),
+    keyword("resume", 3, (1, ANY), "ID ...: let suspended jobs go on", jobs::resume),
     keyword("show", 3, (1, ANY), "ENTITY [ID]: job, node, partition, step, config, hostnames, ...", show::run),
+    keyword("suspend", 3, (1, ANY), "ID ...: stop jobs for a while", jobs::suspend),
+    keyword("uhold", 5, (1, ANY), "ID ...: keep jobs from starting, as their owner", jobs::uhold),
+    keyword("update", 3, (1, ANY), "JobId=ID KEY=VALUE ...: change a job, node, partition or reservation", update::update),
     keyword("verbose", 4, (0, 0), "say more, from now on", |_, _| 0),
     keyword("version", 4, (0, 0), "print the version", |_, _| { print(&format!("{VERSION}\n")); 0 }),
     keyword("wait_job", 4, (1, 1), "ID: until the job's nodes are ready", ask::wait_job),
@@ -87,29 +100,18 @@ const LATER: &[&str] = &[
     "abort",
     "cancel_reboot",
     "cluster",
-    "create",
-    "delete",
-    "hold",
-    "holdu",
     "listpids",
     "notify",
     "pidinfo",
     "reboot",
     "reconfigure",
-    "release",
-    "requeue",
-    "requeuehold",
-    "resume",
     "schedloglevel",
     "setdebug",
     "setdebugflags",
     "shutdown",
-    "suspend",
     "takeover",
     "token",
     "top",
-    "uhold",
-    "update",
     "write",
 ];
 
@@ -202,6 +204,11 @@ fn obey(session: &mut Session, words: &[&str]) -> u8 {
     match KEYWORDS.iter().find(fits) {
         Some(keyword) if arguments.len() < keyword.words.0 && keyword.name == "errnumstr" => {
             session.refuse("one arguments required for keyword:errnumstr")
+        }
+        Some(Keyword { name: name @ ("create" | "delete" | "update"), .. })
+            if arguments.is_empty() =>
+        {
+            session.refuse(format!("too few arguments for {name} keyword"))
         }
         Some(keyword) if arguments.len() < keyword.words.0 => {
             session.refuse(format!("too few arguments for keyword:{name}"))

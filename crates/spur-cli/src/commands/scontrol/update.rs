@@ -1,0 +1,298 @@
+//! `scontrol update`, `create` and `delete`: Slurm's `Key=value` words.
+
+use spur_core::job::reference::JobReference;
+use spur_core::state::Assignment;
+use spur_core::time::duration;
+use spur_core::time::moment::{self, Toward};
+use spur_core::update::{self, NodeChange, NodeVerb};
+use spur_proto::caller::CallError;
+use spur_proto::slurm::control_job_request::Action;
+use spur_proto::slurm::{AdministerRequest, Noun, UpdateJob, Verb};
+
+use super::Session;
+use crate::output::{complain, print};
+use crate::zone;
+
+/// What is changed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Entity {
+    Job,
+    Node,
+    Partition,
+    Reservation,
+}
+
+/// Names of things, and how much of each must be said.
+const ENTITIES: &[(&str, usize, Entity)] = &[
+    ("jobid", 3, Entity::Job),
+    ("nodename", 3, Entity::Node),
+    ("partitionname", 3, Entity::Partition),
+    ("reservationname", 3, Entity::Reservation),
+];
+
+fn entity(key: &str) -> Option<Entity> {
+    let key = key.to_ascii_lowercase();
+    let fits = |(name, least, _): &&(&str, usize, Entity)| {
+        key.len() >= *least && name.starts_with(key.as_str())
+    };
+    ENTITIES.iter().find(fits).map(|(_, _, entity)| *entity)
+}
+
+/// `update JobId=7 TimeLimit=5:00`, also `update job 7 TimeLimit=5:00`.
+pub fn update(session: &mut Session, words: &[&str]) -> u8 {
+    let words = joined(words);
+    let named = words.iter().find_map(|word| Some((entity(key_of(word))?, word.as_str())));
+    let Some((what, name)) = named else {
+        session.refuse("No valid entity in update command");
+        return session.refuse(
+            "Input line must include \"NodeName\", \"PartitionName\", \"Reservation\", \"JobId\", \
+             or \"SlurmctldDebug\"",
+        );
+    };
+    let mut assignments = Vec::new();
+    for word in words.iter().filter(|word| word.as_str() != name) {
+        match update::split(word) {
+            Some(assignment) => assignments.push(assignment),
+            None => {
+                session.refuse(format!("Invalid input: {word}"));
+                return session.refuse("Request aborted");
+            }
+        }
+    }
+    let name = name.split_once('=').map_or("", |(_, name)| name);
+    match what {
+        Entity::Job => update_jobs(session, name, assignments),
+        Entity::Node => update_node(session, name, assignments),
+        Entity::Partition => update_partition(session, name, assignments),
+        Entity::Reservation => update_reservation(session, name, assignments),
+    }
+}
+
+/// `create PartitionName=new Nodes=n1`
+pub fn create(session: &mut Session, words: &[&str]) -> u8 {
+    let what = entity(key_of(words[0]));
+    let (Some(Entity::Partition | Entity::Reservation), Some(what)) = (what, what) else {
+        complain("scontrol", format!("Invalid creation entity: {}", words[0]));
+        return 1;
+    };
+    let mut assignments = Vec::new();
+    for word in &words[1..] {
+        match update::split(word) {
+            Some(assignment) => assignments.push(assignment),
+            None => {
+                complain("scontrol", format!("Invalid input: {word}  Request aborted"));
+                return 1;
+            }
+        }
+    }
+    let name = words[0].split_once('=').map(|(_, name)| name.to_string());
+    if what == Entity::Partition && name.is_none() {
+        complain("scontrol", format!("Invalid input: {}  Request aborted", words[0]));
+        return 1;
+    }
+    if what == Entity::Reservation && !moments(&mut assignments, RESERVATION_MOMENTS) {
+        return 1;
+    }
+    let noun = if what == Entity::Partition { Noun::Partition } else { Noun::Reservation };
+    let name = name.unwrap_or_default();
+    let word = if what == Entity::Partition { "partition" } else { "reservation" };
+    match administer(session, noun, Verb::Create, &name, assignments) {
+        Ok(()) if what == Entity::Reservation => {
+            print(&format!("Reservation created: {name}\n"));
+            0
+        }
+        Ok(()) => 0,
+        Err(error) => session.refuse(format!("Error creating the {word}: {error}")),
+    }
+}
+
+/// `delete PartitionName=old`
+pub fn delete(session: &mut Session, words: &[&str]) -> u8 {
+    let name = words[0].split_once('=').map_or("", |(_, name)| name);
+    let (noun, word) = match entity(key_of(words[0])) {
+        Some(Entity::Partition) => (Noun::Partition, "delete_partition"),
+        Some(Entity::Reservation) => (Noun::Reservation, "delete_reservation"),
+        _ => return session.refuse(format!("Invalid deletion entity: {}", words[0])),
+    };
+    match administer(session, noun, Verb::Delete, name, Vec::new()) {
+        Ok(()) => 0,
+        Err(error) => session.refuse(format!("{word} {}: {error}", words[0])),
+    }
+}
+
+/// A thing's name may follow its kind: `job 7` is `job=7`.
+fn joined(words: &[&str]) -> Vec<String> {
+    match words {
+        [kind, name, rest @ ..] if !kind.contains('=') && entity(kind).is_some() => {
+            let rest = rest.iter().map(|word| word.to_string());
+            std::iter::once(format!("{kind}={name}")).chain(rest).collect()
+        }
+        words => words.iter().map(|word| word.to_string()).collect(),
+    }
+}
+
+fn key_of(word: &str) -> &str {
+    word.split('=').next().unwrap_or(word)
+}
+
+fn update_jobs(session: &mut Session, names: &str, mut assignments: Vec<Assignment>) -> u8 {
+    for assignment in &assignments {
+        if update::job::find(&assignment.key).is_none() {
+            return unsupported(session, assignment);
+        }
+    }
+    let is_limit = |key: &str| key.eq_ignore_ascii_case("timelimit");
+    // Slurm also takes a limit that is added or taken away: `TimeLimit=+30`.
+    let limit = |value: &str| duration::parse_limit(value.trim_start_matches(['+', '-']));
+    if assignments.iter().any(|said| is_limit(&said.key) && limit(&said.value).is_err()) {
+        complain("scontrol", "Invalid TimeLimit value");
+        return 1;
+    }
+    if !moments(&mut assignments, JOB_MOMENTS) || assignments.is_empty() {
+        return session.refuse("No changes specified");
+    }
+    let mut status = 0;
+    for name in crate::commands::ids(names) {
+        let change = UpdateJob { assignments: assignments.clone() };
+        let outcome = match JobReference::parse(name) {
+            Some(reference) => session.controller().control(&reference, Action::Update(change)),
+            None => Err(CallError::Refused(spur_core::errors::SlurmError::InvalidJobId)),
+        };
+        if let Err(error) = outcome {
+            status = session.refuse(format!("{error} for job {name}"));
+        }
+    }
+    status
+}
+
+fn update_node(session: &mut Session, name: &str, assignments: Vec<Assignment>) -> u8 {
+    if assignments.is_empty() {
+        return session.refuse("No changes specified");
+    }
+    let mut change = NodeChange::default();
+    for assignment in &assignments {
+        match update::node::set(&mut change, &assignment.key, &assignment.value) {
+            Some(Ok(())) => {}
+            None => return unsupported(session, assignment),
+            Some(Err(_)) => {
+                session.refuse(format!("Invalid input: {}", written(assignment)));
+                session.refuse("Request aborted");
+                if "state".starts_with(&assignment.key.to_ascii_lowercase()) {
+                    session.refuse(
+                        "Valid states are: NoResp DRAIN FAIL FUTURE RESUME POWER_DOWN POWER_UP UNDRAIN",
+                    );
+                    session.refuse("Not all states are valid given a node's prior state");
+                }
+                return 1;
+            }
+        }
+    }
+    let closes = matches!(change.verb, Some(NodeVerb::Drain | NodeVerb::Down | NodeVerb::Fail));
+    if closes && change.reason.as_ref().is_none_or(String::is_empty) {
+        return session
+            .refuse("You must specify a reason when DOWNING or DRAINING a node. Request denied");
+    }
+    answered(session, Noun::Node, name, assignments)
+}
+
+fn update_partition(session: &mut Session, name: &str, assignments: Vec<Assignment>) -> u8 {
+    if assignments.is_empty() {
+        complain("scontrol", "No changes specified");
+        return 1;
+    }
+    answered(session, Noun::Partition, name, assignments)
+}
+
+fn update_reservation(session: &mut Session, name: &str, mut assignments: Vec<Assignment>) -> u8 {
+    if !moments(&mut assignments, RESERVATION_MOMENTS) {
+        return 1;
+    }
+    match administer(session, Noun::Reservation, Verb::Update, name, assignments) {
+        Ok(()) => 0,
+        Err(error) => {
+            session.refuse(format!("Error updating the reservation: {error}"));
+            session.refuse(format!("slurm_update error: {error}"))
+        }
+    }
+}
+
+fn answered(session: &mut Session, noun: Noun, name: &str, assignments: Vec<Assignment>) -> u8 {
+    match administer(session, noun, Verb::Update, name, assignments) {
+        Ok(()) => 0,
+        Err(error) => session.refuse(format!("slurm_update error: {error}")),
+    }
+}
+
+fn administer(
+    session: &mut Session,
+    noun: Noun,
+    verb: Verb,
+    name: &str,
+    assignments: Vec<Assignment>,
+) -> Result<(), CallError> {
+    let request = AdministerRequest {
+        noun: noun.into(),
+        verb: verb.into(),
+        name: name.to_string(),
+        assignments,
+    };
+    session.controller().administer(&request)
+}
+
+const JOB_MOMENTS: &[&str] = &["starttime", "eligibletime", "endtime", "deadline"];
+const RESERVATION_MOMENTS: &[&str] = &["starttime", "endtime"];
+
+/// Turns moments into seconds since the epoch, since only this side knows the zone.
+fn moments(assignments: &mut [Assignment], keys: &[&str]) -> bool {
+    for assignment in assignments {
+        let key = assignment.key.to_ascii_lowercase();
+        if key.len() < 3 || !keys.iter().any(|name| name.starts_with(&key)) {
+            continue;
+        }
+        match moment::parse(&assignment.value, Toward::Future, zone::now(), &zone::Local) {
+            Ok(at) => assignment.value = at.0.to_string(),
+            Err(_) => {
+                eprintln!("Invalid time specification (pos=0): {}", assignment.value);
+                return false;
+            }
+        }
+    }
+    true
+}
+
+fn unsupported(session: &Session, assignment: &Assignment) -> u8 {
+    let written = written(assignment);
+    session.refuse(format!("Update of this parameter is not supported: {written}"));
+    session.refuse("Request aborted")
+}
+
+fn written(assignment: &Assignment) -> String {
+    format!("{}={}", assignment.key, assignment.value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn things_are_named_by_beginnings() {
+        let kind = |key: &str| entity(key).map(|entity| entity as u8);
+        assert_eq!(kind("JobId"), Some(Entity::Job as u8));
+        assert_eq!(kind("job"), kind("jobid"));
+        assert_eq!(kind("part"), kind("PartitionName"));
+        assert_eq!(kind("res"), kind("reservation"));
+        assert_eq!((kind("jo"), kind("jobname"), kind("foo")), (None, None, None));
+        assert_eq!(joined(&["job", "13", "nice=2"]), ["job=13", "nice=2"]);
+        assert_eq!(joined(&["nodename=n1", "state=resume"]), ["nodename=n1", "state=resume"]);
+    }
+
+    #[test]
+    fn moments_become_seconds() {
+        let mut said = vec![update::split("StartTime=2030-01-01T00:00:00Z").unwrap_or_default()];
+        said[0].value = "2030-01-01T00:00:00".into();
+        assert!(moments(&mut said, JOB_MOMENTS));
+        assert!(said[0].value.parse::<i64>().is_ok_and(|secs| secs > 1_800_000_000));
+        said[0].value = "bogus".into();
+        assert!(!moments(&mut said, JOB_MOMENTS));
+    }
+}
