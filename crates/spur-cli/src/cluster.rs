@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use spur_core::job::reference::{JobReference, Part};
-use spur_core::views::{JobView, NodeView, PartitionView};
+use spur_core::views::{JobView, NodeView, PartitionView, StepView};
 use spur_proto::caller::{CallError, Caller};
 use spur_proto::client::Address;
 use spur_proto::slurm::control_job_request::Action;
@@ -12,7 +12,7 @@ use spur_proto::slurm::controller_client::ControllerClient;
 use spur_proto::slurm::watch_reply::Event;
 use spur_proto::slurm::{
     AdministerRequest, CancelJobRequest, ControlJobRequest, ListJobsRequest, ListNodesRequest,
-    ListPartitionsRequest, PingReply, PingRequest, WaitJobRequest, WatchRequest,
+    ListPartitionsRequest, ListStepsRequest, PingReply, PingRequest, WaitJobRequest, WatchRequest,
 };
 use tonic::transport::Channel;
 
@@ -101,6 +101,15 @@ impl Controller {
             async move { client.list_jobs(request).await }
         };
         Ok(self.runtime.block_on(self.caller.call(ask))?.jobs)
+    }
+
+    /// Steps that run.
+    pub fn steps(&mut self, request: &ListStepsRequest) -> Result<Vec<StepView>, CallError> {
+        let ask = |mut client: Client| {
+            let request = request.clone();
+            async move { client.list_steps(request).await }
+        };
+        Ok(self.runtime.block_on(self.caller.call(ask))?.steps)
     }
 
     /// Nodes, by name.

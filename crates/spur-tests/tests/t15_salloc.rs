@@ -31,8 +31,9 @@ fn a_command_runs_in_an_allocation_that_ends_with_it() {
 #[test]
 fn steps_run_inside() {
     let cluster = Cluster::up("n[1-2]", 4);
+    let srun = cluster.dir().join("bin/srun").display().to_string();
     let words =
-        ["-Q", "-N2", "-n3", "srun", "-l", "sh", "-c", "echo $SLURM_STEP_ID $SLURMD_NODENAME"];
+        ["-Q", "-N2", "-n3", &srun, "-l", "sh", "-c", "echo $SLURM_STEP_ID $SLURMD_NODENAME"];
     let done = cluster.run_words("salloc", &words);
     let mut lines: Vec<&str> = done.stdout.lines().collect();
     lines.sort_unstable();

@@ -47,9 +47,7 @@ fn waiting_tasks_are_one_line_and_a_throttle_holds() {
         lines.contains(&format!("{array}_3 R")).then_some(())
     });
     assert_eq!(cluster.run(&format!("scancel {array}")).status, 0);
-    until("nothing is left", || {
-        cluster.run("squeue -h").stdout.is_empty().then_some(())
-    });
+    until("nothing is left", || cluster.run("squeue -h").stdout.is_empty().then_some(()));
 }
 
 #[test]

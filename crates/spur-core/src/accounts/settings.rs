@@ -28,8 +28,8 @@ pub fn find<Row>(settings: &'static [Setting<Row>], name: &str) -> Option<&'stat
         name.len() >= SHORTEST
             && known.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name))
     };
-    let whole = settings.iter().find(|setting| setting.names.iter().any(|name| is(name)));
-    whole.or_else(|| settings.iter().find(|setting| setting.names.iter().any(|name| begins(name))))
+    let whole = settings.iter().find(|setting| setting.names.iter().any(&is));
+    whole.or_else(|| settings.iter().find(|setting| setting.names.iter().any(&begins)))
 }
 
 /// Fewer letters name nothing.

@@ -441,7 +441,7 @@ fn users(
         }
     }
     if wanted.with_coordinators {
-        return Ok(with_coordinated(style, all, &format, &rows)?);
+        return with_coordinated(style, all, &format, &rows);
     }
     mixed(style, USER_FIELDS, &format, &rows)
 }

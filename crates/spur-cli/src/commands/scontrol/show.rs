@@ -9,7 +9,7 @@ use spur_core::hostlist;
 use spur_core::job::reference::{JobReference, Part};
 use spur_core::show::{self, Item, Scene};
 use spur_core::views::{JobView, NodeView, PartitionView, StepView};
-use spur_proto::slurm::ListJobsRequest;
+use spur_proto::slurm::{ListJobsRequest, ListStepsRequest};
 
 use super::{Session, hosts};
 use crate::commands::{Notation, answer};
@@ -204,7 +204,11 @@ fn steps(session: &mut Session, id: Option<&str>) -> u8 {
         }
         jobs.retain(|job| reference.names(job));
     }
-    let mut steps: Vec<StepView> = crate::commands::squeue::batch_steps(jobs);
+    let mut steps: Vec<StepView> = match session.controller().steps(&ListStepsRequest::default()) {
+        Ok(steps) => steps,
+        Err(error) => return session.refuse(format!("slurm_get_job_steps error: {error}")),
+    };
+    steps.retain(|step| jobs.iter().any(|job| job.job_id == step.job_id));
     if let Some(step) = reference.as_ref().and_then(|reference| reference.step.as_ref()) {
         steps.retain(|found| found.step_id == *step);
     }

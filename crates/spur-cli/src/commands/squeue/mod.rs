@@ -4,16 +4,16 @@ mod order;
 mod query;
 mod select;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use spur_core::fields::job::JOB_FIELDS;
 use spur_core::fields::step::STEP_FIELDS;
 use spur_core::fields::{Field, RenderContext, format, render};
 use spur_core::job::state::StateFilter;
-use spur_core::job::{JobState, JobStatus};
 use spur_core::views::{JobView, StepView};
 use spur_proto::caller::CallError;
-use spur_proto::slurm::ListJobsRequest;
+use spur_proto::slurm::{ListJobsRequest, ListStepsRequest};
 
 use self::query::{Format, Query};
 use super::{Ended, Notation, answer};
@@ -68,7 +68,7 @@ fn one_answer(query: &Query, controller: &mut Controller) -> Result<(), Ended> {
     }
     match query.steps {
         Some(_) => {
-            let mut steps = select::steps(query, batch_steps(jobs));
+            let mut steps = select::steps(query, load_steps(&jobs, controller)?);
             let kind = "Invalid job step format specification";
             let columns = header(query, STEP_FIELDS, kind);
             let order = checked_order(query)?;
@@ -136,31 +136,14 @@ fn load(query: &Query, controller: &mut Controller) -> Result<Vec<JobView>, Ende
     Ok(jobs)
 }
 
-/// The scripts of running batch jobs are steps of their own.
-pub fn batch_steps(jobs: Vec<JobView>) -> Vec<StepView> {
-    let runs = |job: &JobView| {
-        matches!(JobStatus(job.state).base(), JobState::Running | JobState::Suspended)
-            && job.het_job_offset == 0
-    };
-    let step = |job: JobView| StepView {
-        job_id: job.job_id,
-        array_job_id: job.array_job_id,
-        array_task_id: job.array_task_id,
-        het_job_id: job.het_job_id,
-        step_id: "batch".into(),
-        name: "batch".into(),
-        user_name: job.user_name,
-        uid: job.uid,
-        partition: job.partition,
-        state: job.state,
-        start_time: job.start_time,
-        nodes: job.batch_host,
-        num_nodes: 1,
-        num_tasks: 1,
-        num_cpus: job.num_cpus,
-        ..StepView::default()
-    };
-    jobs.into_iter().filter(runs).map(step).collect()
+/// The steps of these jobs.
+pub fn load_steps(jobs: &[JobView], controller: &mut Controller) -> Result<Vec<StepView>, Ended> {
+    let steps = controller.steps(&ListStepsRequest::default()).map_err(|error| {
+        note(format!("slurm_get_job_steps error: {error}"));
+        Ended(1)
+    })?;
+    let known: BTreeSet<u32> = jobs.iter().map(|job| job.job_id).collect();
+    Ok(steps.into_iter().filter(|step| known.contains(&step.job_id)).collect())
 }
 
 /// Prints the header, complaints about columns first.
