@@ -6,6 +6,7 @@ pub mod docs;
 pub mod layers;
 pub mod man;
 pub mod purity;
+pub mod replay;
 
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! `cargo xtask CHORE`.
 
 use anyhow::{Result, bail};
-use xtask::{conformance, docs, layers, root};
+use xtask::{conformance, docs, layers, replay, root};
 
 const USAGE: &str = "\
 cargo xtask layers [--write]   print which crate knows which, or write it into ARCHITECTURE.md
@@ -25,8 +25,9 @@ fn main() -> Result<()> {
         ["conformance", words @ ..] => {
             conformance::run(&conformance::Request::read(words)?)?;
         }
-        ["help" | "--help" | "-h"] => print!("{USAGE}"),
-        _ => bail!("there is no such chore\n\n{USAGE}"),
+        ["replay", rest @ ..] => replay::run(rest)?,
+        ["help" | "--help" | "-h"] => print!("{USAGE}{}", replay::USAGE),
+        _ => bail!("there is no such chore\n\n{USAGE}{}", replay::USAGE),
     }
     Ok(())
 }

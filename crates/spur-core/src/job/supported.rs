@@ -5,16 +5,16 @@ use crate::job::JobSpec;
 
 /// What a request asks for that nobody would heed, by the option's name.
 pub fn unsupported(spec: &JobSpec) -> Option<&'static str> {
+    let (place, layout) = (spec.placement(), spec.layout());
     let asked: &[(bool, &str)] = &[
         (!spec.qos.is_empty(), "--qos"),
-        (!spec.gres.is_empty(), "--gres"),
-        (spec.memory_per_node.is_some(), "--mem"),
-        (spec.memory_per_cpu.is_some(), "--mem-per-cpu"),
-        (spec.ntasks_per_node.is_some(), "--ntasks-per-node"),
-        (spec.sharing.is_some(), "--exclusive"),
-        (spec.gpu.is_some(), "GPU options"),
-        (spec.placement.is_some(), "options of placement"),
-        (spec.layout.is_some(), "options of layout"),
+        (place.switches.is_some(), "--switches"),
+        (place.segment.is_some(), "--segment"),
+        (place.reboot, "--reboot"),
+        (layout.sockets_per_node.is_some(), "--sockets-per-node"),
+        (layout.cores_per_socket.is_some(), "--cores-per-socket"),
+        (layout.ntasks_per_socket.is_some(), "--ntasks-per-socket"),
+        (layout.ntasks_per_core.is_some(), "--ntasks-per-core"),
         (!spec.node_sizes.is_empty(), "several node counts"),
     ];
     asked.iter().find(|(said, _)| *said).map(|(_, name)| *name)
@@ -27,7 +27,8 @@ mod tests {
     #[test]
     fn what_has_no_effect_is_named() {
         assert_eq!(unsupported(&JobSpec::default()), None);
-        let shared = JobSpec { sharing: Some(0), ..JobSpec::default() };
-        assert_eq!(unsupported(&shared), Some("--exclusive"));
+        let mut job = JobSpec::default();
+        job.placement_mut().switches = Some(1);
+        assert_eq!(unsupported(&job), Some("--switches"));
     }
 }

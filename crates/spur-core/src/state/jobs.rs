@@ -86,6 +86,9 @@ pub(super) fn check(state: &State, spec: &JobSpec) -> Result<(), SlurmError> {
     if named().next().is_none() && state.default_partition().is_none() {
         return Err(SlurmError::DefaultPartitionNotSet);
     }
+    if !spec.placement().reservation.is_empty() {
+        return Err(SlurmError::ReservationInvalid);
+    }
     let partitions = match named().next() {
         Some(_) => named().filter_map(|name| state.partition(name)).collect(),
         None => state.default_partition().into_iter().collect::<Vec<_>>(),

@@ -1,0 +1,91 @@
+//! `cargo xtask replay`: real workloads through the very planner the controller uses.
+
+mod measure;
+mod openb;
+mod plot;
+mod predict;
+mod simulate;
+mod trace;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+
+pub use measure::{Outcome, Summary};
+pub use simulate::{Way, simulate};
+pub use trace::{Job, Machine, Trace};
+
+/// What may be said on the command line.
+pub const USAGE: &str = "\
+cargo xtask replay FILE [--policy fcfs|easy|spur|shortest|predict] [--nodes N] [--plot FILE.svg] [--first N]
+                               run a trace (SWF, muri CSV, openb pods) through the planner; without a
+                               policy all of them side by side
+";
+
+#[derive(Debug, Default)]
+struct Options {
+    file: PathBuf,
+    policies: Vec<Way>,
+    nodes: Option<u32>,
+    plot: Option<PathBuf>,
+    first: Option<usize>,
+}
+
+/// Replays a trace and prints a table.
+pub fn run(words: &[&str]) -> Result<()> {
+    let options = read(words)?;
+    let name = options.file.display().to_string();
+    if name.contains("openb_pod") {
+        return openb::run(&options.file);
+    }
+    let text = trace::read(&options.file)?;
+    let mut trace = match name.contains(".swf") {
+        true => trace::swf(&text, options.nodes),
+        false => trace::gangs(&text, options.nodes.unwrap_or(20))?,
+    };
+    if let Some(first) = options.first {
+        trace.jobs.truncate(first);
+    }
+    println!("{name}: {} jobs on {}", trace.jobs.len(), trace.machine);
+    println!("{}", Summary::HEADING);
+    let mut drawn = Vec::new();
+    for way in &options.policies {
+        let outcome = simulate(&trace, *way);
+        println!("{}", outcome.summary(&trace).row(way.name()));
+        drawn.push((way.name(), outcome));
+    }
+    if let Some(path) = &options.plot {
+        std::fs::write(path, plot::svg(&drawn, &trace))
+            .with_context(|| format!("could not write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+fn read(words: &[&str]) -> Result<Options> {
+    let mut options = Options::default();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let mut value = || words.next().with_context(|| format!("{word} needs a value"));
+        match *word {
+            "--policy" => {
+                let name = value()?;
+                options.policies.push(Way::named(name).with_context(|| {
+                    let all: Vec<&str> = Way::ALL.iter().map(|way| way.name()).collect();
+                    format!("there is no policy {name}: {}", all.join(", "))
+                })?);
+            }
+            "--nodes" => options.nodes = Some(value()?.parse().context("--nodes is a number")?),
+            "--first" => options.first = Some(value()?.parse().context("--first is a number")?),
+            "--plot" => options.plot = Some(value()?.into()),
+            file if !file.starts_with("--") => options.file = file.into(),
+            other => bail!("there is no option {other}\n\n{USAGE}"),
+        }
+    }
+    if options.file.as_os_str().is_empty() {
+        bail!("which file?\n\n{USAGE}");
+    }
+    if options.policies.is_empty() {
+        options.policies = Way::ALL.to_vec();
+    }
+    Ok(options)
+}
