@@ -30,6 +30,9 @@ const SIZES: &[(u32, u32, f64)] = &[
 const SHAPES: u64 = 2_000;
 const NOW: i64 = 1_000_000;
 
+/// Some things by name, and how many.
+type Named = Arc<[(Arc<str>, u16)]>;
+
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|it| !it.starts_with("--")).collect();
     println!(
@@ -197,7 +200,7 @@ fn cluster(nodes: u32, jobs: u32) -> ClusterView {
 type Alike = (Arc<Shape>, Arc<[(Arc<str>, u16)]>, Arc<[Charge]>);
 
 fn shapes(chance: &mut Chance) -> Vec<Alike> {
-    let names: [Arc<[(Arc<str>, u16)]>; 3] =
+    let names: [Named; 3] =
         [[("all".into(), 1)].into(), [("cpu".into(), 1)].into(), [("gpu".into(), 2)].into()];
     let charges: [Arc<[Charge]>; 2] =
         [[].into(), [Charge { counter: "license/a".into(), amount: 1 }].into()];
