@@ -41,7 +41,7 @@ fn bash_completes_options_values_and_commands() {
             assert_eq!(offered, expected, "{words:?}");
         }
     };
-    offers(&["spur", "co"], &["config"]);
+    offers(&["spur", "conf"], &["config"]);
     offers(&["sbatch", "--accou"], &["--account="]);
     offers(&["spur", "sbatch", "--accou"], &["--account="]);
     offers(&["/usr/bin/srun", "-p", "debug", "--open"], &["--open-mode="]);
@@ -79,7 +79,7 @@ fn fish_completes_options_values_and_commands() {
         let offered: Vec<&str> = text.lines().filter_map(|line| line.split('\t').next()).collect();
         assert_eq!(offered, expected, "{line}");
     };
-    offers("spur co", &["config"]);
+    offers("spur conf", &["config"]);
     offers("sbatch --accou", &["--account"]);
     offers("spur sbatch --accou", &["--account"]);
     offers("sbatch --open-mode ", &["append", "truncate"]);

@@ -27,6 +27,11 @@ pub fn page(tool: &Tool) -> String {
     }
     page.push_str(".TP\n.B SLURM_TIME_FORMAT\nHow moments are written: standard, relative, or a format of strftime.\n");
     page.push_str(".TP\n.B SPUR_CONTROLLER_ADDR\nWhere the controller listens.\n");
+    page.push_str(".SH EXIT STATUS\n.TP\n.B 0\nAll went well.\n");
+    page.push_str(
+        ".TP\n.B 1\nSomething was refused, or nobody answered; why is on standard error.\n",
+    );
+    page.push_str(".SH SEE ALSO\n.BR sbatch (1),\n.BR squeue (1),\n.BR scontrol (1)\n");
     page
 }
 

@@ -123,6 +123,7 @@ mod tests {
         let launch = Launch {
             job: 7,
             epoch: 2,
+            restarts: 1,
             shares: vec![NodeShare { node: "n1".to_string(), cpus: 2, ..NodeShare::default() }],
             environment: b"A=1\0SLURM_JOB_ID=3\0=bad\0B==\0\xff=\xfe\0".to_vec(),
             ..Launch::default()
