@@ -19,7 +19,7 @@ fn jobs_wait_for_room_and_say_why() {
     until("the first job runs", || (cluster.squeue("2", "%t") == "R").then_some(()));
     until("the others know why they wait", || {
         let reasons = cluster.run_words("squeue", &["-h", "-t", "PD", "-o", "%i %r"]).stdout;
-        (reasons == "3 Resources\n4 Priority\n").then_some(())
+        (reasons == "4 Priority\n3 Resources\n").then_some(())
     });
     let line = cluster.run("squeue -j 2").stdout;
     let mut lines = line.lines();

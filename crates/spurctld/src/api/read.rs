@@ -117,7 +117,10 @@ fn asked_for(job: &Job) -> JobView {
             Sharing::Exclusive => "OK",
         }
         .to_string(),
-        tres_per_node: gres::shown(&spec.gres),
+        tres_per_node: match spec.gres.as_str() {
+            "" => String::new(),
+            gres => gres::shown(gres),
+        },
         ..JobView::default()
     }
 }
