@@ -1,7 +1,7 @@
 //! `srun`: tasks, their input and output, their endings.
 
 use std::fs;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
 
 use nix::sys::signal::{Signal, kill};
@@ -169,16 +169,20 @@ fn a_bad_exit_ends_the_others_if_asked_to() {
 #[test]
 fn two_interrupts_end_a_step_and_one_tells_how_it_stands() {
     let cluster = Cluster::up("n1", 2);
-    let srun = start(&cluster, &["-n2", "sh", "-c", "touch up-$SLURM_PROCID; exec sleep 600"]);
+    let mut srun = start(&cluster, &["-n2", "sh", "-c", "touch up-$SLURM_PROCID; exec sleep 600"]);
+    let mut stderr = BufReader::new(srun.stderr.take().expect("is piped"));
     until("both run", || {
         ["up-0", "up-1"].iter().all(|it| cluster.work_dir().join(it).exists()).then_some(())
     });
     let pid = Pid::from_raw(srun.id() as i32);
     kill(pid, Signal::SIGINT).expect("is there");
-    std::thread::sleep(std::time::Duration::from_millis(200));
+    let mut said = String::new();
+    while !said.contains("running\n") {
+        assert!(stderr.read_line(&mut said).expect("reads") > 0, "{said}");
+    }
     kill(pid, Signal::SIGINT).expect("is there");
+    stderr.read_to_string(&mut said).expect("reads");
     let done = srun.wait_with_output().expect("ends");
-    let said = String::from_utf8_lossy(&done.stderr);
     assert!(said.contains("srun: interrupt (one more within 1 sec to abort)\n"), "{said}");
     assert!(said.contains("tasks 0-1: running\n"), "{said}");
     assert!(said.contains("srun: sending Ctrl-C to StepId="), "{said}");

@@ -11,6 +11,9 @@ pub mod scontrol;
 pub mod sinfo;
 pub mod squeue;
 pub mod srun;
+mod submission;
+
+use std::time::Duration;
 
 use spur_core::getopt::{self, Flag, Words};
 use spur_core::tools::Tool;
@@ -60,6 +63,19 @@ fn refuse(tool: &str, message: &str) -> Ended {
     eprintln!("{tool}: {message}");
     eprintln!("Try \"{tool} --help\" for more information");
     Ended(1)
+}
+
+/// Answers once, or again and again as `--iterate` asks.
+fn answer_each(
+    pause_secs: Option<u64>,
+    mut answer: impl FnMut() -> Result<(), Ended>,
+) -> Result<(), Ended> {
+    loop {
+        answer()?;
+        let Some(secs) = pause_secs else { return Ok(()) };
+        print("\n");
+        std::thread::sleep(Duration::from_secs(secs));
+    }
 }
 
 /// A user's number, by name or number.

@@ -8,14 +8,14 @@ use nix::unistd::{Pid, User};
 use spur_core::hostlist;
 use spur_core::job::{JobState, JobStatus};
 use spur_core::jobenv::{self, JobFacts};
-use spur_core::options::argv::{self, Question};
 use spur_core::options::{
-    OptionError, Request, Surroundings, Tool, environment, fill_defaults, help, resolve,
+    OptionError, Request, Surroundings, Tool, environment, fill_defaults, resolve,
 };
 use spur_proto::slurm::JobAllocation;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::allocation::{self, Attended, Voice};
+use super::submission;
 use crate::output::{complain, print};
 use crate::{cluster, zone};
 
@@ -26,32 +26,16 @@ pub fn run(args: &[String]) -> u8 {
     match read(args) {
         Ok(Some((request, command))) => cluster::block_on(execute(request, command)),
         Ok(None) => 0,
-        Err(error) => {
-            for line in error.lines(TOOL) {
-                eprintln!("{line}");
-            }
-            error.exit as u8
-        }
+        Err(error) => submission::refused(TOOL, &error),
     }
 }
 
 fn read(args: &[String]) -> Result<Option<(Request, Vec<String>)>, OptionError> {
-    let line = argv::read(TOOL, args)?;
-    if let Some(question) = line.question {
-        print(&match question {
-            Question::Version => format!("{}\n", super::VERSION),
-            Question::Help => help::help(TOOL),
-            Question::Usage => help::usage(TOOL),
-        });
-        return Ok(None);
-    }
-    if line.rest.iter().any(|word| word == ":") {
-        return Err(OptionError::error("heterogeneous jobs are not available in this release", 1));
-    }
+    let Some(line) = submission::read(TOOL, args)? else { return Ok(None) };
     let mut settings = environment::read(TOOL, |name| std::env::var(name).ok());
     settings.extend(line.settings);
     let mut request = resolve(TOOL, settings)?;
-    let cwd = std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default();
+    let cwd = submission::work_dir();
     let around = Surroundings {
         now: zone::now(),
         zone: &zone::Local,
@@ -59,15 +43,12 @@ fn read(args: &[String]) -> Result<Option<(Request, Vec<String>)>, OptionError> 
         ..Surroundings::default()
     };
     let filled = fill_defaults(&mut request, around);
-    for note in &request.notes {
-        eprintln!("{}: {note}", TOOL.name());
-    }
+    submission::tell_notes(TOOL, &request);
     filled?;
     if request.tool.no_shell && !request.said("job-name") {
         request.job.name = "no-shell".to_string();
     }
-    let words = std::iter::once("salloc".to_string()).chain(args.iter().cloned());
-    request.job.submit_line = words.collect::<Vec<_>>().join(" ");
+    request.job.submit_line = submission::submit_line(TOOL, args);
     Ok(Some((request, line.rest)))
 }
 

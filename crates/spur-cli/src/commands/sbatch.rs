@@ -6,9 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 
 use spur_core::errors::SlurmError;
 use spur_core::job::export::{self, Export};
-use spur_core::options::argv::{self, Question};
 use spur_core::options::{
-    OptionError, Request, Setting, Surroundings, Tool, directive, environment, fill_defaults, help,
+    OptionError, Request, Setting, Surroundings, Tool, directive, environment, fill_defaults,
     resolve,
 };
 use spur_core::script::header;
@@ -16,6 +15,7 @@ use spur_proto::caller::{CallError, Caller};
 use spur_proto::slurm::controller_client::ControllerClient;
 use spur_proto::slurm::{SubmitJobRequest, WaitJobRequest};
 
+use super::submission;
 use crate::output::{complain, print};
 use crate::{cluster, zone};
 
@@ -25,28 +25,12 @@ const TOOL: Tool = Tool::Sbatch;
 pub fn run(args: &[String]) -> u8 {
     match submit(args) {
         Ok(status) => status,
-        Err(error) => {
-            for line in error.lines(TOOL) {
-                eprintln!("{line}");
-            }
-            error.exit as u8
-        }
+        Err(error) => submission::refused(TOOL, &error),
     }
 }
 
 fn submit(args: &[String]) -> Result<u8, OptionError> {
-    let line = argv::read(TOOL, args)?;
-    if let Some(question) = line.question {
-        print(&match question {
-            Question::Version => format!("{}\n", super::VERSION),
-            Question::Help => help::help(TOOL),
-            Question::Usage => help::usage(TOOL),
-        });
-        return Ok(0);
-    }
-    if line.rest.iter().any(|word| word == ":") {
-        return Err(OptionError::error("heterogeneous jobs are not available in this release", 1));
-    }
+    let Some(line) = submission::read(TOOL, args)? else { return Ok(0) };
     let wrap = line.settings.iter().rev().find(|setting| setting.option.long == "wrap");
     let (script, name) = script(wrap, &line.rest)?;
     header::check(&script)?;
@@ -54,7 +38,7 @@ fn submit(args: &[String]) -> Result<u8, OptionError> {
     let ignore_pbs = line.settings.iter().any(|setting| setting.option.long == "ignore-pbs");
     let mut components = directive::read_script(&text, &name, ignore_pbs)?;
     if components.len() > 1 {
-        return Err(OptionError::error("heterogeneous jobs are not available in this release", 1));
+        return Err(submission::several_components());
     }
     let mut settings = components.pop().unwrap_or_default();
     settings.extend(environment::read(TOOL, |name| std::env::var(name).ok()));
@@ -62,7 +46,7 @@ fn submit(args: &[String]) -> Result<u8, OptionError> {
     let arguments: Vec<String> = line.rest.iter().skip(1).cloned().collect();
     settings.extend(line.settings);
     let mut request = resolve(TOOL, settings)?;
-    let cwd = std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default();
+    let cwd = submission::work_dir();
     let around = Surroundings {
         now: zone::now(),
         zone: &zone::Local,
@@ -73,11 +57,9 @@ fn submit(args: &[String]) -> Result<u8, OptionError> {
         ..Surroundings::default()
     };
     let filled = fill_defaults(&mut request, around);
-    request.job.submit_line = submit_line(args);
-    request.job.umask = Some(own_umask());
-    for note in &request.notes {
-        eprintln!("{}: {note}", TOOL.name());
-    }
+    request.job.submit_line = submission::submit_line(TOOL, args);
+    request.job.umask = Some(submission::own_umask());
+    submission::tell_notes(TOOL, &request);
     filled?;
     let environment = job_environment(&request);
     Ok(cluster::block_on(send(request, script, environment)))
@@ -122,18 +104,6 @@ fn read_script(name: &str) -> std::io::Result<Vec<u8>> {
 
 /// Scripts are refused by the controller above its own limit; more than this is not even read.
 const MAX_READ: u64 = 8 << 20;
-
-fn submit_line(args: &[String]) -> String {
-    let words = std::iter::once("sbatch".to_string()).chain(args.iter().cloned());
-    words.collect::<Vec<_>>().join(" ")
-}
-
-/// Asking for it means setting it, so it is set back at once; nothing else runs here yet.
-fn own_umask() -> u32 {
-    let mask = nix::sys::stat::umask(nix::sys::stat::Mode::empty());
-    nix::sys::stat::umask(mask);
-    mask.bits()
-}
 
 /// The variables that go along, each ended by a NUL byte.
 fn job_environment(request: &Request) -> Vec<u8> {

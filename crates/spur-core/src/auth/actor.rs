@@ -31,6 +31,15 @@ impl Actor {
             Actor::Anonymous | Actor::Node(_) => None,
         }
     }
+
+    /// Whether everybody's jobs are theirs to look after.
+    pub fn is_operator(&self) -> bool {
+        match self {
+            Actor::Controller => true,
+            Actor::User { level, .. } => *level >= Level::Operator,
+            Actor::Anonymous | Actor::Node(_) => false,
+        }
+    }
 }
 
 /// Slurm's admin levels.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::auth::{Action, Actor, Level, Target, may};
+use crate::auth::{Action, Actor, Target, may};
 use crate::errors::SlurmError;
 use crate::ids::{Epoch, JobId};
 use crate::job::{Cause, Hold, Job, Pause, Phase, Steps};
@@ -16,10 +16,10 @@ pub(super) fn control(
     control: &Control,
     effects: &mut Vec<Effect>,
 ) -> Result<Reply, SlurmError> {
-    let targets = targets(state, control)?;
+    let meant = meant(state, control)?;
     let mut refusal = None;
-    let mut done = false;
-    for target in targets {
+    let mut done = meant.dropped;
+    for target in meant.records {
         match act(state, &target, control, effects) {
             Ok(()) => done = true,
             Err(error) => refusal = refusal.or(Some(error)),
@@ -31,8 +31,16 @@ pub(super) fn control(
     }
 }
 
+/// Whom something is done to.
+#[derive(Default)]
+struct Meant {
+    records: Vec<Job>,
+    /// Tasks that never began were cancelled: they leave no record.
+    dropped: bool,
+}
+
 /// The records meant. Tasks that wait together are taken apart where only some are meant.
-fn targets(state: &mut State, control: &Control) -> Result<Vec<Job>, SlurmError> {
+fn meant(state: &mut State, control: &Control) -> Result<Meant, SlurmError> {
     let id = control.job;
     let owner = state.jobs.get(&id).or_else(|| state.array(id).next());
     let owner = owner.ok_or(SlurmError::InvalidJobId)?.owner.uid;
@@ -42,13 +50,11 @@ fn targets(state: &mut State, control: &Control) -> Result<Vec<Job>, SlurmError>
         if !records.iter().any(|job| job.id == id) {
             records.extend(state.jobs.get(&id).map(|job| (**job).clone()));
         }
-        return Ok(records);
+        return Ok(Meant { records, dropped: false });
     };
-    let mut found: Vec<Job> = state
-        .array(id)
-        .filter(|job| job.task().is_some_and(|index| tasks.contains(index)))
-        .map(|job| (**job).clone())
-        .collect();
+    let has_begun = |job: &&Arc<Job>| job.task().is_some_and(|index| tasks.contains(index));
+    let records = state.array(id).filter(has_begun).map(|job| (**job).clone()).collect();
+    let mut found = Meant { records, dropped: false };
     let waiting: Vec<u32> = match state.jobs.get(&id).and_then(|job| job.waiting_tasks()) {
         Some(waiting) => waiting.ids().filter(|index| tasks.contains(*index)).collect(),
         None => Vec::new(),
@@ -58,22 +64,19 @@ fn targets(state: &mut State, control: &Control) -> Result<Vec<Job>, SlurmError>
         if record.phase != Phase::Pending {
             break;
         }
-        // A task that never began leaves no record.
         if control.action == JobAction::Cancel
             && let Some(rest) = arrays::without(&record, index)
         {
             state.put_job(rest);
-            found.push(Job {
-                phase: never_started(state, Cause::Cancelled { by: 0 }),
-                ..(*record).clone()
-            });
+            found.dropped = true;
             continue;
         }
         let Some(task) = arrays::take(state, &record, index) else { continue };
         state.put_job(task.clone());
-        found.push(task);
+        found.records.push(task);
     }
-    if found.is_empty() { Err(SlurmError::InvalidJobId) } else { Ok(found) }
+    let nobody = found.records.is_empty() && !found.dropped;
+    if nobody { Err(SlurmError::InvalidJobId) } else { Ok(found) }
 }
 
 fn act(
@@ -82,11 +85,6 @@ fn act(
     control: &Control,
     effects: &mut Vec<Effect>,
 ) -> Result<(), SlurmError> {
-    // A task that was taken out of its array just now.
-    if job.phase.is_over() && control.action == JobAction::Cancel && job.waiting_tasks().is_some() {
-        let is_there = state.jobs.get(&job.id).is_some_and(|present| !present.phase.is_over());
-        return if is_there { Ok(()) } else { Err(SlurmError::AlreadyDone) };
-    }
     match &control.action {
         JobAction::Cancel => {
             let cause = Cause::Cancelled { by: control.by.uid().unwrap_or_default().0 };
@@ -135,7 +133,7 @@ fn hold(state: &mut State, job: &Job, as_user: bool, by: &Actor) -> Result<(), S
         Phase::Completing { .. } | Phase::Ended { .. } => return Err(SlurmError::AlreadyDone),
     }
     let is_owner = by.uid() == Some(job.owner.uid) && job.owner.uid.0 != 0;
-    let hold = if as_user || (is_owner && !is_operator(by)) { Hold::User } else { Hold::Admin };
+    let hold = if as_user || (is_owner && !by.is_operator()) { Hold::User } else { Hold::Admin };
     state.put_job(Job { hold: job.hold.max(hold), ..job.clone() });
     Ok(())
 }
@@ -146,7 +144,7 @@ fn release(state: &mut State, job: &Job, by: &Actor) -> Result<(), SlurmError> {
         Phase::Running { .. } => return Err(SlurmError::JobNotPending),
         Phase::Completing { .. } | Phase::Ended { .. } => return Err(SlurmError::AlreadyDone),
     }
-    if job.hold == Hold::Admin && !is_operator(by) {
+    if job.hold == Hold::Admin && !by.is_operator() {
         return Err(SlurmError::AccessDenied);
     }
     let mut spec = job.spec.clone();
@@ -155,14 +153,6 @@ fn release(state: &mut State, job: &Job, by: &Actor) -> Result<(), SlurmError> {
     }
     state.put_job(Job { hold: Hold::None, spec, ..job.clone() });
     Ok(())
-}
-
-fn is_operator(by: &Actor) -> bool {
-    match by {
-        Actor::Controller => true,
-        Actor::User { level, .. } => *level >= Level::Operator,
-        Actor::Anonymous | Actor::Node(_) => false,
-    }
 }
 
 fn requeue(

@@ -45,13 +45,6 @@ pub enum Command {
     Submit(Box<Submit>),
     /// What one scheduling pass would start; each is checked again.
     Start(Vec<JobStart>),
-    /// A user ends a job.
-    Cancel {
-        /// Which.
-        job: JobId,
-        /// Who.
-        by: Actor,
-    },
     /// Somebody wants something done to a job, or to tasks of an array.
     Control(Box<Control>),
     /// Somebody changes, makes or takes away a node, a partition or a reservation.
@@ -181,6 +174,13 @@ pub struct Control {
     pub action: JobAction,
     /// Who wants it.
     pub by: Actor,
+}
+
+impl Control {
+    /// Ends a job, or all of an array.
+    pub fn cancel(job: JobId, by: Actor) -> Control {
+        Control { job, tasks: None, action: JobAction::Cancel, by }
+    }
 }
 
 /// What can be done to a job.

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::auth::{Action, Actor, Target, may};
 use crate::blob::BlobHash;
 use crate::config::words::PartitionState;
 use crate::errors::SlurmError;
@@ -164,18 +163,6 @@ fn still_fits(state: &State, start: &JobStart) -> bool {
                     && used.fits(&node.inventory)
             })
         })
-}
-
-pub(super) fn cancel(
-    state: &mut State,
-    id: JobId,
-    by: &Actor,
-    effects: &mut Vec<Effect>,
-) -> Result<Reply, SlurmError> {
-    let job = state.jobs.get(&id).cloned().ok_or(SlurmError::InvalidJobId)?;
-    may(by, Action::CancelJob, Target::JobOf(job.owner.uid))?;
-    let cause = Cause::Cancelled { by: by.uid().unwrap_or_default().0 };
-    end(state, &job, cause, effects)
 }
 
 pub(super) fn time_up(

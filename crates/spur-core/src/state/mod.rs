@@ -107,7 +107,6 @@ pub fn apply(state: &mut State, entry: &Entry) -> Applied {
         Command::NodeLost { node } => nodes::lost(state, node),
         Command::Submit(submit) => jobs::submit(state, submit, &mut effects),
         Command::Start(starts) => jobs::start(state, starts, &mut effects),
-        Command::Cancel { job, by } => jobs::cancel(state, *job, by, &mut effects),
         Command::Control(control) => control::control(state, control, &mut effects),
         Command::Administer(change) => administer::administer(state, change),
         Command::Warn { job, epoch } => control::warn(state, *job, *epoch, &mut effects),

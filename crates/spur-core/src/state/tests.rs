@@ -29,6 +29,10 @@ fn cluster() -> Cluster {
     cluster
 }
 
+fn cancel(job: JobId, by: Actor) -> Command {
+    Command::Control(Box::new(Control::cancel(job, by)))
+}
+
 impl Cluster {
     fn apply(&mut self, command: Command) -> Applied {
         self.at += 1;
@@ -144,13 +148,13 @@ fn a_cancelled_job_keeps_its_node_until_the_node_says_it_is_gone() {
     let mut cluster = cluster();
     let job = cluster.submit(1);
     cluster.start(job, 1, "n1", 4);
-    let effects = cluster.done(Command::Cancel { job, by: alice() });
+    let effects = cluster.done(cancel(job, alice()));
     assert_eq!(
         effects,
         [Effect::Kill { job, epoch: Epoch(1), step: StepId::BATCH, node: "n1".into() }]
     );
     assert_eq!(cluster.state.cpus_used(&"n1".into()), 4);
-    let again = cluster.apply(Command::Cancel { job, by: alice() });
+    let again = cluster.apply(cancel(job, alice()));
     assert_eq!(again.reply, Err(SlurmError::AlreadyDone));
     cluster.finish(job, 1, "n1", Outcome::Exited(ExitStatus { code: 0, signal: 15 }));
     assert_eq!(cluster.state.cpus_used(&"n1".into()), 0);
@@ -169,7 +173,7 @@ fn a_stranger_cannot_cancel() {
     let mut cluster = cluster();
     let job = cluster.submit(1);
     let bob = Actor::User { uid: Uid(1001), gid: Gid(1001), level: Level::None };
-    let refused = cluster.apply(Command::Cancel { job, by: bob });
+    let refused = cluster.apply(cancel(job, bob));
     assert_eq!(refused.reply, Err(SlurmError::AccessDenied));
     assert_eq!(cluster.phase(job), &Phase::Pending);
 }
@@ -183,7 +187,7 @@ fn blobs_come_once_and_go_with_their_last_job() {
     bare.blobs.clear();
     assert_eq!(cluster.done(Command::Submit(Box::new(bare.clone()))), []);
     for id in [1, 2] {
-        cluster.done(Command::Cancel { job: JobId(id), by: alice() });
+        cluster.done(cancel(JobId(id), alice()));
     }
     let dropped = cluster.done(Command::Purge { before: Timestamp(i64::MAX) });
     assert_eq!(dropped.len(), 2);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::auth::{Actor, Level};
+use crate::auth::Actor;
 use crate::errors::SlurmError;
 use crate::job::{Array, ArraySpec, Hold, Job, Phase};
 use crate::limit::Limit;
@@ -29,11 +29,7 @@ pub(super) fn job(
         in_time?;
         key.set(&mut draft, &assignment.value)?;
     }
-    let is_operator = match by {
-        Actor::Controller => true,
-        Actor::User { level, .. } => *level >= Level::Operator,
-        Actor::Anonymous | Actor::Node(_) => false,
-    };
+    let is_operator = by.is_operator();
     if !is_operator {
         check_rights(job, &draft)?;
     }

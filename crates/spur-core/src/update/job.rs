@@ -207,19 +207,11 @@ impl JobKey {
                 let option = options::find(Tool::Sbatch, long).ok_or(self.error)?;
                 let mut request = Request::new(Tool::Sbatch);
                 std::mem::swap(&mut request.job, &mut draft.spec);
-                // An empty value takes away what was asked for.
-                let done = match value {
-                    "" if self.is_text() => option.apply(&mut request, ""),
-                    value => option.apply(&mut request, value),
-                };
+                let done = option.apply(&mut request, value);
                 draft.spec = request.job;
                 done.map_err(|_| self.error)
             }
         }
-    }
-
-    fn is_text(&self) -> bool {
-        matches!(self.how, How::Option(_))
     }
 }
 

@@ -7,7 +7,7 @@ use spur_core::blob::BlobHash;
 use spur_core::ids::{Gid, JobId, Uid};
 use spur_core::job::{JobSpec, Owner, RequestId};
 use spur_core::limit::Limit;
-use spur_core::state::{Blob, Command, Submit};
+use spur_core::state::{Blob, Command, Control, Submit};
 use spurctld::controller::Ticket;
 
 use super::chance::Chance;
@@ -58,5 +58,6 @@ impl Clients {
 
 /// Cancels a job as its owner.
 pub fn cancel(job: JobId) -> Command {
-    Command::Cancel { job, by: Actor::User { uid: Uid(1000), gid: Gid(1000), level: Level::None } }
+    let by = Actor::User { uid: Uid(1000), gid: Gid(1000), level: Level::None };
+    Command::Control(Box::new(Control::cancel(job, by)))
 }

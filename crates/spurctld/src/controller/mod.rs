@@ -397,7 +397,6 @@ fn changes_the_plan(command: &Command) -> bool {
         | Command::NodeLost { .. }
         | Command::Submit(_)
         | Command::Start(_)
-        | Command::Cancel { .. }
         | Command::EndAllocation { .. }
         | Command::Control(_)
         | Command::Administer(_)

@@ -236,15 +236,14 @@ fn table<Row>(
 ) -> Result<String, String> {
     let format = wanted.format.as_deref().unwrap_or(default);
     let columns = format::accounting(fields, format).map_err(|field| unknown(&field))?;
-    let mut lines = Vec::new();
-    if style.header {
-        lines.extend(render::accounting_header(&columns, &style.layout));
-    }
+    Ok(written(style, &columns, rows))
+}
+
+fn written<Row>(style: &Style, columns: &[Column<Row>], rows: &[Row]) -> String {
+    let header = style.header.then(|| render::accounting_header(columns, &style.layout));
     let context = context();
-    lines.extend(
-        rows.iter().map(|row| render::accounting_row(&columns, row, &style.layout, &context)),
-    );
-    Ok(lines.into_iter().map(|line| line + "\n").collect())
+    let rows = rows.iter().map(|row| render::accounting_row(columns, row, &style.layout, &context));
+    header.into_iter().flatten().chain(rows).map(|line| line + "\n").collect()
 }
 
 fn empty(style: &Style, columns: &[(&str, usize)]) -> String {
@@ -306,15 +305,7 @@ fn associations(
             column
         })
         .collect();
-    let mut lines = Vec::new();
-    if style.header {
-        lines.extend(render::accounting_header(&columns, &style.layout));
-    }
-    let context = context();
-    lines.extend(
-        rows.iter().map(|row| render::accounting_row(&columns, row, &style.layout, &context)),
-    );
-    Ok(lines.into_iter().map(|line| line + "\n").collect())
+    Ok(written(style, &columns, &rows))
 }
 
 /// A table whose lines are made of a thing and one of its associations.

@@ -4,7 +4,6 @@ mod order;
 mod query;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use spur_core::fields::sinfo::{NodeGroup, SINFO_FIELDS, fill_widths, group};
 use spur_core::fields::{Column, RenderContext, format, render};
@@ -31,12 +30,7 @@ fn answers(args: &[String]) -> Result<(), Ended> {
     if let Some(wanted) = &query.with_cluster {
         super::name_cluster("sinfo", wanted, &mut controller)?;
     }
-    loop {
-        one_answer(&query, &mut controller)?;
-        let Some(secs) = query.repeat_secs else { return Ok(()) };
-        print("\n");
-        std::thread::sleep(Duration::from_secs(secs));
-    }
+    super::answer_each(query.repeat_secs, || one_answer(&query, &mut controller))
 }
 
 fn one_answer(query: &Query, controller: &mut Controller) -> Result<(), Ended> {

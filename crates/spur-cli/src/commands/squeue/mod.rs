@@ -5,7 +5,6 @@ mod query;
 mod select;
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use spur_core::fields::job::JOB_FIELDS;
 use spur_core::fields::step::STEP_FIELDS;
@@ -36,12 +35,7 @@ fn answers(args: &[String]) -> Result<(), Ended> {
     if let Some(wanted) = &query.with_cluster {
         super::name_cluster("squeue", wanted, &mut controller)?;
     }
-    loop {
-        one_answer(&query, &mut controller)?;
-        let Some(secs) = query.repeat_secs else { return Ok(()) };
-        print("\n");
-        std::thread::sleep(Duration::from_secs(secs));
-    }
+    super::answer_each(query.repeat_secs, || one_answer(&query, &mut controller))
 }
 
 fn one_answer(query: &Query, controller: &mut Controller) -> Result<(), Ended> {

@@ -11,9 +11,8 @@ mod terminal;
 use std::io::IsTerminal;
 
 use spur_core::errors::SlurmError;
-use spur_core::options::argv::{self, Question};
 use spur_core::options::{
-    OptionError, Request, Surroundings, Tool, environment, fill_defaults, help, resolve,
+    OptionError, Request, Surroundings, Tool, environment, fill_defaults, resolve,
 };
 use spur_proto::caller::CallError;
 use spur_proto::slurm::controller_client::ControllerClient;
@@ -22,7 +21,8 @@ use spur_proto::slurm::{CreateStepRequest, StepAccess};
 use tonic::Streaming;
 
 use super::allocation::{self, Voice};
-use crate::output::{complain, note, print};
+use super::submission;
+use crate::output::{complain, note};
 use crate::{cluster, zone};
 
 const TOOL: Tool = Tool::Srun;
@@ -32,35 +32,19 @@ pub fn run(args: &[String]) -> u8 {
     match read(args) {
         Ok(Some((request, command))) => cluster::block_on(execute(request, command)),
         Ok(None) => 0,
-        Err(error) => {
-            for line in error.lines(TOOL) {
-                eprintln!("{line}");
-            }
-            error.exit as u8
-        }
+        Err(error) => submission::refused(TOOL, &error),
     }
 }
 
 /// Everything that was asked for, and the words of the command; nothing when only a question was asked.
 fn read(args: &[String]) -> Result<Option<(Request, Vec<String>)>, OptionError> {
-    let line = argv::read(TOOL, args)?;
-    if let Some(question) = line.question {
-        print(&match question {
-            Question::Version => format!("{}\n", super::VERSION),
-            Question::Help => help::help(TOOL),
-            Question::Usage => help::usage(TOOL),
-        });
-        return Ok(None);
-    }
-    if line.rest.iter().any(|word| word == ":") {
-        return Err(OptionError::error("heterogeneous jobs are not available in this release", 1));
-    }
+    let Some(line) = submission::read(TOOL, args)? else { return Ok(None) };
     let mut settings = environment::read(TOOL, |name| std::env::var(name).ok());
     settings.extend(line.settings);
     let mut request = resolve(TOOL, settings)?;
-    let cwd = std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default();
-    request.job.submit_line = submit_line(args);
-    request.job.umask = Some(own_umask());
+    let cwd = submission::work_dir();
+    request.job.submit_line = submission::submit_line(TOOL, args);
+    request.job.umask = Some(submission::own_umask());
     request.step.srun_host = allocation::host_name();
     request.step.srun_pid = std::process::id();
     let arguments: Vec<String> = line.rest.iter().skip(1).cloned().collect();
@@ -73,9 +57,7 @@ fn read(args: &[String]) -> Result<Option<(Request, Vec<String>)>, OptionError> 
         ..Surroundings::default()
     };
     let filled = fill_defaults(&mut request, around);
-    for note in &request.notes {
-        eprintln!("{}: {note}", TOOL.name());
-    }
+    submission::tell_notes(TOOL, &request);
     filled?;
     if request.step.mpi == "list" {
         eprintln!("MPI plugin types are...\n\tnone");
@@ -244,18 +226,6 @@ fn run_beside(program: &str) {
     if let Err(error) = std::process::Command::new(program).status() {
         note(format!("srun: error: {program}: {error}"));
     }
-}
-
-fn submit_line(args: &[String]) -> String {
-    let words = std::iter::once("srun".to_string()).chain(args.iter().cloned());
-    words.collect::<Vec<_>>().join(" ")
-}
-
-/// Asking for it means setting it, so it is set back at once; nothing else runs here yet.
-fn own_umask() -> u32 {
-    let mask = nix::sys::stat::umask(nix::sys::stat::Mode::empty());
-    nix::sys::stat::umask(mask);
-    mask.bits()
 }
 
 #[allow(unsafe_code)]

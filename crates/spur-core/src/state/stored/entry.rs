@@ -48,7 +48,7 @@ struct StoredEntry {
     number: u64,
     #[prost(
         oneof = "StoredCommand",
-        tags = "10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 21, 22, 23, 60, 61, 62"
+        tags = "10, 11, 12, 13, 14, 16, 17, 18, 20, 21, 22, 23, 60, 61, 62"
     )]
     command: Option<StoredCommand>,
 }
@@ -65,8 +65,6 @@ enum StoredCommand {
     Submit(Box<StoredSubmit>),
     #[prost(message, tag = "14")]
     Start(StoredStarts),
-    #[prost(message, tag = "15")]
-    Cancel(StoredCancel),
     #[prost(message, tag = "16")]
     TimeUp(StoredRun),
     #[prost(message, tag = "17")]
@@ -163,14 +161,6 @@ pub(super) struct StoredShare {
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct StoredCancel {
-    #[prost(uint32, tag = "1")]
-    job: u32,
-    #[prost(message, optional, tag = "2")]
-    by: Option<StoredActor>,
-}
-
-#[derive(Clone, PartialEq, Message)]
 pub(super) struct StoredActor {
     /// 0 anonymous, 1 user, 2 node, 3 controller.
     #[prost(uint32, tag = "1")]
@@ -249,9 +239,6 @@ impl From<&Entry> for StoredEntry {
                     })
                     .collect(),
             }),
-            Command::Cancel { job, by } => {
-                StoredCommand::Cancel(StoredCancel { job: job.0, by: Some(by.into()) })
-            }
             Command::TimeUp { job, epoch } => {
                 StoredCommand::TimeUp(StoredRun { job: job.0, epoch: epoch.0 })
             }
@@ -314,10 +301,6 @@ impl TryFrom<StoredEntry> for Entry {
                     })
                     .collect(),
             ),
-            StoredCommand::Cancel(cancel) => Command::Cancel {
-                job: JobId(cancel.job),
-                by: cancel.by.ok_or(missing("who cancels"))?.try_into()?,
-            },
             StoredCommand::TimeUp(run) => {
                 Command::TimeUp { job: JobId(run.job), epoch: Epoch(run.epoch) }
             }

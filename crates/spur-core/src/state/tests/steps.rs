@@ -81,7 +81,7 @@ fn an_allocation_ends_when_its_steps_have() {
 fn an_allocation_without_steps_ends_at_once() {
     let mut cluster = cluster();
     let job = allocation(&mut cluster, 1);
-    cluster.done(Command::Cancel { job, by: alice() });
+    cluster.done(cancel(job, alice()));
     assert!(matches!(cluster.phase(job), Phase::Ended { .. }));
 }
 

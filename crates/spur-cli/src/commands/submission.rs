@@ -1,0 +1,61 @@
+//! What `sbatch`, `srun` and `salloc` have in common: reading the line, answering questions, saying why not.
+
+use spur_core::options::argv::{self, Argv, Question};
+use spur_core::options::{OptionError, Request, Tool, help};
+
+use crate::output::print;
+
+/// Says why a line was refused, and returns the exit status.
+pub fn refused(tool: Tool, error: &OptionError) -> u8 {
+    for line in error.lines(tool) {
+        eprintln!("{line}");
+    }
+    error.exit as u8
+}
+
+/// The words of the line; nothing when only a question was asked, which is answered.
+pub fn read(tool: Tool, args: &[String]) -> Result<Option<Argv>, OptionError> {
+    let line = argv::read(tool, args)?;
+    if let Some(question) = line.question {
+        print(&match question {
+            Question::Version => format!("{}\n", super::VERSION),
+            Question::Help => help::help(tool),
+            Question::Usage => help::usage(tool),
+        });
+        return Ok(None);
+    }
+    if line.rest.iter().any(|word| word == ":") {
+        return Err(several_components());
+    }
+    Ok(Some(line))
+}
+
+/// The refusal of heterogeneous jobs.
+pub fn several_components() -> OptionError {
+    OptionError::error("heterogeneous jobs are not available in this release", 1)
+}
+
+/// Where the command was called.
+pub fn work_dir() -> String {
+    std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default()
+}
+
+/// Passes on what the option table has to remark.
+pub fn tell_notes(tool: Tool, request: &Request) {
+    for note in &request.notes {
+        eprintln!("{}: {note}", tool.name());
+    }
+}
+
+/// The command line as `SubmitLine` shows it.
+pub fn submit_line(tool: Tool, args: &[String]) -> String {
+    let words = std::iter::once(tool.name()).chain(args.iter().map(String::as_str));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// Asking for it means setting it, so it is set back at once; nothing else runs here yet.
+pub fn own_umask() -> u32 {
+    let mask = nix::sys::stat::umask(nix::sys::stat::Mode::empty());
+    nix::sys::stat::umask(mask);
+    mask.bits()
+}
