@@ -1,6 +1,7 @@
 //! Starts a controller, in order: disk, controller, consensus, sockets.
 
 use std::fs::{self, File};
+use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,11 +16,14 @@ use spur_disk::RealDisk;
 use spur_proto::client::Address;
 use spur_proto::credential::Key;
 use tokio::net::UnixListener;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Notify, mpsc};
 
 use crate::accounting::{self, outbox::Outbox};
 use crate::api;
+use crate::configuration::Configuration;
 use crate::controller::Controller;
+use crate::metrics;
 use crate::raft::identity::{self, Identity};
 use crate::raft::{self, Batch, Member, Raft, Recovered, members, peers};
 use crate::shell::{self, Inbox};
@@ -35,8 +39,10 @@ pub struct Options {
     /// Every controller there is to be, this one too. The first begins the cluster, the others join it. None
     /// named means this one alone.
     pub controllers: Vec<Address>,
-    /// The replicated configuration.
-    pub settings: Settings,
+    /// The configuration.
+    pub configuration: Configuration,
+    /// Where numbers are told, if anywhere.
+    pub metrics: Option<SocketAddr>,
     /// Where accounting is, if there is any.
     pub accounting: Option<Address>,
 }
@@ -57,8 +63,14 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
         let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
     }
     let _lock = lock(&options.state_dir)?;
-    let Options { state_dir, listen: own, controllers, mut settings, accounting } = options;
-    settings.accounting = accounting.is_some();
+    let Options { state_dir, listen: own, controllers, configuration, metrics, accounting } =
+        options;
+    let has_accounting = accounting.is_some();
+    let settings = settings(&configuration, has_accounting);
+    let metrics = match metrics {
+        Some(address) => Some(metrics::listen(address).await?),
+        None => None,
+    };
     if !controllers.is_empty() && !controllers.contains(&own) {
         bail!("--controllers does not name {own}, where this one listens");
     }
@@ -87,6 +99,11 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     if let Some(address) = accounting {
         tokio::spawn(accounting::send(inbox.clone(), state_dir.clone(), address));
     }
+    tokio::spawn(reload(configuration, has_accounting, inbox.clone()));
+    if let Some(listener) = metrics {
+        let (inbox, raft, log) = (inbox.clone(), raft.clone(), log_size.clone());
+        tokio::spawn(metrics::serve(listener, metrics::Sources { inbox, raft, log }));
+    }
     let Address::Unix(socket) = &own;
     let listener = bind(socket)?;
     tracing::info!(id, address = %own, "ready");
@@ -113,6 +130,29 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     // What is left waiting was not acknowledged; what was acknowledged is on disk.
     raft.shutdown().await.ok();
     ended
+}
+
+fn settings(configuration: &Configuration, accounting: bool) -> Settings {
+    let mut settings = configuration.settings();
+    settings.accounting = accounting;
+    settings
+}
+
+/// Reads the configuration again at every SIGHUP. What the leader has read counts for all.
+async fn reload(mut configuration: Configuration, accounting: bool, inbox: Inbox) {
+    let Ok(mut hangup) = signal(SignalKind::hangup()) else { return };
+    while hangup.recv().await.is_some() {
+        match configuration.reload() {
+            Ok(changes) => {
+                tracing::info!("read the configuration again, {} changes", changes.0.len());
+                for change in &changes.0 {
+                    tracing::info!("{change}");
+                }
+                inbox.configure(settings(&configuration, accounting));
+            }
+            Err(error) => tracing::error!("{error:#}: nothing is changed"),
+        }
+    }
 }
 
 const FAREWELL: Duration = Duration::from_millis(500);

@@ -1,15 +1,15 @@
 //! `spurctld`: arguments, logging, signals.
 
-use std::path::{Path, PathBuf};
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Parser;
-use spur_core::config;
 use spur_core::errors::exit::REMOVED;
-use spur_core::state::Settings;
 use spur_proto::client::Address;
 use spurctld::boot::Ended;
+use spurctld::configuration::Configuration;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// The controller of a Spur cluster.
@@ -40,6 +40,9 @@ struct Arguments {
     /// Where spurdbd listens, as unix:/PATH; without one, no history of jobs is kept.
     #[arg(long)]
     accounting: Option<String>,
+    /// Tell numbers about this controller here, on loopback: 127.0.0.1:PORT.
+    #[arg(long, value_name = "ADDRESS")]
+    metrics: Option<SocketAddr>,
     /// Say more; twice for even more.
     #[arg(short, action = clap::ArgAction::Count)]
     verbose: u8,
@@ -91,19 +94,6 @@ fn end_on_panic() {
     }));
 }
 
-fn settings(file: Option<&Path>) -> anyhow::Result<Settings> {
-    let Some(file) = file else { return Ok(Settings::default()) };
-    let name = file.display().to_string();
-    let text = std::fs::read_to_string(file).with_context(|| format!("could not read {name}"))?;
-    match config::read(&text) {
-        Ok(config) => Ok(Settings::of(&config)),
-        Err(problems) => {
-            let lines: Vec<String> = problems.lines(&name).collect();
-            bail!("the configuration cannot be used\n{}", lines.join("\n"))
-        }
-    }
-}
-
 fn accounting(said: Option<&str>) -> anyhow::Result<Option<Address>> {
     let read = |said| {
         let address = Address::parse(said);
@@ -117,7 +107,8 @@ fn serve(arguments: Arguments) -> anyhow::Result<Ended> {
         state_dir: arguments.state_dir,
         listen: arguments.listen,
         controllers: arguments.controllers.map_or(Vec::new(), |list| list.0),
-        settings: settings(arguments.config.as_deref())?,
+        configuration: Configuration::new(arguments.config)?,
+        metrics: arguments.metrics,
         accounting: accounting(arguments.accounting.as_deref())?,
     };
     let runtime =

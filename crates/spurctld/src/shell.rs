@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use spur_core::ids::{JobId, NodeName, StepId};
-use spur_core::state::{Command, Entry, Reply, State};
+use spur_core::state::{Command, Entry, Reply, Settings, State};
 use spur_disk::RealDisk;
 use spur_proto::internal::ControllerMessage;
 use spur_proto::internal::agent_message::Message as AgentSays;
@@ -103,6 +103,11 @@ impl Inbox {
     /// Consensus elected this controller, or another.
     pub fn lead(&self, term: Option<u64>) {
         self.send(Event::Plain(term.map_or(Input::Follows, Input::Leads)));
+    }
+
+    /// The configuration was read again.
+    pub fn configure(&self, settings: Settings) {
+        self.send(Event::Plain(Input::Configure(Box::new(settings))));
     }
 
     /// Consensus did not accept the proposal under way.

@@ -60,6 +60,8 @@ pub enum Input {
     Follows,
     /// A snapshot from the leader replaces the state.
     Installed(Box<State>),
+    /// This controller was configured anew.
+    Configure(Box<Settings>),
     /// An agent says something.
     Agent(Connection, AgentSays),
     /// A stream is gone.
@@ -208,6 +210,13 @@ impl<D: Disk> Controller<D> {
             }
             Input::Leads(term) => self.elected(term),
             Input::Follows => self.step_down(&mut out),
+            Input::Configure(settings) => {
+                self.settings = *settings;
+                if self.leads() {
+                    let command = Command::Configure(self.settings.clone());
+                    self.proposals.add(command, Waiter::Nobody);
+                }
+            }
             Input::Installed(state) => {
                 self.state = *state;
                 self.blobs.keep_only(|hash| self.state.blobs.contains_key(hash))?;

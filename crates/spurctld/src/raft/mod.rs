@@ -51,6 +51,9 @@ openraft::declare_raft_types!(
 /// A running member of the cluster of controllers.
 pub type Raft = openraft::Raft<TypeConfig>;
 
+/// What consensus tells about itself.
+pub type Metrics = openraft::RaftMetrics<u64, BasicNode>;
+
 /// What the disk had before anything was started.
 pub struct Recovered {
     /// The state of the last snapshot.

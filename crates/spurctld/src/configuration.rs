@@ -1,0 +1,44 @@
+//! The configuration file: read at the start, and again when asked to.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use spur_core::config::{self, Config};
+use spur_core::state::Settings;
+
+/// What the file said last; without a file, a cluster of whatever nodes join.
+#[derive(Clone, Debug)]
+pub struct Configuration {
+    read: Option<(PathBuf, Config)>,
+}
+
+impl Configuration {
+    /// Reads the file, if there is one.
+    pub fn new(file: Option<PathBuf>) -> anyhow::Result<Configuration> {
+        let read = file.map(|file| read(&file).map(|config| (file, config))).transpose()?;
+        Ok(Configuration { read })
+    }
+
+    /// The part that all controllers share.
+    pub fn settings(&self) -> Settings {
+        self.read.as_ref().map_or_else(Settings::default, |(_, config)| Settings::of(config))
+    }
+
+    /// Reads the file again and tells what changed; with a mistake in it, all stays as it was.
+    pub fn reload(&mut self) -> anyhow::Result<config::changes::Changes> {
+        let Some((file, config)) = &mut self.read else { bail!("there is no configuration file") };
+        let new = read(file)?;
+        let changes = config::changes::between(config, &new);
+        *config = new;
+        Ok(changes)
+    }
+}
+
+fn read(file: &Path) -> anyhow::Result<Config> {
+    let name = file.display().to_string();
+    let text = std::fs::read_to_string(file).with_context(|| format!("could not read {name}"))?;
+    config::read(&text).map_err(|problems| {
+        let lines: Vec<String> = problems.lines(&name).collect();
+        anyhow::anyhow!("the configuration cannot be used\n{}", lines.join("\n"))
+    })
+}
