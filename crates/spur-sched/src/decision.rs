@@ -1,11 +1,12 @@
 //! What a pass decides.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use spur_core::ids::JobId;
 
 use crate::view::{Displaced, RunId, ViewShare};
-use crate::waits::Waits;
+use crate::waits::{Promised, Waits};
 
 /// A decision for every pending job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub struct Decisions {
     pub preempts: Vec<Preempt>,
     /// Why each other one waits.
     pub waits: Waits,
+    /// When further jobs are expected to start, where the pass was asked to find out.
+    pub forecast: BTreeMap<JobId, Promised>,
     /// There were more starts than a pass makes.
     pub cut_short: bool,
 }

@@ -150,6 +150,30 @@ impl Fit {
         if room < shape.units_least() { 0 } else { room }
     }
 
+    /// What a node has too little of to be of any use; nothing where [`Fit::room`] finds room.
+    pub fn lacks(&self, shape: &Shape, slot: &Slot, free: &Free) -> Option<Lack> {
+        if free.cores < self.cores_least {
+            return Some(Lack::Cores);
+        }
+        if slot.node.tmp_mb < shape.tmp_mb {
+            return Some(Lack::Tmp);
+        }
+        let least = shape.units_least();
+        if self.needs.iter().any(|need| need.room(free) < least) {
+            return Some(Lack::Devices);
+        }
+        (self.room(shape, slot, free) == 0).then(|| {
+            let memory = self.memory(shape, least, self.cores(shape, least), slot.node.memory_mb);
+            if memory > free.memory_mb { Lack::Memory } else { Lack::Cores }
+        })
+    }
+
+    /// Memory that a node must give at least.
+    pub fn memory_needed(&self, shape: &Shape, slot: &Slot) -> u64 {
+        let least = shape.units_least();
+        self.memory(shape, least, self.cores(shape, least), slot.node.memory_mb)
+    }
+
     /// Takes what some units need; `None` when it is not there.
     pub fn take(&self, shape: &Shape, slot: &Slot, free: &mut Free, units: u32) -> Option<Taken> {
         let alone = shape.sharing == Sharing::Nobody;
@@ -178,6 +202,15 @@ impl Fit {
     pub fn threads(&self) -> u32 {
         self.threads
     }
+}
+
+/// What a node can have too little of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Lack {
+    Cores,
+    Tmp,
+    Devices,
+    Memory,
 }
 
 impl NeedFit {

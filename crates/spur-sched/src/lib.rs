@@ -2,9 +2,12 @@
 //!
 //! No IO, no clock, no chance: the same view gives the same plan.
 
+mod advise;
 mod bits;
 mod decision;
+mod explain;
 mod fit;
+mod forecast;
 mod nodes;
 mod pass;
 mod place;
@@ -22,7 +25,9 @@ mod waits;
 #[cfg(test)]
 mod tests;
 
+pub use advise::Advice;
 pub use decision::{Decisions, Preempt, Start};
+pub use explain::{Explanation, LimitUse, Need, Test};
 pub use place::Choice;
 pub use plan::{Plan, Planner};
-pub use waits::{Wait, Waits};
+pub use waits::{Promised, Wait, Waits};

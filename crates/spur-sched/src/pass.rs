@@ -20,29 +20,31 @@ use crate::queue::Key;
 use crate::shape::Shape;
 use crate::timeline::{Ahead, Calendar, Place};
 use crate::view::{RunId, ViewShare};
-use crate::waits::{Wait, Waits};
+use crate::waits::{Promised, Wait, Waits};
 
 /// When a class is looked at: in turn, or behind the promises by how long its jobs take.
 type Turn = (u8, i64, Key, u32);
 
-struct Pass {
-    now: i64,
+pub(crate) struct Pass {
+    pub(crate) now: i64,
     mix: Mix,
-    calendar: Calendar,
+    pub(crate) calendar: Calendar,
     heap: BinaryHeap<Reverse<Turn>>,
-    by_class: Vec<Wait>,
-    special: BTreeMap<JobId, Option<Wait>>,
+    pub(crate) by_class: Vec<Wait>,
+    pub(crate) special: BTreeMap<JobId, Option<Wait>>,
     /// Promises made to jobs of each partition.
     promised: BTreeMap<Arc<str>, u32>,
     /// Places promised to jobs that wait in several partitions.
     places: BTreeMap<JobId, (Place, Arc<Shape>, Vec<Fit>)>,
+    /// The same for readers, for all jobs that hold a promise.
+    pub(crate) held: BTreeMap<JobId, Promised>,
     /// Tasks started of records that stand for several.
     begun: BTreeMap<JobId, u32>,
     /// Classes that do not fit now.
     failed: BTreeSet<u32>,
     /// Nodes of reservations.
-    reserved: BTreeMap<Arc<str>, BTreeSet<NodeIndex>>,
-    out: Decisions,
+    pub(crate) reserved: BTreeMap<Arc<str>, BTreeSet<NodeIndex>>,
+    pub(crate) out: Decisions,
     /// What this pass took, to be given back at its end.
     taken: Vec<(RunId, NodeIndex, i64)>,
     charged: Vec<(Arc<str>, u64)>,
@@ -52,6 +54,15 @@ struct Pass {
 impl Planner {
     /// Decides about every pending job.
     pub fn decide(&mut self, now: Timestamp) -> Decisions {
+        self.decide_and(now, |_, _| ()).0
+    }
+
+    /// Decides about every pending job, and has somebody look at the outcome before it is put away.
+    pub(crate) fn decide_and<T>(
+        &mut self,
+        now: Timestamp,
+        look: impl FnOnce(&mut Planner, &mut Pass) -> T,
+    ) -> (Decisions, T) {
         self.queue.tidy();
         self.set_now(now.0);
         self.nodes.settle();
@@ -63,7 +74,8 @@ impl Planner {
             }
             self.look(&mut pass, turn, key, class);
         }
-        self.finish(pass)
+        let seen = look(self, &mut pass);
+        (self.finish(pass), seen)
     }
 
     fn begin(&mut self) -> Pass {
@@ -76,6 +88,7 @@ impl Planner {
             special: BTreeMap::new(),
             promised: BTreeMap::new(),
             places: BTreeMap::new(),
+            held: BTreeMap::new(),
             begun: BTreeMap::new(),
             failed: BTreeSet::new(),
             reserved: BTreeMap::new(),
@@ -158,6 +171,7 @@ impl Planner {
                     if let Some((place, ..)) = pass.places.remove(&job) {
                         pass.calendar.forget(job, &place.nodes);
                     }
+                    pass.held.remove(&job);
                     pass.special.insert(job, None);
                     return self.next(pass, turn, key, class);
                 }
@@ -190,7 +204,7 @@ impl Planner {
     }
 
     /// The limit that keeps a class from starting one more.
-    fn over_limit(&self, class: u32) -> Option<Reason> {
+    pub(crate) fn over_limit(&self, class: u32) -> Option<Reason> {
         let charges = self.queue.classes[class as usize].charges.iter();
         charges.filter_map(|charge| Some((charge, self.counters.get(&charge.counter)?))).find_map(
             |(charge, tally)| {
@@ -200,7 +214,7 @@ impl Planner {
         )
     }
 
-    fn outside_reservation(&self, pass: &Pass, shape: &Shape) -> Option<Reason> {
+    pub(crate) fn outside_reservation(&self, pass: &Pass, shape: &Shape) -> Option<Reason> {
         if shape.reservation.is_empty() {
             return None;
         }
@@ -321,25 +335,9 @@ impl Planner {
         if let Some((place, ..)) = &former {
             pass.calendar.forget(job, &place.nodes);
         }
-        let within = pass.reserved.get(&shape.reservation);
-        let ahead = |kinds: &[Fit]| {
-            Ahead {
-                nodes: &self.nodes,
-                shape,
-                fits: kinds,
-                calendar: &pass.calendar,
-                ends: &self.ends,
-                from: pass.now,
-                wanted: &fits.wanted,
-                barred: &fits.barred,
-                within,
-            }
-            .earliest()
-        };
-        let found = fits.alternatives.iter().filter_map(|kinds| {
-            let place = ahead(kinds)?;
-            Some((place, shape.clone(), kinds.clone()))
-        });
+        let found = self
+            .earliest(pass, fits, shape, pass.now)
+            .map(|(place, kinds)| (place, shape.clone(), kinds));
         let found = former.into_iter().chain(found).min_by_key(|(place, ..)| place.at);
         let start = found.as_ref().map(|(place, ..)| Timestamp(place.at.max(pass.now)));
         let reason = if first { Reason::Resources } else { Reason::Priority };
@@ -355,11 +353,57 @@ impl Planner {
             }
         }
         if let Some((place, shape, kinds)) = found {
-            pass.calendar.hold(&self.nodes, job, &shape, &kinds, &place);
+            let taken = pass.calendar.hold(&self.nodes, job, &shape, &kinds, &place);
+            let partition = self.queue.classes[class as usize].partition.clone();
+            pass.held.insert(job, self.promised(pass, &place, partition, taken));
             if self.queue.is_in_several(job) {
                 pass.places.insert(job, (place, shape, kinds));
             }
         }
+    }
+
+    /// The earliest place of a job, not before a moment.
+    pub(crate) fn earliest(
+        &self,
+        pass: &Pass,
+        fits: &Fits,
+        shape: &Shape,
+        from: i64,
+    ) -> Option<(Place, Vec<Fit>)> {
+        let within = pass.reserved.get(&shape.reservation);
+        let ahead = |kinds: &[Fit]| {
+            Ahead {
+                nodes: &self.nodes,
+                shape,
+                fits: kinds,
+                calendar: &pass.calendar,
+                ends: &self.ends,
+                now: pass.now,
+                from,
+                wanted: &fits.wanted,
+                barred: &fits.barred,
+                within,
+            }
+            .earliest()
+        };
+        let found =
+            fits.alternatives.iter().filter_map(|kinds| Some((ahead(kinds)?, kinds.clone())));
+        found.min_by_key(|(place, _)| place.at)
+    }
+
+    /// A place as readers see it.
+    pub(crate) fn promised(
+        &self,
+        pass: &Pass,
+        place: &Place,
+        partition: Arc<str>,
+        cpus: u32,
+    ) -> Promised {
+        let name = |node: &NodeIndex| self.nodes.slot(*node).node.name.clone();
+        let mut nodes: Vec<NodeIndex> = place.nodes.iter().map(|(node, _)| *node).collect();
+        nodes.sort_by_key(|node| self.nodes.slot(*node).order);
+        let at = Timestamp(place.at.max(pass.now));
+        Promised { at, partition, nodes: nodes.iter().map(name).collect(), cpus }
     }
 
     fn finish(&mut self, mut pass: Pass) -> Decisions {
@@ -373,6 +417,7 @@ impl Planner {
             }
         }
         pass.out.waits = Waits {
+            promised: Arc::new(pass.held),
             places: self.queue.places.clone(),
             by_class: Arc::new(pass.by_class),
             special: Arc::new(pass.special),

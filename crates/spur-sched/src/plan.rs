@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use spur_core::ids::JobId;
+use spur_core::ids::{JobId, NodeName};
 use spur_core::job::{Allocation, GresShare, Share};
 use spur_core::state::{JobStart, State};
 
 use crate::decision::{Decisions, Start};
+use crate::explain::Explanation;
+use crate::forecast::Reach;
 use crate::view::{Follower, ViewShare};
-use crate::waits::Waits;
+use crate::waits::{Promised, Waits};
 use crate::{planner, view};
 
 /// A decision for every pending job.
@@ -32,11 +34,66 @@ impl Planner {
     /// states have in common, the less there is to do.
     pub fn plan(&mut self, state: &State) -> Plan {
         self.follower.follow(&mut self.planner, state);
-        let Decisions { starts, waits, .. } = self.planner.decide(state.now);
+        // As many as can be told without holding up the pass.
+        let jobs = (LOOKS / state.nodes.len().max(1)).min(TOLD);
+        let (Decisions { starts, waits, .. }, ()) =
+            self.planner.decide_and(state.now, |planner, pass| {
+                planner.forecast(pass, Reach { jobs, until: None });
+                pass.held.append(&mut pass.out.forecast);
+            });
         let mut tasks = BTreeMap::new();
         let starts = starts.iter().filter_map(|start| job_start(state, start, &mut tasks));
         Plan { starts: starts.collect(), waits }
     }
+
+    /// Why a job waits, in numbers, and when it is expected to start; nothing about a job that does not
+    /// wait.
+    pub fn explain(&mut self, state: &State, job: JobId) -> Option<Explanation> {
+        self.follower.follow(&mut self.planner, state);
+        let (decisions, told) = self.planner.decide_and(state.now, |planner, pass| {
+            let told = planner.explain(pass, job)?;
+            if told.wait.is_some() {
+                planner.forecast(pass, Reach { jobs: AHEAD, until: Some(job) });
+            }
+            Some(planner.expect(pass, job, told))
+        });
+        let mut told = told?;
+        if told.wait.is_none() {
+            let start = decisions.starts.iter().find(|start| start.job == job);
+            told.expected = start.map(|start| begun(state, start));
+        }
+        Some(told)
+    }
+
+    /// When which of the first jobs is expected to start; those that start now among them.
+    pub fn forecast(&mut self, state: &State, jobs: usize) -> BTreeMap<JobId, Promised> {
+        self.follower.follow(&mut self.planner, state);
+        let (decisions, held) = self.planner.decide_and(state.now, |planner, pass| {
+            planner.forecast(pass, Reach { jobs, until: None });
+            pass.held.clone()
+        });
+        let mut all = held;
+        all.extend(decisions.forecast);
+        for start in &decisions.starts {
+            all.insert(start.job, begun(state, start));
+        }
+        all
+    }
+}
+
+/// Nodes that a pass may look at to tell when further jobs are expected to start, and the most such jobs.
+const LOOKS: usize = 20_000;
+const TOLD: usize = 100;
+
+/// Jobs ahead of one whose start is to be told that get a place first; further ones tell little.
+const AHEAD: usize = 1000;
+
+/// A start as a place that has come.
+fn begun(state: &State, start: &Start) -> Promised {
+    let threads = |node: &NodeName| state.nodes.get(node).map_or(1, |node| view::cores_of(node).1);
+    let cpus = start.shares.iter().map(|it| it.cores.len() as u32 * threads(&it.node)).sum();
+    let nodes = start.shares.iter().map(|share| share.node.clone()).collect();
+    Promised { at: state.now, partition: start.partition.clone(), nodes, cpus }
 }
 
 /// Tasks of an array that may start, in order.
@@ -59,7 +116,10 @@ fn job_start<'a>(
     };
     let shares = start.shares.iter().filter_map(|it| share(state, it)).collect();
     let epoch = job.epoch.next();
-    Some(JobStart { job: start.job, epoch, task, allocation: Allocation { shares } })
+    let minutes = start.secs.map(|secs| (secs / 60).max(1) as u64);
+    let partition = start.partition.to_string();
+    let allocation = Allocation { shares };
+    Some(JobStart { job: start.job, epoch, task, allocation, partition, minutes })
 }
 
 fn share(state: &State, given: &ViewShare) -> Option<Share> {

@@ -144,6 +144,11 @@ impl Queue {
         !self.others.is_empty() && self.others.contains_key(&job)
     }
 
+    /// The moment a job waits for, if it waits for one.
+    pub fn begins(&self, job: JobId) -> Option<i64> {
+        self.waiting.get(&job).map(|(at, _)| *at)
+    }
+
     fn sort_in(&mut self) {
         if self.fresh.len() < 64 {
             for (class, key) in self.fresh.drain(..) {

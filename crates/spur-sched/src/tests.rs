@@ -3,6 +3,7 @@
 mod from_state;
 mod passes;
 mod same;
+mod why;
 
 use std::sync::Arc;
 

@@ -50,6 +50,15 @@ impl Calendar {
         }
     }
 
+    /// The reservation that keeps a node from others at some time between two moments.
+    pub fn reserved(&self, node: NodeIndex, from: i64, until: i64, but: &str) -> Option<&Arc<str>> {
+        let promises = self.promises.get(&node).into_iter().flatten();
+        promises.filter(|it| it.start < until && from < it.end).find_map(|it| match &it.what {
+            What::Reserved(name) if **name != *but => Some(name),
+            _ => None,
+        })
+    }
+
     /// Whether anything is promised on a node.
     pub fn concerns(&self, node: NodeIndex) -> bool {
         self.promises.contains_key(&node)
@@ -65,6 +74,21 @@ impl Calendar {
         from: i64,
         secs: i64,
     ) -> u32 {
+        self.room_but(shape, fit, node, slot, from, secs, None)
+    }
+
+    /// The same, as if nothing were promised to one job.
+    #[allow(clippy::too_many_arguments)]
+    pub fn room_but(
+        &self,
+        shape: &Shape,
+        fit: &Fit,
+        node: NodeIndex,
+        slot: &Slot,
+        from: i64,
+        secs: i64,
+        but: Option<JobId>,
+    ) -> u32 {
         let until = from.saturating_add(secs);
         let promises = self.promises.get(&node).map_or(&[][..], |promises| promises);
         // What runs only ends: between two promises there is never less than at the first.
@@ -75,6 +99,7 @@ impl Calendar {
             let mut free = slot.free_at(at);
             for promise in promises.iter().filter(|it| it.start <= at && at < it.end) {
                 match &promise.what {
+                    What::Job(job, _) if Some(*job) == but => {}
                     What::Reserved(name) if *name == shape.reservation => {}
                     What::Reserved(_) => return 0,
                     What::Job(..) if shape.sharing != Sharing::Anybody => return 0,
@@ -132,6 +157,8 @@ pub struct Ahead<'a> {
     pub calendar: &'a Calendar,
     /// Nodes by when something on them ends.
     pub ends: &'a BTreeSet<(i64, NodeIndex, RunId)>,
+    /// The present moment.
+    pub now: i64,
     /// Not before this moment.
     pub from: i64,
     pub wanted: &'a [NodeIndex],
@@ -149,21 +176,21 @@ impl Ahead<'_> {
         for fit in self.fits {
             let kind = &self.nodes.kinds[fit.kind as usize];
             for (_, node) in kind.buckets.values().flatten() {
-                self.look(fit, *node, self.from, &mut good, &mut retry);
+                self.look(fit, *node, self.now, &mut good, &mut retry);
             }
         }
-        if let Some(place) = self.enough(&mut good, &by_kind, self.from) {
+        if self.from <= self.now
+            && let Some(place) = self.enough(&mut good, &by_kind, self.now)
+        {
             return Some(place);
         }
-        let promised: BTreeSet<i64> = self
-            .calendar
-            .ends()
-            .into_iter()
-            .filter(|at| *at > self.from && *at < FOREVER)
+        let promised: BTreeSet<i64> = (self.calendar.ends().into_iter())
+            .chain([self.from])
+            .filter(|at| *at > self.now && *at < FOREVER)
             .collect();
         let mut promised = promised.into_iter().peekable();
         // What should have ended already ends any moment.
-        let soon = self.from + 1;
+        let soon = self.now + 1;
         let mut ends = (self.ends.iter().take_while(|(end, ..)| *end < FOREVER))
             .map(|(end, node, _)| ((*end).max(soon), *node))
             .peekable();
@@ -191,7 +218,10 @@ impl Ahead<'_> {
                     }
                 }
             }
-            if changed && let Some(place) = self.enough(&mut good, &by_kind, at) {
+            if (changed || at == self.from)
+                && at >= self.from
+                && let Some(place) = self.enough(&mut good, &by_kind, at)
+            {
                 return Some(place);
             }
         }
@@ -214,7 +244,7 @@ impl Ahead<'_> {
             Sharing::Anybody => true,
             _ => slot.runs.iter().all(|held| held.end <= at),
         };
-        let now = at == self.from;
+        let now = at == self.now;
         let free = if now { fit.room(self.shape, slot, &slot.free) } else { u32::MAX };
         let room = match self.calendar.concerns(node) {
             _ if !alone || free == 0 => 0,
@@ -327,9 +357,17 @@ impl Ahead<'_> {
 }
 
 impl Calendar {
-    /// Promises a place to a job.
-    pub fn hold(&mut self, nodes: &Nodes, job: JobId, shape: &Shape, fits: &[Fit], place: &Place) {
+    /// Promises a place to a job, and tells how many processors it is to have.
+    pub fn hold(
+        &mut self,
+        nodes: &Nodes,
+        job: JobId,
+        shape: &Shape,
+        fits: &[Fit],
+        place: &Place,
+    ) -> u32 {
         let end = place.at.saturating_add(shape.secs);
+        let mut cpus = 0;
         for (node, units) in &place.nodes {
             let slot = nodes.slot(*node);
             let Some(fit) = fits.iter().find(|fit| fit.kind == slot.kind) else { continue };
@@ -342,10 +380,17 @@ impl Calendar {
                     subtract(&mut free, taken, &slot.node.gres);
                 }
             }
-            if let Some(taken) = fit.take(shape, slot, &mut free, *units) {
+            // Promises that do not meet each other may together leave too little: then they are not beside
+            // this one at the same time, and what it takes is what counts.
+            let taken = fit.take(shape, slot, &mut free, *units);
+            let taken =
+                taken.or_else(|| fit.take(shape, slot, &mut slot.free_at(place.at), *units));
+            if let Some(taken) = taken {
+                cpus += taken.cores * slot.node.threads.max(1);
                 let promise = Promise { start: place.at, end, what: What::Job(job, taken) };
                 self.promises.entry(*node).or_default().push(promise);
             }
         }
+        cpus
     }
 }

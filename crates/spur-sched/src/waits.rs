@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use imbl::OrdMap;
-use spur_core::ids::JobId;
+use spur_core::ids::{JobId, NodeName};
 use spur_core::job::Reason;
 use spur_core::time::Timestamp;
 
@@ -85,9 +85,24 @@ impl Places {
     }
 }
 
+/// Where and when a waiting job is expected to start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Promised {
+    /// When.
+    pub at: Timestamp,
+    /// In which of its partitions.
+    pub partition: Arc<str>,
+    /// Where, in rank order.
+    pub nodes: Vec<NodeName>,
+    /// Processors it would get there.
+    pub cpus: u32,
+}
+
 /// Why each pending job waits. Cloning is cheap.
 #[derive(Clone, Debug, Default)]
 pub struct Waits {
+    /// What was found for those that hold a promise.
+    pub(crate) promised: Arc<BTreeMap<JobId, Promised>>,
     pub(crate) places: Places,
     pub(crate) by_class: Arc<Vec<Wait>>,
     /// Jobs about which more is known than about their class; `None` for those that start.
@@ -104,6 +119,11 @@ impl Waits {
         }
     }
 
+    /// Where a job is promised a place.
+    pub fn promised(&self, job: JobId) -> Option<&Promised> {
+        self.promised.get(&job)
+    }
+
     /// Every waiting job, by number.
     pub fn iter(&self) -> impl Iterator<Item = (JobId, Wait)> + '_ {
         self.places.iter().filter_map(|(job, _)| self.get(job).map(|wait| (job, wait)))
@@ -113,13 +133,14 @@ impl Waits {
     pub fn is_same(&self, other: &Waits) -> bool {
         Arc::ptr_eq(&self.by_class, &other.by_class)
             && Arc::ptr_eq(&self.special, &other.special)
+            && Arc::ptr_eq(&self.promised, &other.promised)
             && self.places.pages.ptr_eq(&other.places.pages)
     }
 }
 
 impl PartialEq for Waits {
     fn eq(&self, other: &Waits) -> bool {
-        self.is_same(other) || self.iter().eq(other.iter())
+        self.is_same(other) || self.promised == other.promised && self.iter().eq(other.iter())
     }
 }
 

@@ -12,7 +12,7 @@ fn read(cluster: &Cluster, file: &str) -> String {
 #[test]
 fn jobs_wait_for_room_and_say_why() {
     let cluster = Cluster::up("n[1-2]", 2);
-    for line in ["-N2 -n4", "-n1", "-n1"] {
+    for line in ["-N2 -n4", "-N2 -n4", "-N2 -n4"] {
         let words: Vec<&str> = line.split(' ').chain(["--wrap", "sleep 300"]).collect();
         assert_eq!(cluster.run_words("sbatch", &words).status, 0);
     }
@@ -79,4 +79,35 @@ fn cancelled_jobs_leave_nothing_behind() {
     assert_eq!(unknown.status, 1);
     assert_eq!(unknown.stderr, "slurm_load_jobs error: Invalid job id specified\n");
     assert_eq!(cluster.run("scancel 99").status, 0);
+}
+
+#[test]
+fn a_start_is_told_before_it_happens() {
+    let cluster = Cluster::up("n[1-2]", 2);
+    let trial = cluster.run_words("sbatch", &["--test-only", "-N2", "-n3", "--wrap", "true"]);
+    let line = |tool: &str, tail: &str, said: &str| {
+        let said = said.strip_prefix(&format!("{tool}: Job 2 to start at ")).unwrap_or(said);
+        assert_eq!(said.get(19..), Some(tail), "{said}");
+        said[..19].to_string()
+    };
+    let tail = " using 3 processors on nodes n[1-2] in partition default\n";
+    line("sbatch", tail, &trial.stderr);
+    assert_eq!((trial.status, trial.stdout.as_str()), (0, ""));
+    let never = cluster.run("srun --test-only -N9 true");
+    let refusal = "allocation failure: Requested node configuration is not available\n";
+    assert_eq!((never.status, never.stderr.as_str()), (1, refusal));
+    cluster.run_words("sbatch", &["-N2", "-n4", "-t", "10", "--wrap", "sleep 300"]);
+    until("the job runs", || (cluster.squeue("2", "%t") == "R").then_some(()));
+    // Its end is when the others start, as long as there is room for both.
+    let end = cluster.squeue("2", "%e");
+    let said = cluster.run("srun --test-only true").stderr.replacen("Job 3", "Job 2", 1);
+    assert_eq!(line("srun", " using 1 processors on nodes n1 in partition default\n", &said), end);
+    for _ in 0..2 {
+        cluster.run_words("sbatch", &["-n2", "-t", "10", "--wrap", "true"]);
+    }
+    until("both are told their start", || {
+        let words = ["--start", "-h", "-o", "%i %S %Y"];
+        let told = cluster.run_words("squeue", &words).stdout;
+        (told == format!("3 {end} n1\n4 {end} n2\n")).then_some(())
+    });
 }

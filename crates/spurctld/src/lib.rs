@@ -1,6 +1,7 @@
 //! The controller: one deterministic core, thin shells around it.
 
 pub mod accounting;
+pub mod adviser;
 pub mod api;
 pub mod boot;
 mod clock;

@@ -15,6 +15,7 @@ use spur_sched::{Planner, Waits};
 use tokio::sync::{mpsc as tokio_mpsc, oneshot, watch};
 
 use crate::accounting::outbox::Outbox;
+use crate::adviser::Adviser;
 use crate::clock;
 use crate::controller::{Connection, Controller, Input, Output, Refusal, Ticket};
 use crate::store::Pin;
@@ -41,6 +42,7 @@ pub struct Inbox {
     events: Sender<Event>,
     published: Arc<ArcSwap<Published>>,
     changes: watch::Receiver<u64>,
+    adviser: Adviser,
 }
 
 enum Event {
@@ -125,6 +127,11 @@ impl Inbox {
         self.published.load_full()
     }
 
+    /// Who answers questions about the plan.
+    pub fn adviser(&self) -> &Adviser {
+        &self.adviser
+    }
+
     /// Wakes whoever waits for the state to change.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changes.clone()
@@ -148,7 +155,8 @@ pub fn start(
     let (events, inbox) = mpsc::channel();
     let (changed, changes) = watch::channel(0);
     let published = Arc::new(ArcSwap::from_pointee(Published::default()));
-    let handle = Inbox { events: events.clone(), published: published.clone(), changes };
+    let adviser = Adviser::start()?;
+    let handle = Inbox { events: events.clone(), published: published.clone(), changes, adviser };
     let (states, to_plan) = mpsc::channel();
     spawn("planner", move || plan(&to_plan, &events))?;
     let shell = Shell {

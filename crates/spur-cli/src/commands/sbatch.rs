@@ -61,6 +61,9 @@ fn submit(args: &[String]) -> Result<u8, OptionError> {
     request.job.umask = Some(submission::own_umask());
     submission::tell_notes(TOOL, &request);
     filled?;
+    if request.tool.test_only {
+        return Ok(cluster::block_on(submission::test_only(TOOL, &request)));
+    }
     let environment = job_environment(&request);
     Ok(cluster::block_on(send(request, script, environment)))
 }

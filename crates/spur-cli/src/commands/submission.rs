@@ -1,9 +1,15 @@
 //! What `sbatch`, `srun` and `salloc` have in common: reading the line, answering questions, saying why not.
 
+use spur_core::errors::SlurmError;
 use spur_core::options::argv::{self, Argv, Question};
 use spur_core::options::{OptionError, Request, Tool, help};
+use spur_core::time::{Timestamp, display};
+use spur_proto::caller::CallError;
+use spur_proto::slurm::TryJobRequest;
+use spur_proto::slurm::controller_client::ControllerClient;
 
-use crate::output::print;
+use crate::output::{complain, note, print};
+use crate::{cluster, zone};
 
 /// Says why a line was refused, and returns the exit status.
 pub fn refused(tool: Tool, error: &OptionError) -> u8 {
@@ -58,4 +64,38 @@ pub fn own_umask() -> u32 {
     let mask = nix::sys::stat::umask(nix::sys::stat::Mode::empty());
     nix::sys::stat::umask(mask);
     mask.bits()
+}
+
+/// `--test-only`: says when the job would start, and submits nothing.
+pub async fn test_only(tool: Tool, request: &Request) -> u8 {
+    let message = TryJobRequest { spec: Some(request.job.clone()) };
+    let ask = |mut client: ControllerClient<_>| {
+        let message = message.clone();
+        async move { client.try_job(message).await }
+    };
+    match cluster::caller().call(ask).await {
+        Ok(reply) => {
+            let start = reply.expected.unwrap_or_default();
+            let at = display::moment(Timestamp(start.start_time), &zone::Local);
+            if request.tool.quiet == 0 {
+                note(format!(
+                    "{}: Job {} to start at {at} using {} processors on nodes {} in partition {}",
+                    tool.name(),
+                    start.job_id,
+                    start.cpus,
+                    start.nodes,
+                    start.partition
+                ));
+            }
+            0
+        }
+        Err(error) => {
+            if matches!(error, CallError::Refused(SlurmError::InvalidPartitionName)) {
+                let named = &request.job.partition;
+                complain(tool.name(), format!("invalid partition specified: {named}"));
+            }
+            note(format!("allocation failure: {error}"));
+            1
+        }
+    }
 }

@@ -187,8 +187,7 @@ fn eligible(job: &Job) -> i64 {
 
 /// The job's own limit, or its partition's.
 fn time_limit(partition: Option<&Partition>, job: &Job) -> Limit {
-    let default = |partition: &Partition| partition.default_time.unwrap_or(partition.max_time);
-    job.spec.time_limit.or_else(|| partition.map(default)).unwrap_or(Limit::Unlimited)
+    job.time_limit(partition)
 }
 
 fn status(phase: &Phase) -> (JobState, Reason) {

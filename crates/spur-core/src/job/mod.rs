@@ -30,6 +30,8 @@ pub use steps::{Step, StepShare, Steps};
 
 use crate::blob::BlobHash;
 use crate::ids::{Epoch, Gid, JobId, Uid};
+use crate::limit::Limit;
+use crate::partition::Partition;
 use crate::time::Timestamp;
 
 /// One job of the cluster.
@@ -71,12 +73,31 @@ pub struct Job {
     pub pause: Pause,
     /// The early signal of this run is sent.
     pub is_warned: bool,
+    /// On which terms its present or last run was started.
+    pub granted: Granted,
+}
+
+/// What of a request was left open and is settled by a start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Granted {
+    /// Which of its partitions it runs in; empty before the first start.
+    pub partition: String,
+    /// Its limit in minutes, where that is less than it asks for.
+    pub minutes: Option<u64>,
 }
 
 impl Job {
     /// Whether it has no script of its own: `salloc` or `srun` waits for its resources.
     pub fn is_allocation(&self) -> bool {
         self.spec.allocation.is_some()
+    }
+
+    /// How long a run may take: what it was granted, what it asks for, or what its partition says.
+    pub fn time_limit(&self, partition: Option<&Partition>) -> Limit {
+        let default = |it: &Partition| it.default_time.unwrap_or(it.max_time);
+        let granted = self.granted.minutes.map(Limit::Is);
+        let asked = || self.spec.time_limit.or_else(|| partition.map(default));
+        granted.or_else(asked).unwrap_or(Limit::Unlimited)
     }
 
     /// What keeps a pending job from being considered at all.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::auth::{Action, Actor, Target, may};
 use crate::errors::SlurmError;
 use crate::ids::{Epoch, JobId};
-use crate::job::{Cause, Hold, Job, Pause, Phase, Steps};
+use crate::job::{Cause, Granted, Hold, Job, Pause, Phase, Steps};
 use crate::state::settle::never_started;
 use crate::state::{Control, Effect, JobAction, Reply, SignalScope, State, arrays, jobs, update};
 
@@ -179,6 +179,7 @@ fn requeue(
                 restarts: job.restarts + 1,
                 pause: Pause::default(),
                 is_warned: false,
+                granted: Granted::default(),
                 steps: Steps::default(),
                 ..job.clone()
             });

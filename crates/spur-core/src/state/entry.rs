@@ -161,6 +161,10 @@ pub struct JobStart {
     pub task: Option<u32>,
     /// What it gets.
     pub allocation: Allocation,
+    /// In which of its partitions.
+    pub partition: String,
+    /// For how many minutes, where that is less than it asks for.
+    pub minutes: Option<u64>,
 }
 
 /// Something to be done to a job.

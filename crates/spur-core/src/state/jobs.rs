@@ -6,7 +6,9 @@ use crate::blob::BlobHash;
 use crate::config::words::PartitionState;
 use crate::errors::SlurmError;
 use crate::ids::{Epoch, JobId, NodeName};
-use crate::job::{Array, Cause, ExitStatus, Hold, Job, JobSpec, Pause, Phase, Steps, array};
+use crate::job::{
+    Array, Cause, ExitStatus, Granted, Hold, Job, JobSpec, Pause, Phase, Steps, array,
+};
 use crate::state::{
     Effect, Finish, JobStart, Outcome, Reply, State, Submit, arrays, dependencies, steps,
 };
@@ -72,6 +74,7 @@ pub(super) fn submit(
         restarts: 0,
         pause: Pause::default(),
         is_warned: false,
+        granted: Granted::default(),
     });
     Ok(Reply::Job(id))
 }
@@ -127,7 +130,8 @@ pub(super) fn start(
         let Some(node) = allocation.first_node().cloned() else { continue };
         let boot = state.nodes.get(&node).map_or(0, |node| node.boots);
         let phase = Phase::Running { since: state.now, allocation };
-        let mut job = Job { epoch: start.epoch, boot, phase, waits: None, ..job };
+        let granted = Granted { partition: start.partition.clone(), minutes: start.minutes };
+        let mut job = Job { epoch: start.epoch, boot, phase, waits: None, granted, ..job };
         if !job.is_allocation() {
             steps::begin_batch(&mut job, state.now, node, effects);
         }
@@ -287,11 +291,15 @@ pub(super) fn purge(
 }
 
 impl State {
-    /// The partition a job is in: the one it names, or the default one.
+    /// The partition a job is in: the one it runs in, the first it names, or the default one.
     pub fn partition_of(&self, job: &Job) -> Option<&crate::partition::Partition> {
-        match job.spec.partition.as_str() {
-            "" => self.default_partition(),
-            name => self.partition(name),
+        let named = job.spec.partition.split(',').find(|name| !name.is_empty());
+        match named {
+            _ if job.phase != Phase::Pending && !job.granted.partition.is_empty() => {
+                self.partition(&job.granted.partition)
+            }
+            None => self.default_partition(),
+            Some(name) => self.partition(name),
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::ids::JobId;
-use crate::job::{Cause, ExitStatus, Hold, Job, Pause, Phase, Steps};
+use crate::job::{Cause, ExitStatus, Granted, Hold, Job, Pause, Phase, Steps};
 use crate::state::{State, dependencies};
 
 /// Draws the conclusions from everything the entry at hand has touched.
@@ -45,6 +45,7 @@ fn back_to_the_queue(state: &State, job: &Job) -> Option<Job> {
         restarts: job.restarts + 1,
         pause: Pause::default(),
         is_warned: false,
+        granted: Granted::default(),
         steps: Steps::default(),
         ..job.clone()
     })

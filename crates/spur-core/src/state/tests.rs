@@ -62,7 +62,14 @@ impl Cluster {
 
     fn start(&mut self, job: JobId, epoch: u32, node: &str, cpus: u32) -> usize {
         let allocation = Allocation { shares: vec![Share::of_cpus(node.into(), cpus)] };
-        let start = JobStart { job, epoch: Epoch(epoch), task: None, allocation };
+        let start = JobStart {
+            job,
+            epoch: Epoch(epoch),
+            task: None,
+            allocation,
+            partition: String::new(),
+            minutes: None,
+        };
         match self.apply(Command::Start(vec![start])).reply {
             Ok(Reply::Started(count)) => count,
             other => panic!("not accepted: {other:?}"),
@@ -252,7 +259,14 @@ impl Cluster {
 
     fn start_task(&mut self, job: JobId, task: u32, node: &str) {
         let allocation = Allocation { shares: vec![Share::of_cpus(node.into(), 1)] };
-        let start = JobStart { job, epoch: Epoch(1), task: Some(task), allocation };
+        let start = JobStart {
+            job,
+            epoch: Epoch(1),
+            task: Some(task),
+            allocation,
+            partition: String::new(),
+            minutes: None,
+        };
         self.done(Command::Start(vec![start]));
     }
 

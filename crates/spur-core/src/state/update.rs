@@ -63,6 +63,9 @@ pub(super) fn job(
     if job.phase == Phase::Pending {
         jobs::check(state, &draft.spec)?;
     }
+    if draft.spec.time_limit != job.spec.time_limit {
+        changed.granted.minutes = None;
+    }
     changed.spec = Arc::new(draft.spec);
     Ok(changed)
 }

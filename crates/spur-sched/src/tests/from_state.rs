@@ -10,9 +10,9 @@ use spur_core::state::{Blob, Command, Entry, Origin, RegisterNode, Settings, Sub
 use spur_core::time::Timestamp;
 
 /// A cluster of nodes `n1`, `n2` … with so many processors each, and its jobs.
-struct Cluster(State);
+pub struct Cluster(pub State);
 
-fn cluster(cpus: &[u32]) -> Cluster {
+pub fn cluster(cpus: &[u32]) -> Cluster {
     let mut cluster = Cluster(State::new());
     cluster.apply(Command::Configure(Settings::default()));
     for (number, cpus) in (1..).zip(cpus) {
@@ -26,14 +26,24 @@ fn cluster(cpus: &[u32]) -> Cluster {
 }
 
 impl Cluster {
-    fn apply(&mut self, command: Command) {
+    pub fn apply(&mut self, command: Command) {
         let entry = Entry { at: Timestamp(1), origin: Origin::default(), command };
         apply(&mut self.0, &entry).reply.expect("is accepted");
     }
 
-    fn job(mut self, nodes: u32, tasks: u32) -> Cluster {
+    fn job(self, nodes: u32, tasks: u32) -> Cluster {
         let (nodes_min, ntasks) = (Some(nodes).filter(|n| *n > 0), Some(tasks));
-        let spec = JobSpec { nodes_min, ntasks, ..JobSpec::default() };
+        self.submit(JobSpec { nodes_min, ntasks, ..JobSpec::default() })
+    }
+
+    /// What a pass starts runs from now on.
+    pub fn started(mut self) -> Cluster {
+        let starts = Planner::default().plan(&self.0).starts;
+        self.apply(Command::Start(starts));
+        self
+    }
+
+    pub fn submit(mut self, spec: JobSpec) -> Cluster {
         let request = RequestId(u128::from(self.0.next_job.0));
         let hash = BlobHash::of(b"");
         self.apply(Command::Submit(Box::new(Submit {

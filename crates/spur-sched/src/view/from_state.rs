@@ -8,6 +8,7 @@ use spur_core::config::words::{PartitionState, Plugin};
 use spur_core::ids::JobId;
 use spur_core::job::{Array, Job, Phase, Reason, Share};
 use spur_core::license;
+use spur_core::limit::Limit;
 use spur_core::node::Node;
 use spur_core::partition::Partition;
 use spur_core::state::State;
@@ -242,10 +243,11 @@ impl Follower {
     fn put_run(&mut self, planner: &mut Planner, state: &State, job: &Job) {
         let (since, end) = match &job.phase {
             Phase::Running { since, .. } => {
-                let partition = state.partition_of(job);
-                let default = |it: &Partition| it.default_time.unwrap_or(it.max_time);
-                let limit = job.spec.time_limit.or_else(|| partition.map(default));
-                let secs = limit.map_or(FOREVER, request::secs);
+                let limit = job.time_limit(state.partition_of(job));
+                let secs = match limit {
+                    Limit::Unlimited if state.partition_of(job).is_none() => FOREVER,
+                    limit => request::secs(limit),
+                };
                 let secs = match job.pause.since {
                     None => secs.saturating_add(job.pause.secs),
                     // Until somebody lets it go on.

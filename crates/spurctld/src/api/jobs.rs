@@ -19,8 +19,9 @@ use spur_proto::status::to_status;
 use tonic::{Code, Status};
 
 use super::control::tasks;
-use super::read::job_view;
+use super::read::{expect, job_view};
 use super::service::Service;
+use super::why::USUAL;
 use crate::shell::Published;
 
 /// The longest script taken.
@@ -117,6 +118,14 @@ impl Service {
                 request.job_ids.iter().filter_map(|id| published.state.jobs.get(&JobId(*id)));
             named.map(|job| &**job).filter(wanted).map(view).collect()
         };
+        if request.estimates {
+            let forecast = self.inbox.adviser().forecast(state.clone(), USUAL as usize).await;
+            for view in &mut jobs {
+                if let Some(promised) = forecast.get(&JobId(view.job_id)) {
+                    expect(view, promised);
+                }
+            }
+        }
         let mut next_after = 0;
         if jobs.len() > page && request.job_ids.is_empty() {
             jobs.truncate(page);

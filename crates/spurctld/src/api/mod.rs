@@ -11,6 +11,7 @@ mod read;
 mod service;
 mod steps;
 mod watch;
+mod why;
 
 use spur_proto::door::DoorLayer;
 use spur_proto::internal::agents_server::AgentsServer;

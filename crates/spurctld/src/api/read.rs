@@ -1,6 +1,7 @@
 //! A job as readers see it.
 
 use spur_core::accounts::record::ending;
+use spur_core::ids::NodeName;
 use spur_core::job::spec::Sharing;
 use spur_core::job::{
     Array, Cause, Demand, ExitStatus, Hold, Job, JobFlag, JobState, JobStatus, Phase, Reason,
@@ -9,6 +10,8 @@ use spur_core::limit::Limit;
 use spur_core::node::features;
 use spur_core::views::{JobNodeShare, JobView};
 use spur_core::{filename, gres, hostlist};
+
+use spur_sched::Promised;
 
 use super::nodes::tres;
 use crate::controller::time_limit;
@@ -24,6 +27,9 @@ pub fn job_view(published: &Published, job: &Job) -> JobView {
     view.state = status.0;
     view.reason = reason.number();
     view.partition = match job.spec.partition.as_str() {
+        _ if job.phase != Phase::Pending && !job.granted.partition.is_empty() => {
+            job.granted.partition.clone()
+        }
         "" => partition.map(|partition| partition.name.clone()).unwrap_or_default(),
         named => named.to_string(),
     };
@@ -34,7 +40,18 @@ pub fn job_view(published: &Published, job: &Job) -> JobView {
     times(&mut view, job, limit);
     array(&mut view, job);
     resources(&mut view, job);
+    if job.phase == Phase::Pending
+        && let Some(promised) = published.waits.promised(job.id)
+    {
+        expect(&mut view, promised);
+    }
     view
+}
+
+/// When and where a waiting job is expected to start.
+pub(super) fn expect(view: &mut JobView, promised: &Promised) {
+    view.start_time = promised.at.0;
+    view.scheduled_nodes = hostlist::compress(promised.nodes.iter().map(NodeName::as_str));
 }
 
 /// What the request says by itself.

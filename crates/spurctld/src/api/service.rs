@@ -12,11 +12,12 @@ use spur_proto::slurm::controller_server::Controller;
 use spur_proto::slurm::{
     AdministerReply, AdministerRequest, AttendReply, AttendRequest, CancelJobReply,
     CancelJobRequest, ControlJobReply, ControlJobRequest, CreateStepReply, CreateStepRequest,
-    EndAllocationReply, EndAllocationRequest, ListControllersReply, ListControllersRequest,
-    ListJobsReply, ListJobsRequest, ListNodesReply, ListNodesRequest, ListPartitionsReply,
-    ListPartitionsRequest, ListStepsReply, ListStepsRequest, PingReply, PingRequest,
-    RemoveControllerReply, RemoveControllerRequest, SignalStepReply, SignalStepRequest, StepAccess,
-    StepAccessRequest, SubmitJobReply, SubmitJobRequest, WaitJobReply, WaitJobRequest, WatchReply,
+    EndAllocationReply, EndAllocationRequest, ExplainJobReply, ExplainJobRequest,
+    ListControllersReply, ListControllersRequest, ListJobsReply, ListJobsRequest, ListNodesReply,
+    ListNodesRequest, ListPartitionsReply, ListPartitionsRequest, ListStepsReply, ListStepsRequest,
+    PingReply, PingRequest, PlanReply, PlanRequest, RemoveControllerReply, RemoveControllerRequest,
+    SignalStepReply, SignalStepRequest, StepAccess, StepAccessRequest, SubmitJobReply,
+    SubmitJobRequest, TryJobReply, TryJobRequest, WaitJobReply, WaitJobRequest, WatchReply,
     WatchRequest,
 };
 use spur_proto::status::{standby, to_status};
@@ -159,6 +160,19 @@ impl Controller for Service {
         _: Request<ListControllersRequest>,
     ) -> Answer<ListControllersReply> {
         self.controllers().await.map(Response::new)
+    }
+
+    async fn explain_job(&self, request: Request<ExplainJobRequest>) -> Answer<ExplainJobReply> {
+        self.explain(request.into_inner()).await.map(Response::new)
+    }
+
+    async fn plan(&self, request: Request<PlanRequest>) -> Answer<PlanReply> {
+        self.planned(request.into_inner()).await.map(Response::new)
+    }
+
+    async fn try_job(&self, request: Request<TryJobRequest>) -> Answer<TryJobReply> {
+        let actor = caller_of(&request);
+        self.tried(actor, request.into_inner()).await.map(Response::new)
     }
 
     async fn remove_controller(

@@ -87,8 +87,7 @@ pub(super) fn ends_at(state: &State, job: &Job) -> Option<Timestamp> {
 
 /// The job's own limit, or its partition's.
 pub fn time_limit(partition: Option<&Partition>, job: &Job) -> Limit {
-    let default = |partition: &Partition| partition.default_time.unwrap_or(partition.max_time);
-    job.spec.time_limit.or_else(|| partition.map(default)).unwrap_or(Limit::Unlimited)
+    job.time_limit(partition)
 }
 
 /// Forgets ended jobs that have been shown long enough.

@@ -109,13 +109,19 @@ fn load(query: &Query, controller: &mut Controller) -> Result<Vec<JobView>, Ende
         uids: query.uids.clone().unwrap_or_default(),
         ended: single || query.states() != StateFilter::default_for_squeue(),
         partitions: query.partitions.clone(),
+        estimates: query.start,
         ..ListJobsRequest::default()
     };
     if query.uids.as_ref().is_some_and(Vec::is_empty) {
         return Ok(Vec::new());
     }
     let request = match single {
-        true => ListJobsRequest { job_ids: request.job_ids, ended: true, ..Default::default() },
+        true => ListJobsRequest {
+            job_ids: request.job_ids,
+            ended: true,
+            estimates: query.start,
+            ..Default::default()
+        },
         false => request,
     };
     let mut jobs = controller.jobs(&request).map_err(refused)?;

@@ -77,6 +77,9 @@ async fn execute(request: Request, command: Vec<String>) -> u8 {
     };
     // Whoever runs us in the background keeps the terminal: reading it then is an error, not a stop.
     ignore_background_reads();
+    if request.tool.test_only {
+        return submission::test_only(TOOL, &request).await;
+    }
     if let Some(job) = request.tool.job_id {
         let mut attended = allocation::attend(job);
         let step = launch(&voice, &request, &command, job, true, &mut attended).await;

@@ -6,7 +6,7 @@ use prost::Message;
 
 use super::Error;
 use crate::ids::JobId;
-use crate::job::{Array, ArraySpec, Hold, Job, Pause, Waits, dependency};
+use crate::job::{Array, ArraySpec, Granted, Hold, Job, Pause, Waits, dependency};
 use crate::time::Timestamp;
 
 #[derive(Clone, PartialEq, Message)]
@@ -37,6 +37,10 @@ pub(super) struct StoredCourse {
     paused_secs: i64,
     #[prost(bool, tag = "12")]
     is_warned: bool,
+    #[prost(string, tag = "13")]
+    partition: String,
+    #[prost(uint64, optional, tag = "14")]
+    minutes: Option<u64>,
 }
 
 impl From<&Job> for StoredCourse {
@@ -50,6 +54,8 @@ impl From<&Job> for StoredCourse {
             paused_since: job.pause.since.map(|since| since.0),
             paused_secs: job.pause.secs,
             is_warned: job.is_warned,
+            partition: job.granted.partition.clone(),
+            minutes: job.granted.minutes,
             ..StoredCourse::default()
         };
         match job.array.as_deref() {
@@ -85,6 +91,7 @@ impl StoredCourse {
         job.restarts = self.restarts;
         job.pause = Pause { since: self.paused_since.map(Timestamp), secs: self.paused_secs };
         job.is_warned = self.is_warned;
+        job.granted = Granted { partition: self.partition, minutes: self.minutes };
         Ok(())
     }
 }

@@ -142,6 +142,10 @@ struct StoredStart {
     shares: Vec<StoredShare>,
     #[prost(uint32, optional, tag = "4")]
     task: Option<u32>,
+    #[prost(string, tag = "5")]
+    partition: String,
+    #[prost(uint64, optional, tag = "6")]
+    minutes: Option<u64>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -236,6 +240,8 @@ impl From<&Entry> for StoredEntry {
                         epoch: start.epoch.0,
                         task: start.task,
                         shares: stored_shares(&start.allocation),
+                        partition: start.partition.clone(),
+                        minutes: start.minutes,
                     })
                     .collect(),
             }),
@@ -298,6 +304,8 @@ impl TryFrom<StoredEntry> for Entry {
                         epoch: Epoch(start.epoch),
                         task: start.task,
                         allocation: allocation(start.shares),
+                        partition: start.partition,
+                        minutes: start.minutes,
                     })
                     .collect(),
             ),

@@ -10,7 +10,7 @@ use super::steps::StoredSteps;
 use super::{Error, VERSION, check_version, missing};
 use crate::config::{self, Config};
 use crate::ids::{Epoch, Gid, JobId, NodeName, Uid};
-use crate::job::{Cause, ExitStatus, Hold, Job, JobSpec, Owner, Pause, Phase, Steps};
+use crate::job::{Cause, ExitStatus, Granted, Hold, Job, JobSpec, Owner, Pause, Phase, Steps};
 use crate::node::{Inventory, Link, Node, Note, Service};
 use crate::partition::Partition;
 use crate::state::{History, Index, Settings, State};
@@ -408,6 +408,7 @@ impl TryFrom<StoredJob> for Job {
             restarts: 0,
             pause: Pause::default(),
             is_warned: false,
+            granted: Granted::default(),
         };
         stored.course.map_or(Ok(()), |course| course.restore(&mut job))?;
         Ok(job)

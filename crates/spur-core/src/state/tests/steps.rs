@@ -19,6 +19,8 @@ fn allocation(cluster: &mut Cluster, request: u128) -> JobId {
         epoch: Epoch(1),
         task: None,
         allocation,
+        partition: String::new(),
+        minutes: None,
     }]));
     assert_eq!(effects, [], "nothing runs by itself");
     job

@@ -1,0 +1,141 @@
+//! Which single change would start a job now. Every piece of advice has been followed on a copy of the state,
+//! and the planner did start the job.
+
+use spur_core::auth::Actor;
+use spur_core::ids::JobId;
+use spur_core::job::{Array, Hold, Job, Reason};
+use spur_core::limit::Limit;
+use spur_core::state::{Assignment, Command, Control, Entry, JobAction, Origin, State, apply};
+
+use crate::explain::{Explanation, Test};
+use crate::plan::Planner;
+
+/// Something that would start a job now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Advice {
+    /// What to do to it.
+    pub action: JobAction,
+}
+
+/// Pieces of advice that are given.
+const MOST: usize = 3;
+
+impl Planner {
+    /// What would start a job now, the least painful first.
+    pub fn advise(&mut self, state: &State, job: JobId, told: &Explanation) -> Vec<Advice> {
+        let Some(record) = state.jobs.get(&job) else { return Vec::new() };
+        let mut found = Vec::new();
+        let mut tried: Vec<JobAction> = Vec::new();
+        for action in candidates(state, record, told) {
+            let action = match self.sharpen(state, job, action) {
+                Some(action) if !tried.contains(&action) => action,
+                _ => continue,
+            };
+            tried.push(action.clone());
+            if found.len() < MOST && self.starts_after(state, job, &action).is_some() {
+                found.push(Advice { action });
+            }
+        }
+        found
+    }
+
+    /// A shorter time limit is asked for as the longest one that fits.
+    fn sharpen(&mut self, state: &State, job: JobId, action: JobAction) -> Option<JobAction> {
+        let is_time = matches!(&action, JobAction::Update(all) if all[0].key == "TimeMin");
+        if !is_time {
+            return Some(action);
+        }
+        let minutes = self.starts_after(state, job, &action)??;
+        Some(set("TimeLimit", minutes))
+    }
+
+    /// Whether a job starts once something is done to it; with how many minutes, where that is less than
+    /// it asks for.
+    fn starts_after(
+        &mut self,
+        state: &State,
+        job: JobId,
+        action: &JobAction,
+    ) -> Option<Option<u64>> {
+        let mut copy = state.clone();
+        let control = Control { job, tasks: None, action: action.clone(), by: Actor::Controller };
+        let command = Command::Control(Box::new(control));
+        let entry = Entry { at: state.now, origin: Origin::default(), command };
+        apply(&mut copy, &entry).reply.ok()?;
+        let plan = self.plan(&copy);
+        plan.starts.iter().find(|start| start.job == job).map(|start| start.minutes)
+    }
+}
+
+fn set(key: &str, value: impl ToString) -> JobAction {
+    JobAction::Update(vec![Assignment { key: key.to_string(), value: value.to_string() }])
+}
+
+/// What might help, judged by the reason and the numbers.
+fn candidates(state: &State, job: &Job, told: &Explanation) -> Vec<JobAction> {
+    let (spec, place) = (&job.spec, job.spec.placement());
+    let Some(wait) = told.wait else { return Vec::new() };
+    let partition = state.partition_of(job);
+    let mut all = Vec::new();
+    match wait.reason {
+        Reason::JobHeldUser | Reason::JobHeldAdmin => all.push(JobAction::Release),
+        Reason::BeginTime => all.push(set("StartTime", state.now.0)),
+        Reason::Dependency | Reason::DependencyNeverSatisfied if job.hold == Hold::None => {
+            all.push(set("Dependency", ""));
+        }
+        Reason::PartitionTimeLimit => {
+            let max = partition.and_then(|it| it.max_time.number());
+            all.extend(max.map(|minutes| set("TimeLimit", minutes)));
+        }
+        Reason::Licenses => all.push(set("Licenses", "")),
+        Reason::JobArrayTaskLimit => {
+            let throttle = match job.array.as_deref() {
+                Some(Array::Waiting(tasks)) => tasks.throttle,
+                Some(Array::Task { throttle, .. }) => *throttle,
+                None => 0,
+            };
+            all.push(set("ArrayTaskThrottle", throttle.saturating_add(1)));
+        }
+        Reason::Reservation | Reason::ReservationDeleted => {
+            all.push(set("ReservationName", ""));
+        }
+        _ => {}
+    }
+    if !matches!(spec.time_limit, Some(Limit::Is(0 | 1))) {
+        all.push(set("TimeMin", 1));
+    }
+    let free = told.fitting.len() as u32;
+    if free > 0 && free < told.nodes_wanted.0 && spec.nodes_min.is_some() {
+        all.push(set("NumNodes", free));
+    }
+    let has = |test: Test| told.rejected.contains_key(&test);
+    let most = |name: &str| {
+        let need = told.needs.iter().find(|need| need.name == name)?;
+        Some(need.most_on_a_node).filter(|most| *most > 0)
+    };
+    if (has(Test::BusyMemory) || has(Test::TooLittleMemory))
+        && (spec.memory_per_node.is_some() || spec.memory_per_cpu.is_some())
+    {
+        all.extend(most("mem").map(|mb| set("MinMemoryNode", mb)));
+    }
+    if spec.ntasks.is_some_and(|tasks| tasks > 1) && spec.ntasks_per_node.is_none() {
+        let each = u64::from(spec.cpus_per_task.unwrap_or(1).max(1));
+        let cpus = told.needs.iter().find(|need| need.name == "cpu").map_or(0, |need| need.free);
+        all.extend(Some(cpus / each).filter(|tasks| *tasks > 0).map(|it| set("NumTasks", it)));
+    }
+    if !place.constraint.is_empty() && has(Test::Features) {
+        all.push(set("Features", ""));
+    }
+    if !place.nodelist.is_empty() {
+        all.push(set("ReqNodeList", ""));
+    }
+    if !place.exclude.is_empty() && has(Test::Excluded) {
+        all.push(set("ExcNodeList", ""));
+    }
+    if has(Test::NotShared) && spec.sharing.is_some() {
+        all.push(set("OverSubscribe", "yes"));
+    }
+    let others = state.partitions.iter().filter(|it| *it.name != *told.partition);
+    all.extend(others.map(|it| set("Partition", &it.name)));
+    all
+}

@@ -1,0 +1,98 @@
+//! When jobs that hold no promise are expected to start: a place for each behind the places of all before it.
+//!
+//! Nothing is decided by it. Promises to everybody would make for worse plans; as an estimate they are the
+//! best there is.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use spur_core::ids::JobId;
+use spur_core::job::Reason;
+
+use crate::pass::Pass;
+use crate::planner::Planner;
+use crate::possible::Fits;
+use crate::queue::Key;
+use crate::shape::Shape;
+
+/// How far a forecast goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reach {
+    /// Places for so many jobs, the first ones.
+    pub jobs: usize,
+    /// And for this one; jobs behind it are not looked at.
+    pub until: Option<JobId>,
+}
+
+/// Tasks of one array that get a place of their own; more of them tell little.
+const TASKS: u32 = 64;
+
+impl Planner {
+    /// Finds places for jobs in turn; what this pass starts and promises comes first.
+    pub(crate) fn forecast(&self, pass: &mut Pass, reach: Reach) {
+        if reach.jobs == 0 && reach.until.is_none() {
+            return;
+        }
+        let mut heap: BinaryHeap<Reverse<(Key, u32)>> = BinaryHeap::new();
+        for (id, class) in (0..).zip(&self.queue.classes) {
+            let takes_part = matches!(class.barred, None | Some(Reason::BeginTime));
+            if let Some(key) = class.jobs.first().filter(|_| takes_part) {
+                heap.push(Reverse((*key, id)));
+            }
+        }
+        let mut found = 0;
+        while let Some(Reverse((key, id))) = heap.pop() {
+            let (class, job) = (&self.queue.classes[id as usize], key.1);
+            let after = (Bound::Excluded(key), Bound::Unbounded);
+            if let Some(next) = class.jobs.range(after).next() {
+                heap.push(Reverse((*next, id)));
+            }
+            let is_last = reach.until == Some(job);
+            let starts = pass.special.get(&job) == Some(&None);
+            if !starts && !pass.held.contains_key(&job) && (found < reach.jobs || is_last) {
+                let (shape, partition) = (class.shape.clone(), class.partition.clone());
+                if let Some(fits) = self.fits_of(id) {
+                    self.look_ahead(pass, job, &fits, &shape, partition);
+                    found += 1;
+                }
+            }
+            // It may wait in several partitions; the first is the one of the highest tier.
+            if is_last || reach.until.is_none() && found >= reach.jobs {
+                return;
+            }
+        }
+    }
+
+    fn fits_of(&self, class: u32) -> Option<Arc<Fits>> {
+        let class = &self.queue.classes[class as usize];
+        let known = class.fits.clone().filter(|fits| fits.version == self.nodes.version);
+        let fits = known
+            .unwrap_or_else(|| Arc::new(Fits::of(&class.shape, &class.partition, &self.nodes)));
+        fits.never.is_none().then_some(fits)
+    }
+
+    fn look_ahead(
+        &self,
+        pass: &mut Pass,
+        job: JobId,
+        fits: &Fits,
+        shape: &Shape,
+        partition: Arc<str>,
+    ) {
+        let begin = self.queue.begins(job).unwrap_or(pass.now);
+        let from = match self.reservations.get(&shape.reservation) {
+            Some(it) if it.end.0 <= pass.now => return,
+            Some(it) => it.start.0.max(begin),
+            None => begin,
+        };
+        let count = self.queue.counts.get(&job).copied().unwrap_or(1).min(TASKS);
+        for _ in 0..count {
+            let Some((place, kinds)) = self.earliest(pass, fits, shape, from) else { return };
+            let cpus = pass.calendar.hold(&self.nodes, job, shape, &kinds, &place);
+            let promised = self.promised(pass, &place, partition.clone(), cpus);
+            pass.out.forecast.entry(job).or_insert(promised);
+        }
+    }
+}
