@@ -2,10 +2,16 @@
 //! record of a run says everything an earlier one said, and applying one twice changes nothing.
 
 use crate::hostlist;
-use crate::job::{Allocation, Cause, Demand, ExitStatus, Job, JobState, JobStatus, Phase, Reason};
+use crate::ids::StepId;
+use crate::job::steps::Step;
+use crate::job::{
+    Allocation, Array, Cause, Demand, ExitStatus, Hold, Job, JobFlag, JobState, JobStatus, Phase,
+    Reason, Share,
+};
 use crate::limit::Limit;
 use crate::partition::Partition;
 use crate::state::State;
+use crate::time::Timestamp;
 use crate::tres::{self, Amounts, Tres};
 use crate::views::AccountingView;
 use crate::views::accounting::AccountingRecord;
@@ -13,18 +19,22 @@ use crate::views::accounting::AccountingRecord;
 /// The records that putting `job` in place of `before` calls for; their numbers are given later.
 pub fn of_job(state: &State, before: Option<&Job>, job: &Job) -> Vec<AccountingRecord> {
     let mut records = Vec::new();
-    let now_run = run(job);
+    let mut now = row(state, job);
     if let Some(before) = before {
-        let is_same = run(before) == now_run && row(state, before) == row(state, job);
-        if is_same {
-            return records;
-        }
-        // A run that was under way and gave way to a new one was requeued.
-        if run(before) != now_run && before.phase.holds().is_some() {
-            records.push(requeued(state, before));
+        let mut then = row(state, before);
+        if run(before) == run(job) {
+            now.steps = changed_steps(state, Some(before), job, &now);
+            if now.steps.is_empty() && then == now {
+                return records;
+            }
+        } else if before.phase.holds().is_some() {
+            // A run that was under way and gave way to a new one goes back to the queue.
+            close(state, before, &mut then);
+            then.steps = gone_steps(state, before, job, &then);
+            records.push(record(run(before), then));
         }
     }
-    records.push(record(now_run, row(state, job)));
+    records.push(record(run(job), now));
     records
 }
 
@@ -40,16 +50,47 @@ fn run(job: &Job) -> u32 {
     }
 }
 
-fn requeued(state: &State, before: &Job) -> AccountingRecord {
-    let mut row = row(state, before);
-    let ended = JobStatus(JobState::Pending.number()).with(crate::job::JobFlag::Requeued);
-    row.state = ended.0;
+fn close(state: &State, before: &Job, row: &mut AccountingView) {
+    let requeued = JobStatus(JobState::Pending.number()).with(JobFlag::Requeued).0;
+    row.state = match &before.phase {
+        Phase::Completing { cause: Cause::NodeFailed, .. } => JobState::NodeFail.number(),
+        Phase::Completing { cause: Cause::Preempted, .. } => JobState::Preempted.number(),
+        _ => requeued,
+    };
     row.end_time = state.now.0;
-    for step in &mut row.steps {
-        step.state = JobState::Cancelled.number();
-        step.end_time = state.now.0;
+}
+
+/// Steps that began or ended with this change.
+fn changed_steps(
+    state: &State,
+    before: Option<&Job>,
+    job: &Job,
+    row: &AccountingView,
+) -> Vec<AccountingView> {
+    let had = |id: &StepId| before.is_some_and(|before| before.steps.live.contains_key(id));
+    let begun = job.steps.live.iter().filter(|(id, _)| !had(id));
+    let mut steps: Vec<AccountingView> =
+        begun.map(|(_, step)| step_row(row, job, step, None)).collect();
+    if let Some(before) = before {
+        steps.extend(gone_steps(state, before, job, row));
     }
-    record(run(before), row)
+    steps
+}
+
+/// Steps that are there no longer: those that said how they ended, and those the run took with it.
+fn gone_steps(state: &State, before: &Job, job: &Job, row: &AccountingView) -> Vec<AccountingView> {
+    let told = |id: &StepId| job.steps.gone.iter().any(|step| step.id == *id);
+    let lost = before.steps.live.iter().filter(|(id, _)| !job.steps.live.contains_key(*id));
+    let lost = lost.filter(|(id, _)| !told(id)).map(|(_, step)| step);
+    let gone = job.steps.gone.iter().map(|step| (step, false)).chain(lost.map(|step| (step, true)));
+    gone.map(|(step, is_lost)| {
+        let mut shown = step_row(row, before, step, Some(state.now));
+        if is_lost {
+            shown.state = JobState::Cancelled.number();
+        }
+        shown
+    })
+    .collect()
 }
 
 /// A job as accounting keeps it.
@@ -94,10 +135,22 @@ fn row(state: &State, job: &Job) -> AccountingView {
         standard_input: job.spec.input.clone(),
         standard_output: job.spec.output.clone(),
         standard_error: job.spec.error.clone(),
-        restarts: run(job).saturating_sub(1),
+        restarts: job.restarts,
+        suspended_secs: job.pause.secs,
+        derived_exit_status: job.steps.derived_exit.to_wait(),
+        array_job_id: job.array_id().map_or(0, |array| array.0),
+        array_task_id: job.task(),
         ..AccountingView::default()
     };
-    let (status, reason) = status(&job.phase);
+    match job.array.as_deref() {
+        Some(Array::Waiting(tasks)) => {
+            row.array_task_string = tasks.shown();
+            row.array_max_tasks = tasks.throttle;
+        }
+        Some(Array::Task { throttle, .. }) => row.array_max_tasks = *throttle,
+        None => {}
+    }
+    let (status, reason) = status(job);
     row.state = status.number();
     row.reason = reason.number();
     match &job.phase {
@@ -128,27 +181,48 @@ fn row(state: &State, job: &Job) -> AccountingView {
         row.node_count = held.shares.len() as u32;
         row.cpus_allocated = held.cpus();
         row.tres_allocated = allocated(held);
-        let batch = batch_step(job, &row, held);
-        row.steps.push(batch);
     }
     row
 }
 
-/// The script's own step, on the first node.
-fn batch_step(job: &Job, row: &AccountingView, held: &Allocation) -> AccountingView {
-    let first = Allocation { shares: held.shares.first().cloned().into_iter().collect() };
-    let (state, exit) = match &job.phase {
-        Phase::Ended { exit, cause: Cause::Exited, .. } if exit.is_success() => {
-            (JobState::Completed, *exit)
-        }
-        Phase::Ended { exit, cause: Cause::NodeFailed, .. } => (JobState::NodeFail, *exit),
-        Phase::Ended { exit, cause: Cause::OutOfMemory, .. } => (JobState::OutOfMemory, *exit),
-        Phase::Ended { exit, .. } if exit.signal != 0 => (JobState::Cancelled, *exit),
-        Phase::Ended { exit, cause: Cause::Cancelled { .. } | Cause::TimeLimit, .. } => {
-            (JobState::Cancelled, *exit)
-        }
-        Phase::Ended { exit, .. } => (JobState::Failed, *exit),
-        _ => (JobState::Running, ExitStatus::default()),
+/// A step as accounting keeps it; `end` is there when it has ended.
+fn step_row(
+    row: &AccountingView,
+    job: &Job,
+    step: &Step,
+    end: Option<Timestamp>,
+) -> AccountingView {
+    let held = match &job.phase {
+        Phase::Ended { allocation, .. } => allocation.as_ref(),
+        phase => phase.holds(),
+    };
+    let request = step.spec.as_ref().and_then(|spec| spec.request.as_deref());
+    let shares: Vec<Share> = step
+        .shares
+        .iter()
+        .map(|part| {
+            let whole = held.and_then(|held| held.shares.iter().find(|one| one.node == part.node));
+            let mut share = Share::of_cpus(part.node.clone(), part.cpus);
+            if let Some(whole) = whole {
+                // The script has its whole node; other steps have memory as they have processors.
+                if step.spec.is_none() {
+                    share = whole.clone();
+                } else {
+                    share.memory_mb =
+                        whole.memory_mb * u64::from(part.cpus) / u64::from(whole.cpus.max(1));
+                }
+            }
+            share
+        })
+        .collect();
+    let part = Allocation { shares };
+    let state = match end {
+        None if job.pause.since.is_some() => JobState::Suspended,
+        None => JobState::Running,
+        Some(_) if step.exit.is_success() && !step.ending => JobState::Completed,
+        Some(_) if step.exit == ExitStatus::OUT_OF_MEMORY => JobState::OutOfMemory,
+        Some(_) if step.exit.signal != 0 || step.ending => JobState::Cancelled,
+        Some(_) => JobState::Failed,
     };
     AccountingView {
         cluster: row.cluster.clone(),
@@ -157,32 +231,33 @@ fn batch_step(job: &Job, row: &AccountingView, held: &Allocation) -> AccountingV
         array_task_id: row.array_task_id,
         het_job_id: row.het_job_id,
         het_job_offset: row.het_job_offset,
-        step_id: "batch".to_string(),
-        name: "batch".to_string(),
+        step_id: step.id.to_string(),
+        name: request.map_or_else(|| step.id.to_string(), |request| request.name.clone()),
         account: row.account.clone(),
+        submit_line: request.map(|request| request.submit_line.clone()).unwrap_or_default(),
         state: state.number(),
-        exit_status: exit.to_wait(),
-        submit_time: row.start_time,
-        eligible_time: row.start_time,
-        start_time: row.start_time,
-        end_time: row.end_time,
-        nodes: hostlist::compress(first.shares.iter().map(|share| share.node.as_str())),
-        node_count: 1,
-        nodes_requested: 1,
-        cpus_allocated: first.cpus(),
-        cpus_requested: first.cpus(),
-        tasks: 1,
-        tres_allocated: by_name(&step_amounts(&first)),
+        exit_status: step.exit.to_wait(),
+        submit_time: step.since.0,
+        eligible_time: step.since.0,
+        start_time: step.since.0,
+        end_time: end.map_or(0, |end| end.0),
+        nodes: hostlist::compress(part.shares.iter().map(|share| share.node.as_str())),
+        node_count: part.shares.len() as u32,
+        nodes_requested: part.shares.len() as u32,
+        cpus_allocated: part.cpus(),
+        cpus_requested: part.cpus(),
+        tasks: step.tasks().max(1),
+        tres_allocated: by_name(&step_amounts(&part)),
         ..AccountingView::default()
     }
 }
 
 /// From when on it may run, or 0 while nobody knows.
 fn eligible(job: &Job) -> i64 {
-    if job.phase == Phase::Pending && (job.spec.hold || !job.spec.dependency.is_empty()) {
+    if job.phase == Phase::Pending && (job.hold != Hold::None || job.waits.is_some()) {
         return 0;
     }
-    job.spec.begin.unwrap_or_default().max(job.submitted.0)
+    job.begin.map_or(0, |begin| begin.0).max(job.submitted.0)
 }
 
 /// The job's own limit, or its partition's.
@@ -190,9 +265,10 @@ fn time_limit(partition: Option<&Partition>, job: &Job) -> Limit {
     job.time_limit(partition)
 }
 
-fn status(phase: &Phase) -> (JobState, Reason) {
-    match phase {
+fn status(job: &Job) -> (JobState, Reason) {
+    match &job.phase {
         Phase::Pending => (JobState::Pending, Reason::None),
+        Phase::Running { .. } if job.pause.since.is_some() => (JobState::Suspended, Reason::None),
         // Until its processes are gone a job that is being ended still runs, as far as usage goes.
         Phase::Running { .. } | Phase::Completing { .. } => (JobState::Running, Reason::None),
         Phase::Ended { cause, exit, .. } => ending(*cause, *exit),

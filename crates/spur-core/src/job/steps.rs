@@ -20,6 +20,8 @@ pub struct Steps {
     pub live: OrdMap<StepId, Arc<Step>>,
     /// The highest exit status of those that have ended.
     pub derived_exit: ExitStatus,
+    /// Those that ended with the entry at hand; accounting is told, then they are dropped.
+    pub gone: Vec<Arc<Step>>,
 }
 
 /// One step.

@@ -184,12 +184,13 @@ impl State {
     }
 
     /// Puts a job in, or in place of its former self, keeps the index true and tells accounting.
-    fn put_job(&mut self, job: Job) {
+    fn put_job(&mut self, mut job: Job) {
         let former = self.jobs.get(&job.id).cloned();
         if self.settings.accounting {
             let records = record::of_job(self, former.as_deref(), &job);
             self.untold.extend(records);
         }
+        job.steps.gone.clear();
         self.index.replace(former.as_deref(), Some(&job));
         self.touched.push(job.id);
         self.jobs.insert(job.id, Arc::new(job));

@@ -170,7 +170,8 @@ pub(super) fn reported(job: &mut Job, node: &NodeName, finish: &Finish) -> Optio
     step.exit = worse(step.exit, exit);
     if step.nodes_left().next().is_none() {
         let exit = step.exit;
-        job.steps.live.remove(&finish.step);
+        let gone = job.steps.live.remove(&finish.step);
+        job.steps.gone.extend(gone);
         if finish.step != StepId::BATCH {
             job.steps.derived_exit = worse(job.steps.derived_exit, exit);
         }

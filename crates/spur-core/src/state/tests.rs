@@ -1,5 +1,6 @@
 //! The state machine, entry by entry; everything in `check` is asked after each.
 
+mod accounting;
 mod steps;
 
 use super::*;

@@ -156,6 +156,7 @@ impl TryFrom<StoredSteps> for Steps {
             next: stored.next,
             live: live.collect::<Result<_, Error>>()?,
             derived_exit: ExitStatus::from_wait(stored.derived_exit),
+            gone: Vec::new(),
         })
     }
 }

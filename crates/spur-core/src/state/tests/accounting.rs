@@ -1,0 +1,83 @@
+//! What accounting is told of a job, entry by entry.
+
+use super::*;
+use crate::fields::accounting::ACCOUNTING_FIELDS;
+use crate::fields::format;
+use crate::fields::render::{Layout, RenderContext, accounting_row};
+
+/// Lines as `sacct -P -o JobID,State,ExitCode,AllocTRES` shows them, with number and run in front.
+fn told(records: &[AccountingRecord]) -> Vec<String> {
+    let columns = format::accounting(ACCOUNTING_FIELDS, "JobID,State,ExitCode,AllocTRES");
+    let columns = columns.expect("they are known");
+    let layout = Layout::Parsable { delimiter: "|".to_string(), ends: false };
+    let line = |row| accounting_row(&columns, row, &layout, &RenderContext::default());
+    let mut lines = Vec::new();
+    for record in records {
+        let job = record.job.as_ref().expect("a row");
+        lines.push(format!("{} run {}: {}", record.number, record.run, line(job)));
+        lines.extend(job.steps.iter().map(line));
+    }
+    lines
+}
+
+fn accounted() -> Cluster {
+    let mut cluster = cluster();
+    let mut settings = Settings::default();
+    settings.accounting = true;
+    cluster.done(Command::Configure(settings));
+    cluster
+}
+
+fn finished(job: JobId, epoch: u32, outcome: Outcome) -> Command {
+    let finish = Finish { job, epoch: Epoch(epoch), step: StepId::BATCH, outcome };
+    Command::Finished { node: "n1".into(), finishes: vec![finish] }
+}
+
+#[test]
+fn every_stage_of_a_job_is_told_once_with_its_steps() {
+    let mut cluster = accounted();
+    let submitted = cluster.apply(Command::Submit(Box::new(submission(1))));
+    assert_eq!(told(&submitted.records), ["1 run 1: 1|PENDING|0:0|"]);
+    let again = cluster.apply(Command::Submit(Box::new(submission(1))));
+    assert_eq!(told(&again.records), [""; 0], "a repetition is no news");
+    let allocation = Allocation { shares: vec![Share::of_cpus("n1".into(), 2)] };
+    let start = JobStart { job: JobId(1), epoch: Epoch(1), task: None, allocation };
+    let started = cluster.apply(Command::Start(vec![start]));
+    assert_eq!(
+        told(&started.records),
+        ["2 run 1: 1|RUNNING|0:0|billing=2,cpu=2,node=1", "1.batch|RUNNING|0:0|cpu=2,node=1"]
+    );
+    let exit = Outcome::Exited(ExitStatus { code: 3, signal: 0 });
+    let ended = cluster.apply(finished(JobId(1), 1, exit));
+    assert_eq!(
+        told(&ended.records),
+        ["3 run 1: 1|FAILED|3:0|billing=2,cpu=2,node=1", "1.batch|FAILED|3:0|cpu=2,node=1"]
+    );
+    assert_eq!(cluster.state.history.records, 3);
+    assert_eq!(cluster.state.history.birth, 7);
+}
+
+#[test]
+fn without_accounting_nothing_is_told() {
+    let mut cluster = cluster();
+    let submitted = cluster.apply(Command::Submit(Box::new(submission(1))));
+    assert_eq!(submitted.records, []);
+    assert_eq!(cluster.state.history.records, 0);
+}
+
+#[test]
+fn a_cancelled_script_was_cancelled_and_its_job_by_somebody() {
+    let mut cluster = accounted();
+    let job = cluster.submit(1);
+    cluster.start(job, 1, "n1", 1);
+    assert_eq!(cluster.control(job, "", JobAction::Cancel), Ok(Reply::Done));
+    let killed = Outcome::Exited(ExitStatus { code: 0, signal: 15 });
+    let ended = cluster.apply(finished(job, 1, killed));
+    assert_eq!(
+        told(&ended.records),
+        [
+            "3 run 1: 1|CANCELLED by 1000|0:0|billing=1,cpu=1,node=1",
+            "1.batch|CANCELLED|0:15|cpu=1,node=1"
+        ]
+    );
+}
