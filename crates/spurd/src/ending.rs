@@ -4,13 +4,24 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use prost::Message;
 use spur_core::job::ExitStatus;
 use spur_core::state::Outcome;
+use spur_core::views::Usage;
 
 use crate::agent::RunFile;
 use crate::run::RunId;
 
 /// A shepherd's last word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastWord {
+    /// How it ended.
+    pub ending: Ending,
+    /// What was used until then.
+    pub usage: Usage,
+}
+
+/// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// The script's process ended with this status, as `waitpid` gave it.
@@ -23,17 +34,13 @@ pub enum Ending {
     NodeFault(String),
 }
 
-impl Ending {
-    /// What the controller is told.
-    pub fn outcome(&self) -> Outcome {
-        match self {
-            Ending::Exited(status) => Outcome::Exited(ExitStatus::from_wait(*status)),
-            Ending::OutOfMemory => Outcome::OutOfMemory,
-            Ending::CouldNotStart(_) => Outcome::CouldNotStart,
-            Ending::NodeFault(_) => Outcome::Lost,
-        }
+impl From<Ending> for LastWord {
+    fn from(ending: Ending) -> LastWord {
+        LastWord { ending, usage: Usage::default() }
     }
+}
 
+impl LastWord {
     /// Puts the file in place whole.
     pub fn write(&self, spool: &Path, run: RunId) -> io::Result<()> {
         let place = spool.join(RunFile::Exit.name(run));
@@ -43,11 +50,41 @@ impl Ending {
     }
 
     /// Reads the last word, if it was said.
-    pub fn read(spool: &Path, run: RunId) -> io::Result<Option<Ending>> {
+    pub fn read(spool: &Path, run: RunId) -> io::Result<Option<LastWord>> {
         match fs::read_to_string(spool.join(RunFile::Exit.name(run))) {
-            Ok(text) => Ending::parse(&text).map(Some).ok_or_else(|| damaged(run)),
+            Ok(text) => LastWord::parse(&text).map(Some).ok_or_else(|| damaged(run)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
+        }
+    }
+
+    fn to_text(&self) -> String {
+        let usage = self.usage.encode_to_vec();
+        let digits: String = usage.iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("{USAGE} {digits}\n{}", self.ending.to_text())
+    }
+
+    /// A word without usage is one of an earlier version.
+    fn parse(text: &str) -> Option<LastWord> {
+        let Some(rest) = text.strip_prefix(USAGE) else {
+            return Some(Ending::parse(text)?.into());
+        };
+        let (digits, ending) = rest.strip_prefix(' ')?.split_once('\n')?;
+        let byte = |at: usize| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok();
+        let bytes: Option<Vec<u8>> = (0..digits.len()).step_by(2).map(byte).collect();
+        let usage = Usage::decode(bytes?.as_slice()).ok()?;
+        Some(LastWord { ending: Ending::parse(ending)?, usage })
+    }
+}
+
+impl Ending {
+    /// What the controller is told.
+    pub fn outcome(&self) -> Outcome {
+        match self {
+            Ending::Exited(status) => Outcome::Exited(ExitStatus::from_wait(*status)),
+            Ending::OutOfMemory => Outcome::OutOfMemory,
+            Ending::CouldNotStart(_) => Outcome::CouldNotStart,
+            Ending::NodeFault(_) => Outcome::Lost,
         }
     }
 
@@ -71,6 +108,7 @@ impl Ending {
     }
 }
 
+const USAGE: &str = "usage";
 const EXITED: &str = "exited";
 const OUT_OF_MEMORY: &str = "out-of-memory";
 const COULD_NOT_START: &str = "could-not-start";
@@ -90,7 +128,7 @@ mod tests {
         let spool = tempfile::tempdir().expect("a temporary directory");
         fs::create_dir(spool.path().join("runs")).expect("makes runs");
         let run = RunId::batch(JobId(7), Epoch(1));
-        assert_eq!(Ending::read(spool.path(), run).expect("reads"), None);
+        assert_eq!(LastWord::read(spool.path(), run).expect("reads"), None);
         let endings = [
             Ending::Exited(256),
             Ending::OutOfMemory,
@@ -98,8 +136,16 @@ mod tests {
             Ending::NodeFault("no room".to_string()),
         ];
         for ending in endings {
-            ending.write(spool.path(), run).expect("writes");
-            assert_eq!(Ending::read(spool.path(), run).expect("reads"), Some(ending));
+            let usage = Usage { user_micros: 300, tasks: 1, ..Usage::default() };
+            let last = LastWord { ending, usage };
+            last.write(spool.path(), run).expect("writes");
+            assert_eq!(LastWord::read(spool.path(), run).expect("reads"), Some(last));
         }
+    }
+
+    #[test]
+    fn the_word_of_an_earlier_version_is_understood() {
+        assert_eq!(LastWord::parse("exited 256\n"), Some(Ending::Exited(256).into()));
+        assert_eq!(LastWord::parse("usage zz\nexited 256\n"), None);
     }
 }

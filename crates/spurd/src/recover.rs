@@ -10,7 +10,7 @@ use tracing::warn;
 use crate::agent::RunFile;
 use crate::claim::Claim;
 use crate::confine::Confines;
-use crate::ending::Ending;
+use crate::ending::LastWord;
 use crate::machine::pidfd::Pidfd;
 use crate::machine::processes::{self, Process};
 use crate::run::RunId;
@@ -22,7 +22,7 @@ pub enum Fate {
     /// Its shepherd lives.
     Alive(Pidfd),
     /// Its shepherd has written how it ended.
-    Over(Ending),
+    Over(LastWord),
     /// Nobody has taken it.
     Unclaimed,
     /// Its shepherd is dead and has left no word; something of the run may be left.
@@ -31,8 +31,8 @@ pub enum Fate {
 
 /// Looks at a run's files and at its shepherd.
 pub fn look(spool: &Path, run: RunId, boot_id: &str) -> io::Result<Fate> {
-    if let Some(ending) = Ending::read(spool, run)? {
-        return Ok(Fate::Over(ending));
+    if let Some(last) = LastWord::read(spool, run)? {
+        return Ok(Fate::Over(last));
     }
     let Some(claim) = Claim::read(spool, run)? else { return Ok(Fate::Unclaimed) };
     if claim.boot_id == boot_id {
@@ -42,8 +42,8 @@ pub fn look(spool: &Path, run: RunId, boot_id: &str) -> io::Result<Fate> {
         }
     }
     // It may have written its last word while we looked for it.
-    match Ending::read(spool, run)? {
-        Some(ending) => Ok(Fate::Over(ending)),
+    match LastWord::read(spool, run)? {
+        Some(last) => Ok(Fate::Over(last)),
         None => Ok(Fate::Gone(claim)),
     }
 }

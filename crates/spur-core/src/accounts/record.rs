@@ -16,6 +16,9 @@ use crate::tres::{self, Amounts, Tres};
 use crate::views::AccountingView;
 use crate::views::accounting::AccountingRecord;
 
+mod usage;
+use usage::Used;
+
 /// The records that putting `job` in place of `before` calls for; their numbers are given later.
 pub fn of_job(state: &State, before: Option<&Job>, job: &Job) -> Vec<AccountingRecord> {
     let mut records = Vec::new();
@@ -51,13 +54,17 @@ fn run(job: &Job) -> u32 {
 }
 
 fn close(state: &State, before: &Job, row: &mut AccountingView) {
-    let requeued = JobStatus(JobState::Pending.number()).with(JobFlag::Requeued).0;
     row.state = match &before.phase {
         Phase::Completing { cause: Cause::NodeFailed, .. } => JobState::NodeFail.number(),
         Phase::Completing { cause: Cause::Preempted, .. } => JobState::Preempted.number(),
-        _ => requeued,
+        _ => requeued(),
     };
     row.end_time = state.now.0;
+}
+
+/// What a run is called that gave way to another.
+fn requeued() -> u32 {
+    JobStatus(JobState::Pending.number()).with(JobFlag::Requeued).0
 }
 
 /// Steps that began or ended with this change.
@@ -170,6 +177,10 @@ fn row(state: &State, job: &Job) -> AccountingView {
             if *cause == Cause::TimeLimit {
                 row.exit_status = 0;
             }
+            if let Cause::Requeued { .. } = cause {
+                row.state = requeued();
+                row.exit_status = 0;
+            }
         }
     }
     let held = match &job.phase {
@@ -221,10 +232,17 @@ fn step_row(
         None => JobState::Running,
         Some(_) if step.exit.is_success() && !step.ending => JobState::Completed,
         Some(_) if step.exit == ExitStatus::OUT_OF_MEMORY => JobState::OutOfMemory,
-        Some(_) if step.exit.signal != 0 || step.ending => JobState::Cancelled,
+        // A step that is ended because a task failed has failed.
+        Some(_) if step.exit.signal != 0 || step.exit.code == 0 => JobState::Cancelled,
         Some(_) => JobState::Failed,
     };
+    let used = Used::of(step);
     AccountingView {
+        user_cpu_micros: used.user_micros,
+        system_cpu_micros: used.system_micros,
+        usage_in: used.taken_in,
+        usage_out: used.put_out,
+        consumed_energy_joules: end.map(|_| 0),
         cluster: row.cluster.clone(),
         job_id: row.job_id,
         array_job_id: row.array_job_id,

@@ -10,6 +10,7 @@ use super::{ExitStatus, RequestId};
 use crate::ids::{NodeName, StepId};
 use crate::step::StepSpec;
 use crate::time::Timestamp;
+use crate::views::Usage;
 
 /// All steps that have processes, or are about to.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -56,6 +57,8 @@ pub struct StepShare {
     pub boot: u32,
     /// The node has reported its end.
     pub over: bool,
+    /// What it used there, once it is over.
+    pub usage: Option<Box<Usage>>,
 }
 
 impl Steps {

@@ -8,6 +8,7 @@ use crate::node::Inventory;
 use crate::state::Settings;
 use crate::step::StepSpec;
 use crate::time::Timestamp;
+use crate::views::Usage;
 
 /// One proposal, as the log keeps it.
 #[derive(Clone, Debug, PartialEq)]
@@ -291,6 +292,8 @@ pub struct Finish {
     pub step: StepId,
     /// How it ended.
     pub outcome: Outcome,
+    /// What it used there, where that is known.
+    pub usage: Option<Box<Usage>>,
 }
 
 /// How a run ended, as its node tells it.

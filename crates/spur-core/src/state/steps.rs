@@ -21,7 +21,7 @@ pub(super) fn begin_batch(
     effects: &mut Vec<Effect>,
 ) {
     let share =
-        StepShare { node: node.clone(), ranks: vec![0], cpus: 0, boot: job.boot, over: false };
+        StepShare { node: node.clone(), ranks: vec![0], cpus: 0, boot: job.boot, over: false, usage: None };
     let step = Step {
         id: StepId::BATCH,
         request: RequestId::default(),
@@ -61,6 +61,7 @@ pub(super) fn create(
             ranks: placed.ranks,
             cpus: placed.cpus,
             over: false,
+            usage: None,
         })
         .collect();
     let mut job = (*job).clone();
@@ -162,6 +163,7 @@ pub(super) fn reported(job: &mut Job, node: &NodeName, finish: &Finish) -> Optio
     let step = Arc::make_mut(step);
     let share = step.shares.iter_mut().find(|share| share.node == *node && !share.over)?;
     share.over = true;
+    share.usage = finish.usage.clone();
     let exit = match finish.outcome {
         Outcome::Exited(exit) => exit,
         Outcome::OutOfMemory => ExitStatus::OUT_OF_MEMORY,

@@ -79,7 +79,7 @@ impl Cluster {
 
     fn finish(&mut self, job: JobId, epoch: u32, node: &str, outcome: Outcome) {
         let step = StepId::BATCH;
-        let finishes = vec![Finish { job, epoch: Epoch(epoch), step, outcome }];
+        let finishes = vec![Finish { job, epoch: Epoch(epoch), step, outcome, usage: None }];
         self.done(Command::Finished { node: node.into(), finishes });
     }
 

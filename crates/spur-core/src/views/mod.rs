@@ -12,6 +12,7 @@ pub mod reservation;
 pub mod rules;
 pub mod share;
 pub mod step;
+pub mod usage;
 
 pub use accounting::{AccountingRecord, AccountingView, TresUsage};
 pub use association::AssociationView;
@@ -26,3 +27,4 @@ pub use rules::{
 };
 pub use share::ShareView;
 pub use step::StepView;
+pub use usage::{Spread, TaskUsage, Usage};

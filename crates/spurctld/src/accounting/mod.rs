@@ -7,6 +7,7 @@ use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use spur_core::views::AccountingRecord;
 use spur_disk::RealDisk;
 use spur_proto::client::{self, Address};
 use spur_proto::slurm::IngestRequest;
@@ -22,11 +23,18 @@ const ANSWER: Duration = Duration::from_secs(30);
 /// The first pause between two attempts.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
+/// How often the leader looks whether another has sent what it lacks.
+const GAP_PAUSE: Duration = Duration::from_secs(1);
+
 /// The longest pause between two attempts.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// Sends what the files hold for as long as the controller runs. Only the leader sends; followers ask how
-/// far the database has come, and remove what it has.
+/// How long the leader waits for another controller to send what it lacks itself.
+const GAP_PATIENCE: Duration = Duration::from_secs(600);
+
+/// Sends what the files hold for as long as the controller runs. The leader sends; followers ask how far the
+/// database has come, and remove what it has. A controller that caught up by a snapshot has no records of the
+/// time before: the others have them, and a follower that finds the database standing still sends its own.
 pub async fn send(inbox: Inbox, state_dir: PathBuf, address: Address) {
     let mut pause = FIRST_PAUSE;
     loop {
@@ -51,6 +59,8 @@ async fn converse(
     let mut client = client::accounting(channel);
     let mut changes = inbox.changes();
     let mut acknowledged = None;
+    let mut stands_still = false;
+    let mut gap_since: Option<Instant> = None;
     loop {
         changes.borrow_and_update();
         let published = inbox.published();
@@ -58,17 +68,34 @@ async fn converse(
         let cluster = published.state.settings.cluster_name.clone();
         let is_behind = acknowledged.is_none_or(|acknowledged| acknowledged < history.records);
         if history.records > 0 && is_behind {
-            let records = match acknowledged {
-                Some(after) if published.leads => read(state_dir, after).await?,
+            let mut records = match acknowledged {
+                Some(after) if published.leads || stands_still => read(state_dir, after).await?,
                 _ => Vec::new(),
             };
+            let is_gap = first_missing(acknowledged, &records).is_some();
+            if is_gap {
+                let since = *gap_since.get_or_insert_with(Instant::now);
+                if !published.leads || since.elapsed() < GAP_PATIENCE {
+                    records.clear();
+                } else {
+                    let lacks = acknowledged.unwrap_or(0) + 1;
+                    tracing::error!("records from {lacks} on are on no controller: going on without");
+                }
+            } else {
+                gap_since = None;
+            }
             let sent = !records.is_empty();
             let request = IngestRequest { cluster, birth: history.birth, records };
             let reached = ask(&mut client, request).await?;
             let is_news = acknowledged != Some(reached);
+            stands_still = !is_news && reached < history.records;
             acknowledged = Some(reached);
             if is_news {
                 remove(state_dir, reached).await?;
+                continue;
+            }
+            if is_gap && !sent && published.leads {
+                tokio::time::sleep(GAP_PAUSE).await;
                 continue;
             }
             if sent {
@@ -83,6 +110,12 @@ async fn converse(
     }
 }
 
+/// The number of the first record that is missing between what the database has and what is here.
+fn first_missing(acknowledged: Option<u64>, records: &[AccountingRecord]) -> Option<u64> {
+    let next = acknowledged? + 1;
+    records.first().filter(|first| first.number > next).map(|_| next)
+}
+
 async fn ask(
     client: &mut AccountingClient<Channel>,
     request: IngestRequest,
@@ -91,10 +124,7 @@ async fn ask(
     Ok(answer.into_inner().acknowledged)
 }
 
-async fn read(
-    state_dir: &Path,
-    after: u64,
-) -> anyhow::Result<Vec<spur_core::views::AccountingRecord>> {
+async fn read(state_dir: &Path, after: u64) -> anyhow::Result<Vec<AccountingRecord>> {
     let disk = RealDisk::open(state_dir)?;
     Ok(tokio::task::spawn_blocking(move || read_after(&disk, after)).await??)
 }
@@ -102,4 +132,18 @@ async fn read(
 async fn remove(state_dir: &Path, acknowledged: u64) -> anyhow::Result<()> {
     let mut disk = RealDisk::open(state_dir)?;
     Ok(tokio::task::spawn_blocking(move || trim(&mut disk, acknowledged)).await??)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_snapshot_skipped_is_noticed() {
+        let record = |number| AccountingRecord { number, ..AccountingRecord::default() };
+        assert_eq!(first_missing(Some(4), &[record(5), record(6)]), None);
+        assert_eq!(first_missing(Some(4), &[record(9)]), Some(5));
+        assert_eq!(first_missing(Some(4), &[]), None);
+        assert_eq!(first_missing(None, &[record(9)]), None, "the database has not been asked");
+    }
 }

@@ -258,7 +258,7 @@ impl<D: Disk> Controller<D> {
             let Some(job) = self.state.jobs.get(&number).cloned() else { continue };
             let Some(step) = job.steps.live.get(&id) else { continue };
             let boot = step.on(node).map_or(0, |share| share.boot);
-            let lost = Finish { job: number, epoch, step: id, outcome: Outcome::Lost };
+            let lost = Finish { job: number, epoch, step: id, outcome: Outcome::Lost, usage: None };
             match (step.ending, theirs.contains(run)) {
                 (false, false) if boot == boots => {
                     launches.extend(self.launch_message(&job, step, node)?);
@@ -406,7 +406,7 @@ impl<D: Disk> Controller<D> {
                 "its script or environment is gone: it cannot be launched"
             );
             let finish =
-                Finish { job: job.id, epoch: job.epoch, step: step.id, outcome: Outcome::Lost };
+                Finish { job: job.id, epoch: job.epoch, step: step.id, outcome: Outcome::Lost, usage: None };
             let command = Command::Finished { node: node.clone(), finishes: vec![finish] };
             self.proposals.add(command, Waiter::Nobody);
             return Ok(None);
@@ -509,5 +509,6 @@ fn finish(report: &Report) -> Finish {
         internal::Outcome::OutOfMemory => Outcome::OutOfMemory,
     };
     let step = step_of(report.step);
-    Finish { job: JobId(report.job), epoch: Epoch(report.epoch), step, outcome }
+    let usage = report.usage.map(Box::new);
+    Finish { job: JobId(report.job), epoch: Epoch(report.epoch), step, outcome, usage }
 }

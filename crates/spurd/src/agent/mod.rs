@@ -14,6 +14,7 @@ use prost::Message;
 use spur_core::ids::{Epoch, JobId, StepId};
 use spur_core::node::Inventory;
 use spur_core::state::Outcome;
+use spur_core::views::Usage;
 use spur_disk::{Disk, Error};
 use spur_proto::internal::agent_message::Message as Says;
 use spur_proto::internal::controller_message::Message as Hears;
@@ -50,7 +51,7 @@ pub enum Input {
     /// The controller says something.
     Heard(Hears),
     /// A run is over and nothing of it is left.
-    Over(RunId, Outcome),
+    Over(RunId, Outcome, Usage),
     /// Time for a heartbeat.
     HeartbeatDue,
 }
@@ -136,10 +137,12 @@ impl<D: Disk> Agent<D> {
             agent.runs.insert(run, KnownRun { over: false });
             match look(run) {
                 Found::Alive => {}
-                Found::Over(outcome) => agent.over(run, outcome),
+                Found::Over(outcome, usage) => agent.over(run, outcome, usage),
                 // Nobody else may run it: the controller waits for proof, and a reboot is one.
                 Found::Unclaimed if same_boot => outputs.push(Output::Spawn(run)),
-                Found::Unclaimed | Found::Gone => agent.over(run, Outcome::Lost),
+                Found::Unclaimed | Found::Gone => {
+                    agent.over(run, Outcome::Lost, Usage::default());
+                }
             }
         }
         if !same_boot {
@@ -164,8 +167,8 @@ impl<D: Disk> Agent<D> {
                 Ok(Vec::new())
             }
             Input::Heard(message) => self.hear(now, message),
-            Input::Over(run, outcome) => {
-                self.over(run, outcome);
+            Input::Over(run, outcome, usage) => {
+                self.over(run, outcome, usage);
                 Ok(Vec::new())
             }
             Input::HeartbeatDue => Ok(match &self.session {
@@ -335,11 +338,11 @@ impl<D: Disk> Agent<D> {
         }
     }
 
-    fn over(&mut self, run: RunId, outcome: Outcome) {
+    fn over(&mut self, run: RunId, outcome: Outcome, usage: Usage) {
         let Some(known) = self.runs.get_mut(&run) else { return };
         if !known.over {
             known.over = true;
-            self.outbox.add(run, outcome);
+            self.outbox.add(run, outcome, usage);
         }
     }
 

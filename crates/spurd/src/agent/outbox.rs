@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use prost::Message;
 use spur_core::state::Outcome;
+use spur_core::views::Usage;
 use spur_disk::{Disk, Error, frame};
 use spur_proto::internal::{self, Report};
 
@@ -42,16 +43,18 @@ impl Outbox {
     }
 
     /// Puts in a report, unless the run is reported already.
-    pub fn add(&mut self, run: RunId, outcome: Outcome) {
+    pub fn add(&mut self, run: RunId, outcome: Outcome, usage: Usage) {
         if self.runs.insert(run) {
-            self.waiting.insert(self.next, report(self.next, run, outcome));
+            let usage = Some(usage).filter(|usage| *usage != Usage::default());
+            let report = Report { usage, ..report(self.next, run, outcome) };
+            self.waiting.insert(self.next, report);
             self.next += 1;
         }
     }
 
     /// Writes and syncs what is not on disk yet, all of it at once, and returns it.
     pub fn flush(&mut self, disk: &mut impl Disk) -> Result<Vec<Report>, Error> {
-        let reports: Vec<Report> = self.waiting.range(self.fresh..).map(|(_, r)| *r).collect();
+        let reports: Vec<Report> = self.waiting.range(self.fresh..).map(|(_, r)| r.clone()).collect();
         if reports.is_empty() {
             return Ok(reports);
         }
@@ -68,7 +71,7 @@ impl Outbox {
 
     /// Everything on disk that is not confirmed.
     pub fn waiting(&self) -> Vec<Report> {
-        self.waiting.range(..self.fresh).map(|(_, report)| *report).collect()
+        self.waiting.range(..self.fresh).map(|(_, report)| report.clone()).collect()
     }
 
     /// The runs that are reported and not confirmed.
@@ -124,5 +127,6 @@ pub fn report(sequence: u64, run: RunId, outcome: Outcome) -> Report {
         step: spur_proto::step_name(run.step),
         outcome: outcome.into(),
         exit_status,
+        usage: None,
     }
 }

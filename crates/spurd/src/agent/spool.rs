@@ -1,6 +1,7 @@
 //! The names in a node's spool, and what each file means.
 
 use spur_core::state::Outcome;
+use spur_core::views::Usage;
 use spur_disk::{Disk, Error};
 
 use crate::run::RunId;
@@ -11,7 +12,7 @@ pub enum Found {
     /// Its shepherd lives.
     Alive,
     /// Its shepherd has written how it ended.
-    Over(Outcome),
+    Over(Outcome, Usage),
     /// No shepherd has ever taken it.
     Unclaimed,
     /// Its shepherd is dead and has left no word.

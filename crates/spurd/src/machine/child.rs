@@ -11,12 +11,13 @@ use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::sys::signal::SigSet;
 use nix::unistd::{ForkResult, Pid};
+use spur_core::views::TaskUsage;
 
 /// What `waitpid` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waited {
-    /// This child has ended, with this status.
-    Ended(i32, u32),
+    /// This child has ended, with this status, and it and those it waited for have used this much.
+    Ended(i32, u32, TaskUsage),
     /// There are children; none has ended.
     NotYet,
     /// There is no child left.
@@ -26,12 +27,40 @@ pub enum Waited {
 /// Buries one ended child, if there is one.
 pub fn wait_any() -> io::Result<Waited> {
     let mut status = 0;
-    // SAFETY: the kernel fills in a value of our own.
-    match unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) } {
+    // SAFETY: all zeros are a valid value, and the kernel fills in values of our own.
+    let (pid, used) = unsafe {
+        let mut used: libc::rusage = std::mem::zeroed();
+        (libc::wait4(-1, &raw mut status, libc::WNOHANG, &raw mut used), used)
+    };
+    match pid {
         0 => Ok(Waited::NotYet),
         -1 if Errno::last() == Errno::ECHILD => Ok(Waited::Childless),
         -1 => Err(io::Error::last_os_error()),
-        pid => Ok(Waited::Ended(pid, status as u32)),
+        pid => Ok(Waited::Ended(pid, status as u32, usage(&used))),
+    }
+}
+
+/// What all children that were buried have used, with whomever they waited for.
+pub fn usage_of_children() -> TaskUsage {
+    // SAFETY: all zeros are a valid value, and the kernel fills in a value of our own.
+    let used = unsafe {
+        let mut used: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut used);
+        used
+    };
+    usage(&used)
+}
+
+fn usage(used: &libc::rusage) -> TaskUsage {
+    let micros = |time: libc::timeval| time.tv_sec as u64 * 1_000_000 + time.tv_usec as u64;
+    TaskUsage {
+        user_micros: micros(used.ru_utime),
+        system_micros: micros(used.ru_stime),
+        // The kernel counts kilobytes here and blocks of 512 bytes below.
+        memory_bytes: used.ru_maxrss as u64 * 1024,
+        read_bytes: used.ru_inblock as u64 * 512,
+        written_bytes: used.ru_oublock as u64 * 512,
+        page_faults: used.ru_majflt as u64,
     }
 }
 

@@ -12,6 +12,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use spur_core::ids::StepId;
 use spur_core::state::Outcome;
+use spur_core::views::Usage;
 use tokio::sync::{mpsc, watch};
 use tracing::{debug, error, info, warn};
 
@@ -127,8 +128,8 @@ impl Runs {
     }
 
     /// Takes in an event; a run that is over is returned and no longer cared for.
-    pub fn on(&mut self, event: Event) -> Option<(RunId, Outcome)> {
-        let (run, outcome) = match event {
+    pub fn on(&mut self, event: Event) -> Option<(RunId, Outcome, Usage)> {
+        let (run, (outcome, usage)) = match event {
             Event::ShepherdEnded(run) => {
                 let care = self.runs.get_mut(&run)?;
                 care.shepherd.take()?.reap();
@@ -145,22 +146,22 @@ impl Runs {
                 let fate = recover::look(&self.spool, run, &self.boot_id);
                 (run, self.meet(run, fate)?)
             }
-            Event::Removed(run) => (run, Outcome::Lost),
+            Event::Removed(run) => (run, LOST),
         };
         self.runs.remove(&run)?;
         info!(%run, ?outcome, "over");
-        Some((run, outcome))
+        Some((run, outcome, usage))
     }
 
     /// Does what a run needs; returns how it ended if it is over.
-    fn meet(&mut self, run: RunId, fate: io::Result<Fate>) -> Option<Outcome> {
+    fn meet(&mut self, run: RunId, fate: io::Result<Fate>) -> Option<(Outcome, Usage)> {
         let care = self.runs.get(&run)?;
         match fate {
-            Ok(Fate::Over(ending)) => {
-                if let Ending::CouldNotStart(reason) | Ending::NodeFault(reason) = &ending {
+            Ok(Fate::Over(last)) => {
+                if let Ending::CouldNotStart(reason) | Ending::NodeFault(reason) = &last.ending {
                     warn!(%run, "could not start: {reason}");
                 }
-                return Some(ending.outcome());
+                return Some((last.ending.outcome(), last.usage));
             }
             Ok(Fate::Alive(shepherd)) => self.watch(run, shepherd),
             Ok(Fate::Gone(claim)) => self.remove_remains(run, claim),
@@ -232,9 +233,9 @@ impl Runs {
 
     /// Takes the run ourselves, so that no shepherd that is late can begin it after we have said that it
     /// is over.
-    fn give_up(&mut self, run: RunId) -> Option<Outcome> {
+    fn give_up(&mut self, run: RunId) -> Option<(Outcome, Usage)> {
         match Claim::own().and_then(|own| own.take(&self.spool, run)) {
-            Ok(true) => return Some(Outcome::Lost),
+            Ok(true) => return Some(LOST),
             Ok(false) => {}
             Err(error) => error!(%run, "could not give the run up: {error}"),
         }
@@ -263,6 +264,21 @@ impl Runs {
         });
     }
 }
+
+/// Of a run nobody has measured.
+const LOST: (Outcome, Usage) = (
+    Outcome::Lost,
+    Usage {
+        user_micros: 0,
+        system_micros: 0,
+        tasks: 0,
+        cpu: None,
+        memory: None,
+        read: None,
+        written: None,
+        pages: None,
+    },
+);
 
 const MOST_FAILURES: u32 = 10;
 const SHORTEST_PAUSE: Duration = Duration::from_millis(50);

@@ -24,7 +24,7 @@ use spur_proto::internal::Launch;
 use crate::agent::RunFile;
 use crate::claim::Claim;
 use crate::confine::{self, Confines};
-use crate::ending::Ending;
+use crate::ending::{Ending, LastWord};
 use crate::gpu::GpuFiles;
 use crate::machine::cgroup::{self, Group};
 use crate::run::RunId;
@@ -87,36 +87,38 @@ impl Run {
             fs::remove_file(self.spool.join(RunFile::Shepherd.name(self.run)))?;
             return Ok(FORGOTTEN);
         }
-        let ending = self.run(&launch, &claim);
+        let last = self.run(&launch, &claim);
         self.remove_group();
         script::remove(&self.spool, self.run);
-        self.write_down(&ending)?;
+        self.write_down(&last)?;
         Ok(0)
     }
 
-    fn run(&self, launch: &Path, claim: &Claim) -> Ending {
+    fn run(&self, launch: &Path, claim: &Claim) -> LastWord {
         let read = || -> Result<Launch> { Ok(Launch::decode(fs::read(launch)?.as_slice())?) };
         let launch = match read() {
             Ok(launch) => launch,
-            Err(error) => return Ending::NodeFault(format!("unreadable launch: {error:#}")),
+            Err(error) => {
+                return Ending::NodeFault(format!("unreadable launch: {error:#}")).into();
+            }
         };
         let marker = claim.variable(self.run);
         let room = match self.room(&launch) {
             Ok(room) => room,
             Err(error) => {
-                return Ending::NodeFault(format!("{:#}", anyhow::Error::from(error)));
+                return Ending::NodeFault(format!("{:#}", anyhow::Error::from(error))).into();
             }
         };
         if launch.step.is_some() {
             let ended = step::run(&launch, &marker, room);
-            return ended.unwrap_or_else(|error| Ending::NodeFault(format!("{error:#}")));
+            return ended.unwrap_or_else(|error| Ending::NodeFault(format!("{error:#}")).into());
         }
         let plan = match plan::Plan::make(&self.spool, launch, marker, room) {
             Ok(plan) => plan,
-            Err(plan::Error::Request(reason)) => return Ending::CouldNotStart(reason),
-            Err(plan::Error::Node(reason)) => return Ending::NodeFault(reason),
+            Err(plan::Error::Request(reason)) => return Ending::CouldNotStart(reason).into(),
+            Err(plan::Error::Node(reason)) => return Ending::NodeFault(reason).into(),
         };
-        watch::run(&plan).unwrap_or_else(|error| Ending::NodeFault(format!("{error:#}")))
+        watch::run(&plan).unwrap_or_else(|error| Ending::NodeFault(format!("{error:#}")).into())
     }
 
     /// Makes the run's group, where the agent found that there can be one.
@@ -141,9 +143,9 @@ impl Run {
     }
 
     /// Without this file the run counts as lost, so a full disk is waited out.
-    fn write_down(&self, ending: &Ending) -> Result<()> {
+    fn write_down(&self, last: &LastWord) -> Result<()> {
         loop {
-            match ending.write(&self.spool, self.run) {
+            match last.write(&self.spool, self.run) {
                 Ok(()) => return Ok(()),
                 Err(error) if is_full(&error) => std::thread::sleep(Duration::from_secs(1)),
                 Err(error) => return Err(error).context("could not write the ending"),

@@ -10,10 +10,11 @@ use nix::fcntl::OFlag;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd;
+use spur_core::views::{TaskUsage, Usage};
 
 use super::plan::Plan;
 use super::task;
-use crate::ending::Ending;
+use crate::ending::{Ending, LastWord};
 use crate::machine::cgroup::Group;
 use crate::machine::child::{self, Waited};
 use crate::machine::handover;
@@ -21,7 +22,7 @@ use crate::machine::pidfd::{SCRIPT_ONLY, message_signal};
 use crate::machine::processes;
 
 /// Runs the script to its end and beyond: returns when no process of the run is left.
-pub fn run(plan: &Plan) -> Result<Ending> {
+pub fn run(plan: &Plan) -> Result<LastWord> {
     let signals = Signals::listen()?;
     let (fault, fault_writer) =
         unistd::pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK).context("could not make a pipe")?;
@@ -38,11 +39,12 @@ pub fn run(plan: &Plan) -> Result<Ending> {
     // The writing end here is closed with `fork`'s argument; all others ended with their processes.
     let _ = File::from(fault).read_to_string(&mut reason);
     if !reason.is_empty() {
-        return Ok(Ending::CouldNotStart(reason));
+        return Ok(Ending::CouldNotStart(reason).into());
     }
+    let usage = usage(&[(0, child::usage_of_children())]);
     let oom_kills = plan.group.as_ref().map_or(0, |group| group.measure().oom_kills);
     if oom_kills == 0 {
-        return Ok(Ending::Exited(status));
+        return Ok(LastWord { ending: Ending::Exited(status), usage });
     }
     if let Ok(Some(output)) = handover::take(&words) {
         let complaint = format!(
@@ -52,7 +54,19 @@ pub fn run(plan: &Plan) -> Result<Ending> {
         );
         task::say(&File::from(output), &complaint);
     }
-    Ok(Ending::OutOfMemory)
+    Ok(LastWord { ending: Ending::OutOfMemory, usage })
+}
+
+/// What tasks used each, and all children together, detached ones included.
+pub(super) fn usage(tasks: &[(u32, TaskUsage)]) -> Usage {
+    let whole = child::usage_of_children();
+    let mut usage = Usage {
+        user_micros: whole.user_micros,
+        system_micros: whole.system_micros,
+        ..Usage::default()
+    };
+    tasks.iter().for_each(|(rank, used)| usage.add(*rank, used));
+    usage
 }
 
 fn await_script(plan: &Plan, run: &Family, signals: &Signals, script: i32) -> Result<u32> {
@@ -60,7 +74,7 @@ fn await_script(plan: &Plan, run: &Family, signals: &Signals, script: i32) -> Re
     loop {
         loop {
             match child::wait_any().context("could not wait")? {
-                Waited::Ended(pid, status) if pid == script => return Ok(status),
+                Waited::Ended(pid, status, _) if pid == script => return Ok(status),
                 Waited::Ended(..) => {}
                 Waited::NotYet => break,
                 Waited::Childless => anyhow::bail!("the script's process vanished"),

@@ -17,7 +17,7 @@ use spur_core::ids::{Epoch, JobId};
 use spur_core::job::JobSpec;
 use spur_proto::internal::{Launch, NodeShare};
 use spurd::confine::Confines;
-use spurd::ending::Ending;
+use spurd::ending::{Ending, LastWord};
 use spurd::run::RunId;
 
 /// The first run of job 1 of whoever tests.
@@ -145,8 +145,12 @@ impl Spool {
     }
 
     pub fn ending(&self) -> Ending {
-        let ending = Ending::read(&self.path(), RunId::batch(JobId(1), Epoch(1)));
-        ending.expect("reads").expect("has ended")
+        self.last_word().ending
+    }
+
+    pub fn last_word(&self) -> LastWord {
+        let last = LastWord::read(&self.path(), RunId::batch(JobId(1), Epoch(1)));
+        last.expect("reads").expect("has ended")
     }
 
     fn write(&self, launch: &Launch) {

@@ -16,6 +16,7 @@ use crate::state::{
     Blob, Command, Entry, Finish, JobStart, Origin, Outcome, RegisterNode, Settings, Submit,
 };
 use crate::time::Timestamp;
+use crate::views::Usage;
 
 /// Encodes the entries of one proposal.
 pub fn encode_entries(entries: &[Entry]) -> Vec<u8> {
@@ -210,6 +211,8 @@ struct StoredFinish {
     /// Missing: the batch script.
     #[prost(uint32, optional, tag = "10")]
     step: Option<u32>,
+    #[prost(message, optional, tag = "41")]
+    usage: Option<Usage>,
 }
 
 impl From<&Entry> for StoredEntry {
@@ -417,7 +420,14 @@ impl From<&Finish> for StoredFinish {
             Outcome::OutOfMemory => (3, 0),
         };
         let step = (finish.step != StepId::BATCH).then_some(finish.step.0);
-        StoredFinish { job: finish.job.0, epoch: finish.epoch.0, outcome, exit_status, step }
+        StoredFinish {
+            job: finish.job.0,
+            epoch: finish.epoch.0,
+            outcome,
+            exit_status,
+            step,
+            usage: finish.usage.as_deref().copied(),
+        }
     }
 }
 
@@ -433,7 +443,13 @@ impl TryFrom<StoredFinish> for Finish {
             other => return Err(Error::Garbled(format!("{other} is no outcome"))),
         };
         let step = stored.step.map_or(StepId::BATCH, StepId);
-        Ok(Finish { job: JobId(stored.job), epoch: Epoch(stored.epoch), step, outcome })
+        Ok(Finish {
+            job: JobId(stored.job),
+            epoch: Epoch(stored.epoch),
+            step,
+            outcome,
+            usage: stored.usage.map(Box::new),
+        })
     }
 }
 

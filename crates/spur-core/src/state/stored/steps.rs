@@ -11,6 +11,7 @@ use crate::job::{ExitStatus, Step, StepShare, Steps};
 use crate::state::{Command, CreateStep};
 use crate::step::StepSpec;
 use crate::time::Timestamp;
+use crate::views::Usage;
 
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct StoredCreateStep {
@@ -84,6 +85,8 @@ struct StoredStepShare {
     boot: u32,
     #[prost(bool, tag = "5")]
     over: bool,
+    #[prost(message, optional, tag = "6")]
+    usage: Option<Usage>,
 }
 
 impl From<&CreateStep> for StoredCreateStep {
@@ -169,6 +172,7 @@ impl From<&Step> for StoredStep {
             cpus: share.cpus,
             boot: share.boot,
             over: share.over,
+            usage: share.usage.as_deref().copied(),
         };
         StoredStep {
             id: step.id.0,
@@ -192,6 +196,7 @@ impl TryFrom<StoredStep> for Step {
             cpus: share.cpus,
             boot: share.boot,
             over: share.over,
+            usage: share.usage.map(Box::new),
         };
         Ok(Step {
             id: StepId(stored.id),

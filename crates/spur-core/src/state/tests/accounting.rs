@@ -1,13 +1,18 @@
 //! What accounting is told of a job, entry by entry.
 
 use super::*;
+use crate::views::{TaskUsage, Usage};
 use crate::fields::accounting::ACCOUNTING_FIELDS;
 use crate::fields::format;
 use crate::fields::render::{Layout, RenderContext, accounting_row};
 
 /// Lines as `sacct -P -o JobID,State,ExitCode,AllocTRES` shows them, with number and run in front.
 fn told(records: &[AccountingRecord]) -> Vec<String> {
-    let columns = format::accounting(ACCOUNTING_FIELDS, "JobID,State,ExitCode,AllocTRES");
+    told_by("JobID,State,ExitCode,AllocTRES", records)
+}
+
+fn told_by(columns: &str, records: &[AccountingRecord]) -> Vec<String> {
+    let columns = format::accounting(ACCOUNTING_FIELDS, columns);
     let columns = columns.expect("they are known");
     let layout = Layout::Parsable { delimiter: "|".to_string(), ends: false };
     let line = |row| accounting_row(&columns, row, &layout, &RenderContext::default());
@@ -29,7 +34,10 @@ fn accounted() -> Cluster {
 }
 
 fn finished(job: JobId, epoch: u32, outcome: Outcome) -> Command {
-    let finish = Finish { job, epoch: Epoch(epoch), step: StepId::BATCH, outcome };
+    let mut usage = Usage { user_micros: 1_500_000, system_micros: 500_000, ..Usage::default() };
+    usage.add(0, &TaskUsage { memory_bytes: 4 << 20, ..TaskUsage::default() });
+    let usage = Some(Box::new(usage));
+    let finish = Finish { job, epoch: Epoch(epoch), step: StepId::BATCH, outcome, usage };
     Command::Finished { node: "n1".into(), finishes: vec![finish] }
 }
 
@@ -53,6 +61,8 @@ fn every_stage_of_a_job_is_told_once_with_its_steps() {
         told(&ended.records),
         ["3 run 1: 1|FAILED|3:0|billing=2,cpu=2,node=1", "1.batch|FAILED|3:0|cpu=2,node=1"]
     );
+    let used = told_by("JobID,TotalCPU,MaxRSS,MaxRSSNode", &ended.records);
+    assert_eq!(used, ["3 run 1: 1|00:00:00||", "1.batch|00:02.000|4096K|n1"]);
     assert_eq!(cluster.state.history.records, 3);
     assert_eq!(cluster.state.history.birth, 7);
 }
@@ -78,6 +88,25 @@ fn a_cancelled_script_was_cancelled_and_its_job_by_somebody() {
         [
             "3 run 1: 1|CANCELLED by 1000|0:0|billing=1,cpu=1,node=1",
             "1.batch|CANCELLED|0:15|cpu=1,node=1"
+        ]
+    );
+}
+
+#[test]
+fn a_run_that_gave_way_keeps_its_row() {
+    let mut cluster = accounted();
+    let job = cluster.submit(1);
+    cluster.start(job, 1, "n1", 1);
+    let requeue = JobAction::Requeue { hold: false };
+    assert_eq!(cluster.control(job, "", requeue), Ok(Reply::Done));
+    let killed = Outcome::Exited(ExitStatus { code: 0, signal: 15 });
+    let ended = cluster.apply(finished(job, 1, killed));
+    assert_eq!(
+        told(&ended.records),
+        [
+            "3 run 1: 1|REQUEUED|0:0|billing=1,cpu=1,node=1",
+            "1.batch|CANCELLED|0:15|cpu=1,node=1",
+            "4 run 2: 1|PENDING|0:0|"
         ]
     );
 }

@@ -10,14 +10,15 @@ use anyhow::{Context, Result};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::killpg;
 use nix::unistd::Pid;
+use spur_core::views::TaskUsage;
 use spur_proto::step_io::{EVERYBODY, Frame, INPUT_WINDOW, Kind};
 
-use super::super::watch::{Family, Insistence, Signals};
+use super::super::watch::{Family, Insistence, Signals, usage};
 use super::clients::Clients;
 use super::program::Program;
 use super::task;
 use super::tasks::{Task, Tasks};
-use crate::ending::Ending;
+use crate::ending::{Ending, LastWord};
 use crate::machine::child::{self, Waited};
 use crate::machine::pidfd::SCRIPT_ONLY;
 
@@ -44,7 +45,7 @@ impl Flow {
     }
 
     /// Goes on until every task has ended, everything they left is gone, and everything was told.
-    pub fn run(mut self) -> Result<Ending> {
+    pub fn run(mut self) -> Result<LastWord> {
         self.clients.tell(Kind::Started, EVERYBODY, &[]);
         self.grant();
         let mut buried: Option<Insistence> = None;
@@ -68,23 +69,29 @@ impl Flow {
         self.clients.tell(Kind::Over, EVERYBODY, &[]);
         self.say_goodbye()?;
         let oom_kills = self.program.group.as_ref().map_or(0, |group| group.measure().oom_kills);
-        Ok(if oom_kills > 0 { Ending::OutOfMemory } else { Ending::Exited(self.tasks.status()) })
+        let used: Vec<_> = self.tasks.list.iter().map(|task| (task.rank, task.used)).collect();
+        let ending = match oom_kills {
+            0 => Ending::Exited(self.tasks.status()),
+            _ => Ending::OutOfMemory,
+        };
+        Ok(LastWord { ending, usage: usage(&used) })
     }
 
     /// Buries who has ended. Whether no child is left.
     fn bury(&mut self) -> Result<bool> {
         loop {
             match child::wait_any().context("could not wait")? {
-                Waited::Ended(pid, status) => self.ended(pid, status),
+                Waited::Ended(pid, status, used) => self.ended(pid, status, used),
                 Waited::NotYet => return Ok(false),
                 Waited::Childless => return Ok(true),
             }
         }
     }
 
-    fn ended(&mut self, pid: i32, status: u32) {
+    fn ended(&mut self, pid: i32, status: u32, used: TaskUsage) {
         let Some(task) = self.tasks.list.iter_mut().find(|task| task.pid == pid) else { return };
         task.status = Some(status);
+        task.used = used;
         task.input = None;
         let rank = task.rank;
         // What it wrote before it ended comes before the word that it has.

@@ -18,21 +18,21 @@ use spur_proto::internal::Launch;
 
 use super::Room;
 use super::watch::Signals;
-use crate::ending::Ending;
+use crate::ending::{Ending, LastWord};
 
 /// Runs the tasks to their end and beyond: returns when no process of the step is left here.
-pub fn run(launch: &Launch, marker: &str, room: Room) -> Result<Ending> {
+pub fn run(launch: &Launch, marker: &str, room: Room) -> Result<LastWord> {
     let signals = Signals::listen()?;
     let mut clients = clients::Clients::new(listener()?);
     // Nobody may ever come: who made the step may be gone.
     let Some(hello) = clients.wait_for_launcher(&signals)? else {
-        return Ok(Ending::CouldNotStart("nobody came to start the step".to_string()));
+        return Ok(Ending::CouldNotStart("nobody came to start the step".to_string()).into());
     };
     let program = match program::Program::new(launch, hello, marker, room) {
         Ok(program) => program,
         Err(refusal) => {
             clients.refuse(&refusal);
-            return Ok(Ending::CouldNotStart(refusal));
+            return Ok(Ending::CouldNotStart(refusal).into());
         }
     };
     let tasks = tasks::Tasks::start(&program)?;

@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::pty::{Winsize, openpty};
 use nix::unistd::pipe2;
+use spur_core::views::TaskUsage;
 use spur_proto::internal::StepProgram;
 
 use super::program::Program;
@@ -29,6 +30,8 @@ pub struct Task {
     pub pid: i32,
     /// How it ended.
     pub status: Option<u32>,
+    /// What it used, once it has ended.
+    pub used: TaskUsage,
     /// Where its input goes.
     pub input: Option<Input>,
     /// Where its output comes from.
@@ -72,6 +75,7 @@ impl Tasks {
                 rank: *rank,
                 pid,
                 status: None,
+                used: TaskUsage::default(),
                 input: given.input.map(|pipe| Input {
                     pipe,
                     waiting: VecDeque::new(),

@@ -1,0 +1,66 @@
+//! What a step used over all its nodes, put together from what each node measured.
+
+use crate::job::steps::Step;
+use crate::views::{Spread, TresUsage, Usage};
+
+/// Everything a step used.
+#[derive(Default)]
+pub(super) struct Used {
+    pub(super) user_micros: u64,
+    pub(super) system_micros: u64,
+    pub(super) taken_in: Vec<TresUsage>,
+    pub(super) put_out: Vec<TresUsage>,
+}
+
+/// What is taken in, under the names of accounting, in their order.
+type Measure = (&'static str, fn(&Usage) -> Option<Spread>);
+const TAKEN_IN: [Measure; 4] = [
+    ("cpu", |usage| usage.cpu),
+    ("fs/disk", |usage| usage.read),
+    ("mem", |usage| usage.memory),
+    ("pages", |usage| usage.pages),
+];
+const PUT_OUT: [Measure; 1] = [("fs/disk", |usage| usage.written)];
+
+impl Used {
+    pub(super) fn of(step: &Step) -> Used {
+        let mut used = Used::default();
+        let mut tasks = 0;
+        for share in &step.shares {
+            let Some(usage) = &share.usage else { continue };
+            used.user_micros += usage.user_micros;
+            used.system_micros += usage.system_micros;
+            tasks += u64::from(usage.tasks);
+            add(&mut used.taken_in, &TAKEN_IN, &share.node.to_string(), usage);
+            add(&mut used.put_out, &PUT_OUT, &share.node.to_string(), usage);
+        }
+        for one in used.taken_in.iter_mut().chain(&mut used.put_out) {
+            one.average = one.total / tasks.max(1);
+        }
+        used
+    }
+}
+
+fn add(sums: &mut Vec<TresUsage>, measures: &[Measure], node: &str, usage: &Usage) {
+    for (name, get) in measures {
+        let Some(spread) = get(usage) else { continue };
+        let sum = match sums.iter().position(|sum| sum.name == *name) {
+            Some(place) => &mut sums[place],
+            None => {
+                let first = TresUsage { name: (*name).to_string(), min: u64::MAX, ..TresUsage::default() };
+                sums.push(first);
+                let last = sums.len() - 1;
+                &mut sums[last]
+            }
+        };
+        if sum.max_node.is_empty() || spread.max > sum.max {
+            (sum.max, sum.max_task) = (spread.max, spread.max_task);
+            sum.max_node = node.to_string();
+        }
+        if spread.min < sum.min || sum.min_node.is_empty() {
+            (sum.min, sum.min_task) = (spread.min, spread.min_task);
+            sum.min_node = node.to_string();
+        }
+        sum.total = sum.total.saturating_add(spread.total);
+    }
+}

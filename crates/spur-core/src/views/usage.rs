@@ -1,0 +1,94 @@
+//! What the processes of a step used on one node.
+
+/// Measured by whoever waited for the processes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, prost::Message)]
+pub struct Usage {
+    #[prost(uint64, tag = "1")]
+    pub user_micros: u64,
+    #[prost(uint64, tag = "2")]
+    pub system_micros: u64,
+    /// Tasks that were measured.
+    #[prost(uint32, tag = "3")]
+    pub tasks: u32,
+    /// Milliseconds.
+    #[prost(message, optional, tag = "4")]
+    pub cpu: Option<Spread>,
+    /// Memory that was resident at the highest, in bytes.
+    #[prost(message, optional, tag = "5")]
+    pub memory: Option<Spread>,
+    /// Read from disks, in bytes.
+    #[prost(message, optional, tag = "6")]
+    pub read: Option<Spread>,
+    /// Written to disks, in bytes.
+    #[prost(message, optional, tag = "7")]
+    pub written: Option<Spread>,
+    /// Page faults that needed a disk.
+    #[prost(message, optional, tag = "8")]
+    pub pages: Option<Spread>,
+}
+
+/// How much of something tasks used: the most and the least with whose it was, and all together.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, prost::Message)]
+pub struct Spread {
+    #[prost(uint64, tag = "1")]
+    pub max: u64,
+    #[prost(uint32, tag = "2")]
+    pub max_task: u32,
+    #[prost(uint64, tag = "3")]
+    pub min: u64,
+    #[prost(uint32, tag = "4")]
+    pub min_task: u32,
+    #[prost(uint64, tag = "5")]
+    pub total: u64,
+}
+
+/// What one task used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TaskUsage {
+    pub user_micros: u64,
+    pub system_micros: u64,
+    pub memory_bytes: u64,
+    pub read_bytes: u64,
+    pub written_bytes: u64,
+    pub page_faults: u64,
+}
+
+impl Usage {
+    /// Counts one task.
+    pub fn add(&mut self, task: u32, used: &TaskUsage) {
+        self.tasks += 1;
+        let cpu = (used.user_micros + used.system_micros) / 1000;
+        for (spread, amount) in [
+            (&mut self.cpu, cpu),
+            (&mut self.memory, used.memory_bytes),
+            (&mut self.read, used.read_bytes),
+            (&mut self.written, used.written_bytes),
+            (&mut self.pages, used.page_faults),
+        ] {
+            let one = Spread { max: amount, max_task: task, min: amount, min_task: task, total: 0 };
+            let spread = spread.get_or_insert(one);
+            if amount > spread.max {
+                (spread.max, spread.max_task) = (amount, task);
+            }
+            if amount < spread.min {
+                (spread.min, spread.min_task) = (amount, task);
+            }
+            spread.total = spread.total.saturating_add(amount);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_and_the_least_are_known_by_their_tasks() {
+        let mut usage = Usage::default();
+        for (task, memory_bytes) in [(4, 30), (5, 10), (6, 20)] {
+            usage.add(task, &TaskUsage { memory_bytes, ..TaskUsage::default() });
+        }
+        let expected = Spread { max: 30, max_task: 4, min: 10, min_task: 5, total: 60 };
+        assert_eq!((usage.tasks, usage.memory), (3, Some(expected)));
+    }
+}
