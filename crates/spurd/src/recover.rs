@@ -22,7 +22,7 @@ pub enum Fate {
     /// Its shepherd lives.
     Alive(Pidfd),
     /// Its shepherd has written how it ended.
-    Over(LastWord),
+    Over(Box<LastWord>),
     /// Nobody has taken it.
     Unclaimed,
     /// Its shepherd is dead and has left no word; something of the run may be left.
@@ -32,7 +32,7 @@ pub enum Fate {
 /// Looks at a run's files and at its shepherd.
 pub fn look(spool: &Path, run: RunId, boot_id: &str) -> io::Result<Fate> {
     if let Some(last) = LastWord::read(spool, run)? {
-        return Ok(Fate::Over(last));
+        return Ok(Fate::Over(Box::new(last)));
     }
     let Some(claim) = Claim::read(spool, run)? else { return Ok(Fate::Unclaimed) };
     if claim.boot_id == boot_id {
@@ -43,7 +43,7 @@ pub fn look(spool: &Path, run: RunId, boot_id: &str) -> io::Result<Fate> {
     }
     // It may have written its last word while we looked for it.
     match LastWord::read(spool, run)? {
-        Some(last) => Ok(Fate::Over(last)),
+        Some(last) => Ok(Fate::Over(Box::new(last))),
         None => Ok(Fate::Gone(claim)),
     }
 }

@@ -42,7 +42,7 @@ fn trouble(error: Error) -> Status {
 const PAGES: usize = 4;
 
 /// How long a reader waits for what has just happened, and how often it looks.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(10);
 
 impl Service {

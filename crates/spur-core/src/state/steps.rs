@@ -20,8 +20,14 @@ pub(super) fn begin_batch(
     node: NodeName,
     effects: &mut Vec<Effect>,
 ) {
-    let share =
-        StepShare { node: node.clone(), ranks: vec![0], cpus: 0, boot: job.boot, over: false, usage: None };
+    let share = StepShare {
+        node: node.clone(),
+        ranks: vec![0],
+        cpus: 0,
+        boot: job.boot,
+        over: false,
+        usage: None,
+    };
     let step = Step {
         id: StepId::BATCH,
         request: RequestId::default(),

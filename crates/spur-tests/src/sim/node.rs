@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use spur_core::job::ExitStatus;
 use spur_core::node::Inventory;
 use spur_core::state::Outcome;
-use spur_core::views::Usage;
 use spur_disk::SimDisk;
 use spurd::agent::{Agent, Found, Identity, Output};
 use spurd::run::RunId;
@@ -64,8 +63,8 @@ impl Node {
             None => Found::Unclaimed,
             Some(Shepherd { exit: None }) => Found::Alive,
             Some(Shepherd { exit: Some(exit) }) => {
-                Found::Over(Outcome::Exited(*exit), Usage::default())
-            },
+                Found::Over(Outcome::Exited(*exit), Box::default())
+            }
         };
         match Agent::recover(identity, self.disk.clone(), look) {
             Ok((agent, outputs)) => {

@@ -79,7 +79,9 @@ async fn converse(
                     records.clear();
                 } else {
                     let lacks = acknowledged.unwrap_or(0) + 1;
-                    tracing::error!("records from {lacks} on are on no controller: going on without");
+                    tracing::error!(
+                        "records from {lacks} on are on no controller: going on without"
+                    );
                 }
             } else {
                 gap_since = None;

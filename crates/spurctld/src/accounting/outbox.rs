@@ -109,7 +109,8 @@ pub fn read_after(disk: &impl Disk, after: u64) -> Result<Vec<AccountingRecord>,
                 continue;
             };
             // What a snapshot skipped ends a message: others have it.
-            if records.last().is_some_and(|last: &AccountingRecord| last.number + 1 < record.number) {
+            if records.last().is_some_and(|last: &AccountingRecord| last.number + 1 < record.number)
+            {
                 return Ok(records);
             }
             size += frame.payload.len();

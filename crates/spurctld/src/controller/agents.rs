@@ -405,8 +405,13 @@ impl<D: Disk> Controller<D> {
                 job = job.id.0,
                 "its script or environment is gone: it cannot be launched"
             );
-            let finish =
-                Finish { job: job.id, epoch: job.epoch, step: step.id, outcome: Outcome::Lost, usage: None };
+            let finish = Finish {
+                job: job.id,
+                epoch: job.epoch,
+                step: step.id,
+                outcome: Outcome::Lost,
+                usage: None,
+            };
             let command = Command::Finished { node: node.clone(), finishes: vec![finish] };
             self.proposals.add(command, Waiter::Nobody);
             return Ok(None);

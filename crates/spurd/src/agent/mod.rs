@@ -137,7 +137,7 @@ impl<D: Disk> Agent<D> {
             agent.runs.insert(run, KnownRun { over: false });
             match look(run) {
                 Found::Alive => {}
-                Found::Over(outcome, usage) => agent.over(run, outcome, usage),
+                Found::Over(outcome, usage) => agent.over(run, outcome, *usage),
                 // Nobody else may run it: the controller waits for proof, and a reboot is one.
                 Found::Unclaimed if same_boot => outputs.push(Output::Spawn(run)),
                 Found::Unclaimed | Found::Gone => {

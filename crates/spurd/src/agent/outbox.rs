@@ -54,7 +54,7 @@ impl Outbox {
 
     /// Writes and syncs what is not on disk yet, all of it at once, and returns it.
     pub fn flush(&mut self, disk: &mut impl Disk) -> Result<Vec<Report>, Error> {
-        let reports: Vec<Report> = self.waiting.range(self.fresh..).map(|(_, r)| r.clone()).collect();
+        let reports: Vec<Report> = self.waiting.range(self.fresh..).map(|(_, r)| *r).collect();
         if reports.is_empty() {
             return Ok(reports);
         }
@@ -71,7 +71,7 @@ impl Outbox {
 
     /// Everything on disk that is not confirmed.
     pub fn waiting(&self) -> Vec<Report> {
-        self.waiting.range(..self.fresh).map(|(_, report)| report.clone()).collect()
+        self.waiting.range(..self.fresh).map(|(_, report)| *report).collect()
     }
 
     /// The runs that are reported and not confirmed.

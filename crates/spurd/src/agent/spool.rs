@@ -7,12 +7,12 @@ use spur_disk::{Disk, Error};
 use crate::run::RunId;
 
 /// What became of a run whose launch is in the spool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
     /// Its shepherd lives.
     Alive,
     /// Its shepherd has written how it ended.
-    Over(Outcome, Usage),
+    Over(Outcome, Box<Usage>),
     /// No shepherd has ever taken it.
     Unclaimed,
     /// Its shepherd is dead and has left no word.

@@ -166,7 +166,7 @@ fn recover(identity: Identity, spool: &Path) -> Result<(Agent<RealDisk>, Runs, V
     let mut runs = Runs::new(spool, &boot_id)?;
     let disk = RealDisk::open(spool)?;
     let look = |run: RunId| match recover::look(spool, run, &boot_id) {
-        Ok(Fate::Over(last)) => Found::Over(last.ending.outcome(), last.usage),
+        Ok(Fate::Over(last)) => Found::Over(last.ending.outcome(), Box::new(last.usage)),
         Ok(Fate::Unclaimed) => Found::Unclaimed,
         Ok(Fate::Gone(claim)) if claim.boot_id != boot_id => Found::Gone,
         fate @ (Ok(Fate::Alive(_) | Fate::Gone(_)) | Err(_)) => {

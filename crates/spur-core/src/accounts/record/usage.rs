@@ -47,7 +47,8 @@ fn add(sums: &mut Vec<TresUsage>, measures: &[Measure], node: &str, usage: &Usag
         let sum = match sums.iter().position(|sum| sum.name == *name) {
             Some(place) => &mut sums[place],
             None => {
-                let first = TresUsage { name: (*name).to_string(), min: u64::MAX, ..TresUsage::default() };
+                let first =
+                    TresUsage { name: (*name).to_string(), min: u64::MAX, ..TresUsage::default() };
                 sums.push(first);
                 let last = sums.len() - 1;
                 &mut sums[last]

@@ -1,10 +1,10 @@
 //! What accounting is told of a job, entry by entry.
 
 use super::*;
-use crate::views::{TaskUsage, Usage};
 use crate::fields::accounting::ACCOUNTING_FIELDS;
 use crate::fields::format;
 use crate::fields::render::{Layout, RenderContext, accounting_row};
+use crate::views::{TaskUsage, Usage};
 
 /// Lines as `sacct -P -o JobID,State,ExitCode,AllocTRES` shows them, with number and run in front.
 fn told(records: &[AccountingRecord]) -> Vec<String> {
@@ -49,7 +49,14 @@ fn every_stage_of_a_job_is_told_once_with_its_steps() {
     let again = cluster.apply(Command::Submit(Box::new(submission(1))));
     assert_eq!(told(&again.records), [""; 0], "a repetition is no news");
     let allocation = Allocation { shares: vec![Share::of_cpus("n1".into(), 2)] };
-    let start = JobStart { job: JobId(1), epoch: Epoch(1), task: None, allocation };
+    let start = JobStart {
+        job: JobId(1),
+        epoch: Epoch(1),
+        task: None,
+        allocation,
+        partition: String::new(),
+        minutes: None,
+    };
     let started = cluster.apply(Command::Start(vec![start]));
     assert_eq!(
         told(&started.records),
@@ -62,7 +69,7 @@ fn every_stage_of_a_job_is_told_once_with_its_steps() {
         ["3 run 1: 1|FAILED|3:0|billing=2,cpu=2,node=1", "1.batch|FAILED|3:0|cpu=2,node=1"]
     );
     let used = told_by("JobID,TotalCPU,MaxRSS,MaxRSSNode", &ended.records);
-    assert_eq!(used, ["3 run 1: 1|00:00:00||", "1.batch|00:02.000|4096K|n1"]);
+    assert_eq!(used, ["3 run 1: 1|00:00:00||", "1.batch|00:02.000|4M|n1"]);
     assert_eq!(cluster.state.history.records, 3);
     assert_eq!(cluster.state.history.birth, 7);
 }

@@ -93,7 +93,8 @@ fn a_batch_script_takes_its_steps_along() {
     let job = cluster.submit(1);
     cluster.start(job, 1, "n1", 2);
     cluster.done(ask(job, 10, 2));
-    let finishes = vec![Finish { job, epoch: Epoch(1), step: StepId::BATCH, outcome: OK, usage: None }];
+    let finishes =
+        vec![Finish { job, epoch: Epoch(1), step: StepId::BATCH, outcome: OK, usage: None }];
     let effects = cluster.done(Command::Finished { node: "n1".into(), finishes });
     let kill = Effect::Kill { job, epoch: Epoch(1), step: StepId(0), node: "n1".into() };
     assert_eq!(effects, [kill]);

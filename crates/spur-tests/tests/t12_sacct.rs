@@ -1,0 +1,72 @@
+//! `sacct` with the real binaries: steps, arrays, requeues, usage.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use spur_tests::harness::{Cluster, until};
+
+fn sacct(cluster: &Cluster, line: &str) -> Vec<String> {
+    let done = cluster.run(&format!("sacct -n -P {line}"));
+    assert_eq!(done.status, 0, "{}", done.stderr);
+    done.stdout.lines().map(str::to_string).collect()
+}
+
+fn submit(cluster: &Cluster, words: &[&str]) -> String {
+    let words: Vec<&str> = ["--parsable"].iter().chain(words).copied().collect();
+    let done = cluster.run_words("sbatch", &words);
+    assert_eq!(done.status, 0, "{}", done.stderr);
+    done.stdout.trim().to_string()
+}
+
+/// Two steps, the second of which fails; the script ends well all the same.
+const SCRIPT: &str = "#!/bin/bash
+$1 -J busy -n2 bash -c 'for ((i = 0; i < 20000; i++)); do :; done'
+$1 -n1 false
+exit 0
+";
+
+#[test]
+fn steps_tasks_and_runs_have_lines_of_their_own() {
+    let cluster = Cluster::up("n[1-2]", 4);
+    let script = cluster.work_dir().join("steps.sh");
+    fs::write(&script, SCRIPT).expect("a script");
+    fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).expect("permissions");
+    let srun = cluster.dir().join("bin/srun").display().to_string();
+    let job = submit(&cluster, &["--wait", "-N2", "-n2", "-J", "steps", "steps.sh", &srun]);
+    assert_eq!(
+        sacct(
+            &cluster,
+            &format!("-j {job} -o JobID,JobName,State,ExitCode,DerivedExitCode,NTasks")
+        ),
+        [
+            format!("{job}|steps|COMPLETED|0:0|1:0|"),
+            format!("{job}.batch|batch|COMPLETED|0:0||1"),
+            format!("{job}.0|busy|COMPLETED|0:0||2"),
+            format!("{job}.1|false|FAILED|1:0||1"),
+        ]
+    );
+    let used = sacct(&cluster, &format!("-j {job}.0 -o JobID,MaxRSS,TotalCPU,MaxRSSNode,UserCPU"));
+    let fields: Vec<&str> = used[0].split('|').collect();
+    assert!(!fields[1].is_empty() && fields[1] != "0", "memory was measured: {used:?}");
+    assert_ne!(fields[4], "00:00:00", "processor time was measured: {used:?}");
+    assert!(fields[3].starts_with('n'), "{used:?}");
+
+    let array = submit(&cluster, &["-W", "--array=1-2", "--wrap", "exit 0"]);
+    let mut lines = sacct(&cluster, &format!("-X -j {array} -o JobID,State"));
+    lines.sort();
+    assert_eq!(lines, [1, 2].map(|task| format!("{array}_{task}|COMPLETED")));
+
+    let again = submit(&cluster, &["--wrap", "sleep 300"]);
+    let state = || cluster.squeue(&again, "%t");
+    until("it runs", || (state() == "R").then_some(()));
+    assert_eq!(cluster.run(&format!("scontrol requeue {again}")).status, 0);
+    until("it runs once more", || {
+        let lines = sacct(&cluster, &format!("-D -X -j {again} -o State"));
+        (lines == ["REQUEUED", "RUNNING"]).then_some(())
+    });
+    assert_eq!(cluster.run(&format!("scancel {again}")).status, 0);
+    until("the last run is shown alone", || {
+        let lines = sacct(&cluster, &format!("-X -j {again} -o State"));
+        lines.iter().any(|line| line.starts_with("CANCELLED by")).then_some(lines.len() == 1)
+    });
+}
