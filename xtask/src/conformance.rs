@@ -9,6 +9,7 @@ mod explained;
 mod mask;
 mod record;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
@@ -84,12 +85,17 @@ pub fn run(request: &Request) -> Result<()> {
     Ok(())
 }
 
-/// How many matched, and what did not.
+/// How many matched, tool by tool, and what did not.
 #[derive(Default)]
 struct Tally {
+    tools: BTreeMap<String, Count>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Count {
     matched: usize,
-    all: usize,
     explained: usize,
+    all: usize,
 }
 
 impl Tally {
@@ -101,13 +107,14 @@ impl Tally {
         explained: &Explained,
         verbose: bool,
     ) {
-        self.all += 1;
+        let count = self.tools.entry(record::tool(&record.line).to_string()).or_default();
+        count.all += 1;
         if ours == theirs {
-            self.matched += 1;
+            count.matched += 1;
             return;
         }
         let reason = explained.reason(&record.line);
-        self.explained += usize::from(reason.is_some());
+        count.explained += usize::from(reason.is_some());
         println!("differs: {}", record.line);
         if let Some(reason) = reason {
             println!("  explained: {reason}");
@@ -116,8 +123,22 @@ impl Tally {
     }
 
     fn print(&self) {
-        let open = self.all - self.matched - self.explained;
-        println!("{} differ for a reason that is written down, {open} without one", self.explained);
-        println!("{} of {} match", self.matched, self.all);
+        println!("\n{:<12} {:>5} {:>9} {:>6}", "tool", "match", "explained", "differ");
+        let mut sum = Count::default();
+        for (tool, count) in &self.tools {
+            println!("{tool:<12} {:>5} {:>9} {:>6}", count.matched, count.explained, count.open());
+            sum.matched += count.matched;
+            sum.explained += count.explained;
+            sum.all += count.all;
+        }
+        let open = sum.open();
+        println!("{} differ for a reason that is written down, {open} without one", sum.explained);
+        println!("{} of {} match", sum.matched, sum.all);
+    }
+}
+
+impl Count {
+    fn open(self) -> usize {
+        self.all - self.matched - self.explained
     }
 }

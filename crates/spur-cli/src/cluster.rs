@@ -11,11 +11,14 @@ use spur_proto::slurm::control_job_request::Action;
 use spur_proto::slurm::controller_client::ControllerClient;
 use spur_proto::slurm::watch_reply::Event;
 use spur_proto::slurm::{
-    AdministerRequest, CancelJobRequest, ControlJobRequest, ListJobsRequest, ListNodesRequest,
-    ListPartitionsRequest, ListStepsRequest, PingReply, PingRequest, WaitJobRequest, WatchRequest,
+    AdministerRequest, CancelJobRequest, ControlJobRequest, GetConfigReply, GetConfigRequest,
+    GetScriptRequest, License, ListJobsRequest, ListLicensesRequest, ListNodesRequest,
+    ListPartitionsRequest, ListStepsRequest, PingReply, PingRequest, SignalStepRequest,
+    WaitJobRequest, WatchRequest,
 };
 use tonic::transport::Channel;
 
+use crate::names;
 use crate::output::note;
 
 type Client = ControllerClient<Channel>;
@@ -100,7 +103,9 @@ impl Controller {
             let request = request.clone();
             async move { client.list_jobs(request).await }
         };
-        Ok(self.runtime.block_on(self.caller.call(ask))?.jobs)
+        let mut jobs = self.runtime.block_on(self.caller.call(ask))?.jobs;
+        names::of_groups(&mut jobs);
+        Ok(jobs)
     }
 
     /// Steps that run.
@@ -117,6 +122,7 @@ impl Controller {
         let ask = |mut client: Client| async move { client.list_nodes(ListNodesRequest {}).await };
         let mut nodes = self.runtime.block_on(self.caller.call(ask))?.nodes;
         nodes.sort_by(|a, b| spur_core::hostlist::natural(&a.name, &b.name));
+        names::of_reasons(&mut nodes);
         Ok(nodes)
     }
 
@@ -159,6 +165,34 @@ impl Controller {
             async move { client.administer(request).await }
         };
         self.runtime.block_on(self.caller.call(ask)).map(|_| ())
+    }
+
+    /// Signals a step; 0 ends it.
+    pub fn signal_step(&mut self, job_id: u32, step_id: u32, signal: u32) -> Result<(), CallError> {
+        let request = SignalStepRequest { job_id, step_id, signal };
+        let ask = |mut client: Client| async move { client.signal_step(request).await };
+        self.runtime.block_on(self.caller.call(ask)).map(|_| ())
+    }
+
+    /// The configuration in force, and when the controller began.
+    pub fn config(&mut self) -> Result<GetConfigReply, CallError> {
+        let ask = |mut client: Client| async move { client.get_config(GetConfigRequest {}).await };
+        self.runtime.block_on(self.caller.call(ask))
+    }
+
+    /// A job's script.
+    pub fn script(&mut self, job_id: u32) -> Result<Vec<u8>, CallError> {
+        let ask = |mut client: Client| async move {
+            client.get_script(GetScriptRequest { job_id }).await
+        };
+        Ok(self.runtime.block_on(self.caller.call(ask))?.script)
+    }
+
+    /// Licences, by name.
+    pub fn licenses(&mut self) -> Result<Vec<License>, CallError> {
+        let ask =
+            |mut client: Client| async move { client.list_licenses(ListLicensesRequest {}).await };
+        Ok(self.runtime.block_on(self.caller.call(ask))?.licenses)
     }
 
     /// The job when it is over.

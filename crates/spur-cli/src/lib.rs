@@ -4,6 +4,7 @@ mod accounting;
 mod cluster;
 mod commands;
 pub mod dispatch;
+mod names;
 mod native;
 mod output;
 mod zone;

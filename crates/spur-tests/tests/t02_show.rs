@@ -7,6 +7,25 @@ fn first_line(output: &Output) -> &str {
 }
 
 #[test]
+fn the_script_and_the_configuration_are_shown() {
+    let cluster = Cluster::up("n1", 1);
+    let job = cluster.run("sbatch --parsable -H --wrap true").stdout.trim().to_string();
+    let script = "#!/bin/sh\n# This script was created by sbatch --wrap.\n\ntrue\n";
+    assert_eq!(cluster.run(&format!("scontrol write batch_script {job} -")).stdout, script);
+    let told = cluster.run("scontrol write batch_script 999 -");
+    let refusal = "job script retrieval failed: Invalid job id specified\n";
+    assert_eq!((told.status, told.stderr.as_str()), (0, refusal));
+    let config = cluster.run("scontrol show config").stdout;
+    assert!(config.starts_with("Configuration data as of "), "{config}");
+    for line in ["MinJobAge               = 300 sec", "SLURM_VERSION           = 25.11.0"] {
+        assert!(config.lines().any(|known| known == line), "{line}: {config}");
+    }
+    assert!(config.contains("\nSlurmctldHost[0]        = "), "{config}");
+    let licenses = cluster.run("scontrol show licenses");
+    assert_eq!(licenses.stdout, "No licenses configured in Slurm.\n");
+}
+
+#[test]
 fn jobs_nodes_and_partitions_are_shown_in_slurms_layout() {
     let cluster = Cluster::up("n1", 2);
     let work = cluster.work_dir().display().to_string();

@@ -41,6 +41,28 @@ fn jobs_are_ended_by_id_name_and_state() {
 }
 
 #[test]
+fn a_step_is_ended_and_its_job_goes_on() {
+    let cluster = Cluster::up("n1", 2);
+    let srun = cluster.dir().join("bin/srun").display().to_string();
+    let script = format!("{srun} -n1 sleep 300; sleep 300");
+    let words = ["--parsable", "-n2", "--wrap", &script];
+    let job = cluster.run_words("sbatch", &words).stdout.trim().to_string();
+    let step = format!("{job}.0");
+    until("the step runs", || {
+        cluster.run("squeue -h -s -o %i").stdout.contains(&step).then_some(())
+    });
+    let told = cluster.run(&format!("scancel -v {step}"));
+    assert_eq!((told.status, told.stderr), (0, format!("scancel: Terminating step {step}\n")));
+    until("the step is over", || {
+        (!cluster.run("squeue -h -s -o %i").stdout.contains(&step)).then_some(())
+    });
+    assert_eq!(cluster.squeue(&job, "%T"), "RUNNING");
+    let told = cluster.run(&format!("scancel {step}"));
+    let refusal = format!("Kill job error on job step id {step}: Invalid job id specified\n");
+    assert_eq!((told.status, told.stderr), (225, format!("scancel: error: {refusal}")));
+}
+
+#[test]
 fn each_job_is_asked_about_where_that_is_wanted() {
     use std::io::Write;
     use std::process::Stdio;

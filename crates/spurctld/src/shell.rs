@@ -6,6 +6,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use spur_core::blob::BlobHash;
 use spur_core::ids::{JobId, NodeName, StepId};
 use spur_core::state::{Command, Entry, Reply, Settings, State};
 use spur_disk::RealDisk;
@@ -50,6 +51,7 @@ enum Event {
     Commit(Arc<Vec<Entry>>, oneshot::Sender<()>),
     Install(Box<State>, oneshot::Sender<()>),
     State(oneshot::Sender<(State, Pin)>),
+    Blob(BlobHash, oneshot::Sender<Option<Vec<u8>>>),
     AgentOpened(Connection, tokio_mpsc::Sender<ControllerMessage>),
     Plain(Input),
 }
@@ -81,6 +83,13 @@ impl Inbox {
         let (answer, state) = oneshot::channel();
         self.send(Event::State(answer));
         state.await.ok()
+    }
+
+    /// A script or an environment; nothing when it is gone.
+    pub async fn blob(&self, hash: BlobHash) -> Option<Vec<u8>> {
+        let (answer, blob) = oneshot::channel();
+        self.send(Event::Blob(hash, answer));
+        blob.await.ok().flatten()
     }
 
     /// A stream to an agent is open.
@@ -258,6 +267,10 @@ impl Shell {
             Event::State(answer) => {
                 self.states_asked.push(answer);
                 self.hand_out_state();
+            }
+            Event::Blob(hash, answer) => {
+                let found = self.controller.blobs().get(hash).ok().flatten();
+                let _ = answer.send(found);
             }
             Event::AgentOpened(connection, sender) => {
                 self.streams.insert(connection, sender);

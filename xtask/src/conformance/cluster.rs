@@ -14,6 +14,18 @@ use super::record::Answer;
 /// The machines and partitions of the recorded cluster, in our words.
 const CONFIGURATION: &str = include_str!("cluster.conf");
 
+/// A job that is refused takes its number all the same, so that those behind it keep theirs: a stand-in is
+/// handed in for each of its components, and taken back.
+const KEEP_NUMBERS: &str = r#"#!/bin/bash
+"BIN/sbatch" "$@" && exit
+components=1
+for word; do [ "$word" = : ] && components=$((components + 1)); done
+for ((i = 0; i < components; i++)); do
+    "BIN/scancel" "$("BIN/sbatch" --parsable -H -o /dev/null --wrap true)"
+done
+exit 1
+"#;
+
 /// Where to play.
 pub struct Cluster {
     /// The commands; before everything else on the path.
@@ -37,6 +49,10 @@ impl Cluster {
         let conf = dir.join("spur.conf");
         fs::write(&conf, CONFIGURATION)?;
         let own = dir.join("cluster");
+        // A cluster that has greeted before runs no first job: the scenario's jobs begin with number 1.
+        fs::create_dir_all(&own)?;
+        open_to_all(&own)?;
+        fs::write(own.join("first-job.out"), "")?;
         let up = Command::new(&spur)
             .args(["up", "--detach", "--nodes", "n[1-4]", "--cpus", "64", "--dir"])
             .arg(&own)
@@ -62,12 +78,18 @@ impl Cluster {
     /// Makes the jobs of the scenario, and waits until they stand as recorded.
     pub fn prepare(&self, golden: &Path) -> Result<()> {
         let script = fs::read_to_string(golden.join("scenario.sh")).context("scenario.sh")?;
-        let path = format!("PATH={}:/usr/bin:/bin", self.bin.display());
+        let shim = self.work.join("numbers");
+        fs::create_dir_all(&shim)?;
+        let sbatch = shim.join("sbatch");
+        fs::write(&sbatch, KEEP_NUMBERS.replace("BIN", &self.bin.display().to_string()))?;
+        fs::set_permissions(&sbatch, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+        let path = format!("PATH={}:{}:/usr/bin:/bin", shim.display(), self.bin.display());
         let script = script.replace("PATH=/usr/bin:/bin", &path);
         let here = self.work.join("scenario.sh");
         fs::write(&here, script)?;
         self.command("bash").arg(&here).arg(&self.work).output().context("bash")?;
         fs::remove_file(&here)?;
+        fs::remove_dir_all(&shim)?;
         // The job with a limit of one minute has reached it when the questions begin.
         let until = Instant::now() + Duration::from_secs(100);
         while Instant::now() < until {
@@ -79,8 +101,14 @@ impl Cluster {
         Ok(())
     }
 
-    /// Runs a command line as it was run when it was recorded.
+    /// Runs a command line as it was run when it was recorded. A tool that is not there is not looked
+    /// for elsewhere: another Slurm may be installed.
     pub fn ask(&self, line: &str) -> Result<Answer> {
+        let tool = super::record::tool(line);
+        if tool.starts_with('s') && !self.bin.join(tool).exists() {
+            let stderr = format!("{tool}: there is no such command\n");
+            return Ok(Answer { status: 127, stdout: String::new(), stderr });
+        }
         let said = self.command("timeout").args(["20", "bash", "-c", line]).output()?;
         Ok(Answer {
             status: said.status.code().unwrap_or(-1),

@@ -4,8 +4,36 @@
 /// Masks a text.
 pub fn masked(text: &str) -> String {
     let mut told = String::with_capacity(text.len());
-    for line in text.split_inclusive('\n') {
-        told.push_str(&mask_line(line));
+    for line in text.split_inclusive('\n').filter(|line| !is_a_matter_of_luck(line)) {
+        told.push_str(&number(&mask_line(line)).replace("=~  ", "=~ "));
+    }
+    told
+}
+
+/// Whether a job had to wait before it started depends on when the scheduler looked.
+fn is_a_matter_of_luck(line: &str) -> bool {
+    [" queued and waiting for resources", " has been allocated resources"]
+        .iter()
+        .any(|end| line.trim_end().ends_with(end))
+        || line.starts_with("salloc: Pending job allocation ")
+}
+
+/// Jobs that the questions themselves make are numbered from here on, and one that is taken or refused
+/// unlike there shifts those behind it. They are told apart by what is said of them.
+const ASKED: u32 = 30;
+
+fn number(line: &str) -> String {
+    let mut before = "";
+    let mut told = String::with_capacity(line.len());
+    for word in line.split_inclusive(' ') {
+        let digits = word.trim_end_matches([' ', '\n', '.', ',', ':']);
+        let is_job = ["job", "Job", "allocation"].contains(&before.trim_end());
+        let is_asked = digits.parse().is_ok_and(|id: u32| (ASKED..90_000).contains(&id));
+        match is_asked && (is_job || line.trim_end() == digits) {
+            true => told.push_str(&word.replace(digits, "##")),
+            false => told.push_str(word),
+        }
+        before = word;
     }
     told
 }
@@ -13,9 +41,10 @@ pub fn masked(text: &str) -> String {
 /// Words whose value is a machine's own.
 const OWN: &[&str] = &[
     "AllocNode:Sid=",
+    "NodeHostName=",
+    "TmpDisk=",
     "SrunHost:Pid=",
     "NodeAddr=",
-    "Port=",
     "Version=",
     "OS=",
     "CPULoad=",
@@ -44,6 +73,10 @@ fn mask_line(line: &str) -> String {
 }
 
 fn mask_word(word: &str) -> String {
+    // A node's port is told only where it is not the usual one.
+    if word.starts_with("Port=") {
+        return String::new();
+    }
     if let Some(key) = OWN.iter().find(|key| word.starts_with(**key)) {
         return format!("{key}~");
     }
@@ -74,12 +107,14 @@ fn is_moment(word: &str) -> bool {
     fits && !word.starts_with("203")
 }
 
-/// How long something has run; limits are whole minutes.
+/// How long something has run. Limits are whole minutes, and none of them is below ten.
 fn is_short_span(word: &str) -> bool {
     let parts: Vec<&str> = word.split(':').collect();
     let digits =
         parts.iter().all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
-    digits && (2..=3).contains(&parts.len()) && parts.last() != Some(&"00") && parts[1].len() == 2
+    let is_span = digits && (2..=3).contains(&parts.len()) && parts[1].len() == 2;
+    let is_short = word.starts_with("00:0") || (parts.len() == 2 && parts[0].len() == 1);
+    is_span && (parts.last() != Some(&"00") || is_short)
 }
 
 /// `Sun Nov 15 18:08:52 2026` in front of a table.
@@ -106,6 +141,9 @@ mod tests {
             (" 7 R 1:27 2 n[1-2]\n", " 7 R 2:31 2 n[1-2]\n"),
             ("OS=Linux 6.18 x \n   State=IDLE\n", "OS=Linux 6.1 \n   State=IDLE\n"),
             ("AllocNode:Sid=localhost:2468", "AllocNode:Sid=vm:11"),
+            ("Submitted batch job 32\n", "Submitted batch job 33\n"),
+            ("43\n", "44\n"),
+            ("srun: job 47 queued and waiting for resources\n", ""),
         ];
         for (one, other) in same {
             assert_eq!(masked(one), masked(other));
@@ -118,6 +156,8 @@ mod tests {
             ("TimeLimit=01:00:00", "TimeLimit=02:00:00"),
             ("StartTime=2030-01-01T00:00:00", "StartTime=2030-02-01T00:00:00"),
             ("1:27", "11:27"),
+            ("job 7\n", "job 8\n"),
+            ("JobId=43\n", "JobId=44\n"),
             ("(Priority)", "(Resources)"),
         ];
         for (one, other) in differ {

@@ -62,6 +62,12 @@ impl Record {
     }
 }
 
+/// The tool a line calls; what is piped into it comes first.
+pub fn tool(line: &str) -> &str {
+    let last = line.rsplit(" | ").next().unwrap_or(line);
+    last.split_whitespace().next().unwrap_or_default()
+}
+
 fn parse(text: &str) -> Option<(String, Answer)> {
     let (line, rest) = text.split_once("\n[exit] ")?;
     let (status, rest) = rest.split_once("\n[stdout]\n")?;
@@ -133,6 +139,12 @@ mod tests {
         );
         let (_, silent) = parse("scancel 9\n[exit] 0\n[stdout]\n[stderr]\n").expect("a record");
         assert_eq!(silent, Answer::default());
+    }
+
+    #[test]
+    fn a_line_is_counted_for_the_tool_it_calls() {
+        assert_eq!(tool("squeue -h -o \"%i|%j\""), "squeue");
+        assert_eq!(tool("printf 'echo no shebang\\n' | sbatch"), "sbatch");
     }
 
     #[test]

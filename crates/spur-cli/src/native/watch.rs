@@ -77,8 +77,10 @@ impl Seen {
     fn line(&mut self, event: Event, json: bool) -> Option<String> {
         match event {
             Event::Job(job) => {
-                let known = self.jobs.insert(job.job_id, job.clone());
-                let news = self.telling && known.as_ref() != Some(&job);
+                // That the scheduler looked at it again is no news.
+                let settled = JobView { last_sched_eval: 0, ..job.clone() };
+                let known = self.jobs.insert(job.job_id, settled.clone());
+                let news = self.telling && known.as_ref() != Some(&settled);
                 news.then(|| job_line(&job, json))
             }
             Event::JobGone(id) => {

@@ -55,7 +55,7 @@ const fn only_json(json: &'static str, get: fn(&NodeGroup) -> Value) -> Field<No
 #[rustfmt::skip]
 pub static SINFO_FIELDS: &[Field<NodeGroup>] = &[
     field("AllocMem", "ALLOCMEM", |g| number(sum(g, |n| n.memory_allocated_mb))).json("memory.allocated"),
-    field("AllocNodes", "ALLOCNODES", |g| of(g, |p| or(&p.allow_alloc_nodes, "all"))).letter('S'),
+    field("AllocNodes", "ALLOCNODES", |g| of(g, |p| all(&p.allow_alloc_nodes))).letter('S'),
     field("Available", "AVAIL", |g| of(g, |p| Value::Text(available(p).into()))).letter('a'),
     field("Cluster", "CLUSTER", |g| first(g, |n| or(&n.cluster, "N/A"))).letter('V').json("cluster"),
     field("Comment", "COMMENT", |g| first(g, |n| nullable(&n.comment))).json("comment"),
@@ -81,7 +81,7 @@ pub static SINFO_FIELDS: &[Field<NodeGroup>] = &[
     only_json("memory.maximum", |g| number(most(g, |n| n.memory_mb))),
     field("Gres", "GRES", |g| first(g, |n| nullable(&n.gres))).letter('G').json("gres.total"),
     field("GresUsed", "GRES_USED", |g| first(g, |n| nullable(&n.gres_used))).json("gres.used"),
-    field("Groups", "GROUPS", |g| of(g, |p| or(&p.allow_groups, "all"))).letter('g'),
+    field("Groups", "GROUPS", |g| of(g, |p| all(&p.allow_groups))).letter('g'),
     field("MaxCPUsPerNode", "MAX_CPUS_PER_NODE", |g| of(g, |p| unlimited(p.max_cpus_per_node))).letter('B').json("cpus.per_node.max"),
     field("Memory", "MEMORY", |g| at_least(g, |n| n.memory_mb)).letter('m'),
     field("NodeAddr", "NODE_ADDR", |g| names(g, |n| &n.address).whole()).letter('o').json("nodes.addresses").fit(Fit::WholeHeader),
@@ -329,6 +329,11 @@ fn names(group: &NodeGroup, get: fn(&NodeView) -> &str) -> Value {
     names.dedup();
     let json = json!(names);
     Value::both(Value::Text(hostlist::compress(&names)), Value::Json(json))
+}
+
+/// sinfo says `all` where scontrol says `ALL`.
+fn all(allowed: &str) -> Value {
+    text(if matches!(allowed, "" | "ALL") { "all" } else { allowed })
 }
 
 fn features(features: &[String]) -> Value {

@@ -1,6 +1,7 @@
 //! What `scontrol show` prints of a noun: `Key=value` words, several a line, in Slurm's order. One table
 //! a noun.
 
+pub mod config;
 pub mod job;
 pub mod node;
 pub mod partition;

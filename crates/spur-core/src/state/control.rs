@@ -126,10 +126,10 @@ fn signal_job(
     }
 }
 
+/// A job that runs is held once it is back in the queue.
 fn hold(state: &mut State, job: &Job, as_user: bool, by: &Actor) -> Result<(), SlurmError> {
     match &job.phase {
-        Phase::Pending => {}
-        Phase::Running { .. } => return Err(SlurmError::JobNotPending),
+        Phase::Pending | Phase::Running { .. } => {}
         Phase::Completing { .. } | Phase::Ended { .. } => return Err(SlurmError::AlreadyDone),
     }
     let is_owner = by.uid() == Some(job.owner.uid) && job.owner.uid.0 != 0;
@@ -140,8 +140,7 @@ fn hold(state: &mut State, job: &Job, as_user: bool, by: &Actor) -> Result<(), S
 
 fn release(state: &mut State, job: &Job, by: &Actor) -> Result<(), SlurmError> {
     match &job.phase {
-        Phase::Pending => {}
-        Phase::Running { .. } => return Err(SlurmError::JobNotPending),
+        Phase::Pending | Phase::Running { .. } => {}
         Phase::Completing { .. } | Phase::Ended { .. } => return Err(SlurmError::AlreadyDone),
     }
     if job.hold == Hold::Admin && !by.is_operator() {

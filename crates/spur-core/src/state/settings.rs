@@ -45,7 +45,11 @@ impl Settings {
         let config = Config {
             controller: none.controller,
             agent: none.agent,
-            accounting: none.accounting,
+            accounting: sections::Accounting {
+                enforce: config.accounting.enforce.clone(),
+                tres: config.accounting.tres.clone(),
+                ..none.accounting
+            },
             rest: none.rest,
             update: none.update,
             mesh: none.mesh,

@@ -322,10 +322,13 @@ fn a_held_job_starts_only_when_it_is_let_go() {
     assert_eq!(cluster.control(job, "", JobAction::Release), Ok(Reply::Done));
     cluster.start(job, 1, "n1", 1);
     assert_eq!(cluster.shown(), ["1 running"]);
-    assert_eq!(
-        cluster.control(job, "", JobAction::Hold { as_user: false }),
-        Err(SlurmError::JobNotPending)
-    );
+    let hold = JobAction::Hold { as_user: false };
+    assert_eq!(cluster.control(job, "", hold), Ok(Reply::Done), "for when it is back in the queue");
+    assert_eq!(cluster.shown(), ["1 running"]);
+    assert_eq!(cluster.control(job, "", JobAction::Requeue { hold: false }), Ok(Reply::Done));
+    cluster.finish(job, 1, "n1", Outcome::Exited(ExitStatus { code: 0, signal: 15 }));
+    cluster.start(job, 2, "n1", 1);
+    assert_eq!(cluster.shown(), ["1 pending"]);
 }
 
 #[test]

@@ -114,8 +114,14 @@ impl Service {
             let jobs = state.jobs.range(behind).map(|(_, job)| &**job);
             jobs.filter(wanted).take(page.saturating_add(1)).map(view).collect()
         } else {
-            let named =
-                request.job_ids.iter().filter_map(|id| published.state.jobs.get(&JobId(*id)));
+            // An array's number names its tasks too.
+            let mut named: Vec<JobId> = request.job_ids.iter().map(|id| JobId(*id)).collect();
+            let tasks = named.iter().flat_map(|id| state.array(*id)).map(|job| job.id);
+            let tasks: Vec<JobId> = tasks.collect();
+            named.extend(tasks);
+            named.sort();
+            named.dedup();
+            let named = named.iter().filter_map(|id| state.jobs.get(id));
             named.map(|job| &**job).filter(wanted).map(view).collect()
         };
         if request.estimates {

@@ -1,5 +1,6 @@
 //! The edge: who calls, whether they may, what they get. Methods convert, ask, convert back.
 
+mod about;
 mod agents;
 mod attendance;
 mod control;

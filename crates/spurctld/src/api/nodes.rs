@@ -3,6 +3,8 @@
 use spur_core::config::words::PartitionState;
 use spur_core::config::{Allowed, Megabytes, NodeList, PreemptMode};
 use spur_core::hostlist;
+use spur_core::idset::IdSet;
+use spur_core::job::GresShare;
 use spur_core::node::{Node, NodeFlag, NodeState, NodeStatus};
 use spur_core::partition::Partition;
 use spur_core::state::State;
@@ -106,7 +108,8 @@ fn partition_view(state: &State, partition: &Partition) -> PartitionView {
             members
                 .iter()
                 .flat_map(|node| &node.inventory.gres)
-                .map(|gres| (gres.name.as_str(), gres.count)),
+                .map(|gres| (gres.name.as_str(), gres.kind.as_str(), gres.count)),
+            &state.settings.config.accounting.tres,
         ),
         ..PartitionView::default()
     }
@@ -117,12 +120,13 @@ fn preempt_mode(mode: PreemptMode) -> String {
     if mode.gang { format!("GANG,{word}") } else { word }
 }
 
-/// `cpu=4,mem=1000M,node=2,billing=4,gres/gpu=8`
+/// `cpu=4,mem=1000M,node=2,billing=4,gres/gpu=8`; types of devices where they are `tracked`.
 pub(super) fn tres<'a>(
     cpus: u64,
     memory_mb: u64,
     nodes: Option<u64>,
-    gres: impl Iterator<Item = (&'a str, u64)>,
+    gres: impl Iterator<Item = (&'a str, &'a str, u64)>,
+    tracked: &[String],
 ) -> String {
     let mut amounts = Amounts::from([(Tres::Cpu, Some(cpus)), (Tres::Billing, Some(cpus))]);
     if memory_mb > 0 {
@@ -131,10 +135,17 @@ pub(super) fn tres<'a>(
     if nodes.is_some() {
         amounts.insert(Tres::Node, nodes);
     }
-    for (name, count) in gres.filter(|(_, count)| *count > 0) {
-        let tres = Tres::Named { kind: "gres".to_string(), name: name.to_string() };
+    let mut add = |name: String, count: u64| {
+        let tres = Tres::Named { kind: "gres".to_string(), name };
         let sum = amounts.entry(tres).or_insert(Some(0));
         *sum = sum.map(|sum| sum + count);
+    };
+    for (name, kind, count) in gres.filter(|(_, _, count)| *count > 0) {
+        add(name.to_string(), count);
+        let typed = format!("{name}:{kind}");
+        if tracked.iter().any(|it| it.strip_prefix("gres/") == Some(&typed)) {
+            add(typed, count);
+        }
     }
     spur_core::tres::display(&amounts)
 }
@@ -143,6 +154,7 @@ pub(super) fn tres<'a>(
 pub(super) fn node_view(published: &Published, node: &Node) -> NodeView {
     let state = &published.state;
     let used = state.used_on(&node.name);
+    let tracked = &state.settings.config.accounting.tres;
     let base = match used.cpus {
         _ if !node.link.is_up() || node.service.down => NodeState::Down,
         0 => NodeState::Idle,
@@ -186,20 +198,21 @@ pub(super) fn node_view(published: &Published, node: &Node) -> NodeView {
         gres: gres_text(
             has.gres.iter().map(|gres| (gres.name.as_str(), gres.kind.as_str(), gres.count)),
         ),
-        gres_used: gres_text(
-            used.gres.iter().map(|((name, kind), n)| (name.as_str(), kind.as_str(), *n)),
-        ),
+        gres_used: gres_used(state, node),
         tres: tres(
             has.cpus.into(),
             has.memory_mb,
             None,
-            has.gres.iter().map(|gres| (gres.name.as_str(), gres.count)),
+            has.gres.iter().map(|gres| (gres.name.as_str(), gres.kind.as_str(), gres.count)),
+            tracked,
         ),
         tres_used: match used.cpus {
             0 => String::new(),
             cpus => {
-                let gres = used.gres.iter().map(|((name, _), count)| (name.as_str(), *count));
-                tres(cpus.into(), used.memory_mb, None, gres)
+                let gres = used.gres.iter();
+                let gres = gres.map(|((name, kind), n)| (name.as_str(), kind.as_str(), *n));
+                let billing = format!(",billing={cpus}");
+                tres(cpus.into(), used.memory_mb, None, gres, tracked).replacen(&billing, "", 1)
             }
         },
         architecture: node.found.architecture.clone(),
@@ -214,6 +227,27 @@ pub(super) fn node_view(published: &Published, node: &Node) -> NodeView {
         cluster: state.settings.cluster_name.clone(),
         ..NodeView::default()
     }
+}
+
+/// `gpu:mi300x:4(IDX:0-3)`: what jobs hold of each resource of the node, and which devices.
+fn gres_used(state: &State, node: &Node) -> String {
+    let jobs = state.index.on_node.get(&node.name).into_iter().flat_map(|jobs| jobs.keys());
+    let held = jobs.filter_map(|id| state.jobs.get(id)?.phase.holds());
+    let shares: Vec<&GresShare> = held
+        .flat_map(|held| &held.shares)
+        .filter(|share| share.node == node.name)
+        .flat_map(|share| &share.gres)
+        .collect();
+    let mut told = Vec::new();
+    for gres in &node.inventory.gres {
+        let mine = |share: &&&GresShare| share.name == gres.name && share.kind == gres.kind;
+        let count: u64 = shares.iter().filter(mine).map(|share| share.count).sum();
+        let ids: IdSet = shares.iter().filter(mine).flat_map(|share| share.ids.iter()).collect();
+        let ids = if ids.is_empty() { "N/A".to_string() } else { ids.to_string() };
+        let item = gres_text(std::iter::once((gres.name.as_str(), gres.kind.as_str(), count)));
+        told.push(format!("{item}(IDX:{ids})"));
+    }
+    told.join(",")
 }
 
 /// `gpu:mi300x:8,tmp:2`

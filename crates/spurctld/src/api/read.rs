@@ -1,6 +1,7 @@
 //! A job as readers see it.
 
 use spur_core::accounts::record::ending;
+use spur_core::config::sections;
 use spur_core::ids::NodeName;
 use spur_core::job::spec::Sharing;
 use spur_core::job::{
@@ -8,6 +9,7 @@ use spur_core::job::{
 };
 use spur_core::limit::Limit;
 use spur_core::node::features;
+use spur_core::state::State;
 use spur_core::views::{JobNodeShare, JobView};
 use spur_core::{filename, gres, hostlist};
 
@@ -37,9 +39,27 @@ pub fn job_view(published: &Published, job: &Job) -> JobView {
     view.cluster = state.settings.cluster_name.clone();
     view.requeue = job.spec.requeue.unwrap_or(state.settings.config.jobs.requeue);
     view.priority = priority(job);
+    if let (None, None, Some(partition)) =
+        (view.memory_per_cpu_mb, view.memory_per_node_mb, partition)
+    {
+        memory_by_default(&mut view, &partition.rules, &state.settings.config.jobs);
+    }
     times(&mut view, job, limit);
+    // A task that its array holds back does not count as waiting.
+    if reason == Reason::JobArrayTaskLimit {
+        (view.eligible_time, view.accrue_time) = (0, 0);
+    }
+    view.last_sched_eval = match &job.phase {
+        // Every pass looks at every job that waits.
+        Phase::Pending => state.now.0,
+        _ => view.start_time,
+    };
     array(&mut view, job);
-    resources(&mut view, job);
+    resources(&mut view, job, &state.settings.config.accounting.tres);
+    if reason == Reason::ReqNodeNotAvail {
+        let closed = closed_among(state, &job.spec.placement().nodelist);
+        view.state_description = format!("ReqNodeNotAvail, UnavailableNodes:{closed}");
+    }
     if job.phase == Phase::Pending
         && let Some(promised) = published.waits.promised(job.id)
     {
@@ -52,6 +72,31 @@ pub fn job_view(published: &Published, job: &Job) -> JobView {
 pub(super) fn expect(view: &mut JobView, promised: &Promised) {
     view.start_time = promised.at.0;
     view.scheduled_nodes = hostlist::compress(promised.nodes.iter().map(NodeName::as_str));
+}
+
+/// What a job gets that asks for no memory, where the configuration says it in a word.
+fn memory_by_default(view: &mut JobView, rules: &sections::Partition, jobs: &sections::Jobs) {
+    let said = [
+        (rules.def_mem_per_cpu, rules.def_mem_per_node),
+        (jobs.def_mem_per_cpu, jobs.def_mem_per_node),
+    ];
+    if let Some((cpu, node)) = said.iter().find(|(cpu, node)| cpu.or(*node).is_some()) {
+        view.memory_per_cpu_mb = cpu.map(|amount| amount.0);
+        view.memory_per_node_mb = node.filter(|_| cpu.is_none()).map(|amount| amount.0);
+    }
+}
+
+/// Those of the named nodes that take no jobs now.
+fn closed_among(state: &State, list: &str) -> String {
+    let names = hostlist::expand(list).unwrap_or_default();
+    let is_closed = |name: &&String| {
+        let node = state.nodes.get(&NodeName::from(name.as_str()));
+        node.is_none_or(|node| {
+            let service = &node.service;
+            !node.link.is_up() || service.down || service.drain || service.fail
+        })
+    };
+    hostlist::compress(names.iter().filter(is_closed))
 }
 
 /// What the request says by itself.
@@ -77,7 +122,9 @@ fn asked_for(job: &Job) -> JobView {
         num_tasks: demand.tasks,
         num_cpus: demand.cpus(),
         cpus_per_task: spec.cpus_per_task,
-        min_cpus_per_node: place.mincpus.or(spec.cpus_per_task).unwrap_or(1),
+        min_cpus_per_node: place.mincpus.unwrap_or_else(|| {
+            spec.ntasks_per_node.unwrap_or(1).saturating_mul(spec.cpus_per_task.unwrap_or(1))
+        }),
         min_tmp_disk_mb: place.tmp.unwrap_or(0),
         memory_per_cpu_mb: spec.memory_per_cpu,
         memory_per_node_mb: spec.memory_per_node,
@@ -217,22 +264,24 @@ fn array(view: &mut JobView, job: &Job) {
     }
 }
 
-fn resources(view: &mut JobView, job: &Job) {
+fn resources(view: &mut JobView, job: &Job, tracked: &[String]) {
     let held = match &job.phase {
         Phase::Ended { allocation, .. } => allocation.as_ref(),
         phase => phase.holds(),
     };
     let Some(held) = held else {
-        let memory = match (job.spec.memory_per_node, job.spec.memory_per_cpu) {
+        let memory = match (view.memory_per_node_mb, view.memory_per_cpu_mb) {
             (Some(node), _) => node * u64::from(view.num_nodes),
             (None, Some(cpu)) => cpu * u64::from(view.num_cpus),
             (None, None) => 0,
         };
         let asked = gres::parse(&job.spec.gres).unwrap_or_default();
-        let asked =
-            asked.iter().map(|gres| (gres.name.as_str(), gres.count * u64::from(view.num_nodes)));
+        let asked = asked.iter().map(|gres| {
+            let kind = gres.model.as_deref().unwrap_or_default();
+            (gres.name.as_str(), kind, gres.count * u64::from(view.num_nodes))
+        });
         view.tres_requested =
-            tres(view.num_cpus.into(), memory, Some(view.num_nodes.into()), asked);
+            tres(view.num_cpus.into(), memory, Some(view.num_nodes.into()), asked, tracked);
         return;
     };
     view.nodes = hostlist::compress(held.shares.iter().map(|share| share.node.as_str()));
@@ -241,8 +290,9 @@ fn resources(view: &mut JobView, job: &Job) {
     view.batch_host = held.first_node().map(ToString::to_string).unwrap_or_default();
     let memory = held.shares.iter().map(|share| share.memory_mb).sum();
     let gres = held.shares.iter().flat_map(|share| &share.gres);
-    let gres = gres.map(|gres| (gres.name.as_str(), gres.count));
-    view.tres_allocated = tres(held.cpus().into(), memory, Some(held.shares.len() as u64), gres);
+    let gres = gres.map(|gres| (gres.name.as_str(), gres.kind.as_str(), gres.count));
+    let nodes = held.shares.len() as u64;
+    view.tres_allocated = tres(held.cpus().into(), memory, Some(nodes), gres, tracked);
     view.tres_requested = view.tres_allocated.clone();
     view.resources = held
         .shares

@@ -12,13 +12,14 @@ use spur_proto::slurm::controller_server::Controller;
 use spur_proto::slurm::{
     AdministerReply, AdministerRequest, AttendReply, AttendRequest, CancelJobReply,
     CancelJobRequest, ControlJobReply, ControlJobRequest, CreateStepReply, CreateStepRequest,
-    EndAllocationReply, EndAllocationRequest, ExplainJobReply, ExplainJobRequest,
-    ListControllersReply, ListControllersRequest, ListJobsReply, ListJobsRequest, ListNodesReply,
-    ListNodesRequest, ListPartitionsReply, ListPartitionsRequest, ListStepsReply, ListStepsRequest,
-    PingReply, PingRequest, PlanReply, PlanRequest, RemoveControllerReply, RemoveControllerRequest,
-    SignalStepReply, SignalStepRequest, StepAccess, StepAccessRequest, SubmitJobReply,
-    SubmitJobRequest, TryJobReply, TryJobRequest, WaitJobReply, WaitJobRequest, WatchReply,
-    WatchRequest,
+    EndAllocationReply, EndAllocationRequest, ExplainJobReply, ExplainJobRequest, GetConfigReply,
+    GetConfigRequest, GetScriptReply, GetScriptRequest, ListControllersReply,
+    ListControllersRequest, ListJobsReply, ListJobsRequest, ListLicensesReply, ListLicensesRequest,
+    ListNodesReply, ListNodesRequest, ListPartitionsReply, ListPartitionsRequest, ListStepsReply,
+    ListStepsRequest, PingReply, PingRequest, PlanReply, PlanRequest, RemoveControllerReply,
+    RemoveControllerRequest, SignalStepReply, SignalStepRequest, StepAccess, StepAccessRequest,
+    SubmitJobReply, SubmitJobRequest, TryJobReply, TryJobRequest, WaitJobReply, WaitJobRequest,
+    WatchReply, WatchRequest,
 };
 use spur_proto::status::{standby, to_status};
 use tokio_stream::Stream;
@@ -41,6 +42,8 @@ pub struct Service {
     pub(super) names: Arc<UserNames>,
     pub(super) key: Arc<Key>,
     pub(super) attendance: Attendance,
+    /// When this controller began.
+    pub(super) since: i64,
 }
 
 impl Service {
@@ -48,7 +51,8 @@ impl Service {
     pub fn new(inbox: Inbox, raft: Raft, log: Arc<Size>, key: Key) -> Service {
         let attendance = Attendance::default();
         tokio::spawn(watch_over(inbox.clone(), attendance.clone()));
-        Service { inbox, raft, log, names: Arc::default(), key: Arc::new(key), attendance }
+        let since = crate::clock::now().wall.0;
+        Service { inbox, raft, log, names: Arc::default(), key: Arc::new(key), attendance, since }
     }
 
     /// Proposes a command and waits until it is applied.
@@ -106,6 +110,19 @@ impl Controller for Service {
 
     async fn list_steps(&self, request: Request<ListStepsRequest>) -> Answer<ListStepsReply> {
         self.steps(request.into_inner()).await.map(Response::new)
+    }
+
+    async fn get_config(&self, _: Request<GetConfigRequest>) -> Answer<GetConfigReply> {
+        self.config().await.map(Response::new)
+    }
+
+    async fn get_script(&self, request: Request<GetScriptRequest>) -> Answer<GetScriptReply> {
+        let actor = caller_of(&request);
+        self.script(actor, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn list_licenses(&self, _: Request<ListLicensesRequest>) -> Answer<ListLicensesReply> {
+        self.licenses().await.map(Response::new)
     }
 
     async fn watch(&self, request: Request<WatchRequest>) -> Answer<Self::WatchStream> {

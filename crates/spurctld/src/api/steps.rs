@@ -7,7 +7,9 @@ use spur_core::auth::{Action, Actor, Target, may};
 use spur_core::errors::SlurmError;
 use spur_core::hostlist;
 use spur_core::ids::{JobId, StepId, Uid};
-use spur_core::job::{ExitStatus, Job, JobState, Phase, Reason, RequestId, Step};
+use spur_core::job::{
+    Allocation, ExitStatus, Job, JobState, Phase, Reason, RequestId, Step, StepShare,
+};
 use spur_core::state::{Command, CreateStep, Reply};
 use spur_core::step::layout;
 use spur_core::views::StepView;
@@ -24,6 +26,7 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Code, Status};
 
+use super::nodes::tres;
 use super::read::job_view;
 use super::service::Service;
 use crate::shell::Published;
@@ -217,7 +220,10 @@ impl Service {
         let jobs = state.index.active.iter().filter_map(|id| state.jobs.get(id)).filter(wanted);
         let steps = jobs.flat_map(|job| {
             let view = |step: &Arc<Step>| step_view(&published, job, step);
-            job.steps.live.values().map(view).collect::<Vec<_>>()
+            let (batch, others): (Vec<_>, Vec<_>) =
+                job.steps.live.values().partition(|step| step.id == StepId::BATCH);
+            // The script comes first, as it began first.
+            batch.into_iter().chain(others).map(view).collect::<Vec<_>>()
         });
         Ok(ListStepsReply { steps: steps.collect() })
     }
@@ -293,9 +299,17 @@ fn step_view(published: &Published, job: &Job, step: &Step) -> StepView {
     let request = spec.request.as_deref().cloned().unwrap_or_default();
     let batch = step.id == StepId::BATCH;
     let held = job.phase.holds();
-    let cpus = match (batch, held) {
-        (true, Some(held)) => held.shares.first().map_or(0, |share| share.cpus),
-        _ => step.shares.iter().map(|share| share.cpus).sum(),
+    // The script takes nothing of its own: its steps do.
+    let cpus: u32 = step.shares.iter().map(|share| share.cpus).sum();
+    let memory: u64 = step.shares.iter().map(|share| memory_beside(held, share)).sum();
+    let nodes = step.shares.len() as u64;
+    let tres_allocated = match batch {
+        true => String::new(),
+        false => tres(cpus.into(), memory, Some(nodes), std::iter::empty(), &[]).replacen(
+            &format!(",billing={cpus}"),
+            "",
+            1,
+        ),
     };
     StepView {
         job_id: job.id.0,
@@ -320,9 +334,18 @@ fn step_view(published: &Published, job: &Job, step: &Step) -> StepView {
         srun_host: spec.srun_host.clone(),
         srun_pid: spec.srun_pid,
         distribution: shown_distribution(&request.layout().distribution, batch),
-        tres_allocated: format!("cpu={cpus},node={}", step.shares.len()),
+        tres_allocated,
         ..StepView::default()
     }
+}
+
+/// What a step has of its job's memory on a node: as much as its processors have of the job's.
+fn memory_beside(held: Option<&Arc<Allocation>>, share: &StepShare) -> u64 {
+    let of_job = held.and_then(|held| held.shares.iter().find(|job| job.node == share.node));
+    of_job.map_or(0, |job| match job.cpus {
+        0 => 0,
+        cpus => job.memory_mb * u64::from(share.cpus.min(cpus)) / u64::from(cpus),
+    })
 }
 
 fn shown_distribution(asked: &str, batch: bool) -> String {
@@ -337,7 +360,7 @@ fn shown_distribution(asked: &str, batch: bool) -> String {
         })
         .collect();
     match shown.is_empty() {
-        true if batch => "Block".to_string(),
+        true if batch => String::new(),
         true => "Block".to_string(),
         false => shown.join(":"),
     }

@@ -6,7 +6,9 @@ use std::io::BufRead;
 
 use spur_core::errors::SlurmError;
 use spur_core::fields::job::shown_id;
+use spur_core::ids::StepId;
 use spur_core::job::reference::{JobReference, Part};
+use spur_core::job::{JobState, JobStatus};
 use spur_core::views::JobView;
 use spur_proto::caller::CallError;
 use spur_proto::slurm::control_job_request::Action;
@@ -59,15 +61,28 @@ fn end_chosen(query: &Query, controller: &mut Controller) -> Result<u8, Ended> {
     })?;
     let mut status = 0;
     for (name, reference) in &query.named {
-        if reference.step.is_some() || !jobs.iter().any(|job| reference.names(job)) {
+        if !jobs.iter().any(|job| reference.names(job)) {
             let what = if reference.step.is_some() { "job step id" } else { "job id" };
             let error = SlurmError::InvalidJobId;
             complain("scancel", format!("Kill job error on {what} {name}: {error}"));
             status = 1;
         }
     }
+    for (name, reference) in &query.named {
+        let steps = jobs.iter().filter(|job| reference.names(job) && query.fits(job));
+        if let Some(step) = reference.step.as_deref().and_then(StepId::parse) {
+            for job in steps {
+                status = status.max(end_step(query, controller, name, job, step));
+            }
+        }
+    }
+    let by_steps_only = query.named.iter().all(|(_, reference)| reference.step.is_some());
+    if by_steps_only && !query.named.is_empty() {
+        return Ok(status);
+    }
     let named = |job: &JobView| {
-        query.named.is_empty() || query.named.iter().any(|(_, reference)| reference.names(job))
+        let means = |(_, it): &(String, JobReference)| it.step.is_none() && it.names(job);
+        query.named.is_empty() || query.named.iter().any(means)
     };
     let chosen: Vec<&JobView> = jobs.iter().filter(|job| named(job) && query.fits(job)).collect();
     if chosen.is_empty() && query.is_filtered() && query.verbose {
@@ -99,6 +114,40 @@ fn end_chosen(query: &Query, controller: &mut Controller) -> Result<u8, Ended> {
         }
     }
     Ok(status)
+}
+
+/// Ends one step, or signals it. A job that waits has none, which Slurm takes for done.
+fn end_step(
+    query: &Query,
+    controller: &mut Controller,
+    name: &str,
+    job: &JobView,
+    step: StepId,
+) -> u8 {
+    if JobStatus(job.state).base() == JobState::Pending {
+        return 0;
+    }
+    if query.verbose {
+        note(match query.signal {
+            None => format!("scancel: Terminating step {name}"),
+            Some(signal) => format!("scancel: Signal {signal} to step {name}"),
+        });
+    }
+    let signal = query.signal.map_or(0, u32::from);
+    let outcome = controller.signal_step(job.job_id, step.0, signal);
+    // Slurm says so of a step that is not there.
+    let outcome = outcome.map_err(|error| match error {
+        CallError::Refused(SlurmError::AlreadyDone) => CallError::Refused(SlurmError::InvalidJobId),
+        error => error,
+    });
+    let Err(error) = outcome else { return 0 };
+    if !query.quiet {
+        complain("scancel", format!("Kill job error on job step id {name}: {error}"));
+    }
+    match error {
+        CallError::Refused(refusal) => (refusal.number() & 0xff) as u8,
+        _ => 1,
+    }
 }
 
 /// What of a job is meant: the tasks that were named, or all of it.

@@ -2,9 +2,14 @@
 
 use spur_core::errors::SlurmError;
 use spur_core::job::reference::JobReference;
+use spur_core::job::{JobState, JobStatus};
+use spur_core::state::Assignment;
+use spur_core::views::JobView;
 use spur_proto::caller::CallError;
 use spur_proto::slurm::control_job_request::Action;
-use spur_proto::slurm::{HoldJob, ListJobsRequest, ReleaseJob, RequeueJob, ResumeJob, SuspendJob};
+use spur_proto::slurm::{
+    HoldJob, ListJobsRequest, ReleaseJob, RequeueJob, ResumeJob, SuspendJob, UpdateJob,
+};
 
 use super::Session;
 
@@ -37,6 +42,51 @@ pub fn suspend(session: &mut Session, words: &[&str]) -> u8 {
 
 pub fn resume(session: &mut Session, words: &[&str]) -> u8 {
     each(session, words, &Action::Resume(ResumeJob {})).0
+}
+
+/// Before all other waiting jobs of its user, as far as niceness goes.
+pub fn top(session: &mut Session, words: &[&str]) -> u8 {
+    let mut status = 0;
+    for (name, reference) in named(session, words) {
+        let Some(reference) = reference else {
+            status = session.refuse(format!("Invalid job id specified for job {name}"));
+            continue;
+        };
+        let all = session.controller().jobs(&ListJobsRequest::default()).unwrap_or_default();
+        let outcome = match all.iter().find(|job| reference.names(job)) {
+            None => Err(CallError::Refused(SlurmError::InvalidJobId)),
+            Some(job) => match niceness_of_first(job, &all) {
+                Err(error) => Err(CallError::Refused(error)),
+                Ok(nice) => {
+                    let nice = Assignment { key: "Nice".into(), value: nice.to_string() };
+                    let change = UpdateJob { assignments: vec![nice] };
+                    session.controller().control(&reference, Action::Update(change))
+                }
+            },
+        };
+        if let Err(error) = outcome {
+            status = session.refuse(format!("{error} for job {name}"));
+        }
+    }
+    status
+}
+
+/// How nice a job has to be to stand before the others of its user.
+fn niceness_of_first(job: &JobView, all: &[JobView]) -> Result<i64, SlurmError> {
+    if JobStatus(job.state).base() != JobState::Pending {
+        return Err(SlurmError::JobNotPending);
+    }
+    if job.priority == 0 {
+        return Err(SlurmError::JobHeld);
+    }
+    let rivals = all.iter().filter(|other| {
+        other.uid == job.uid
+            && other.job_id != job.job_id
+            && JobStatus(other.state).base() == JobState::Pending
+    });
+    let highest = rivals.map(|other| i64::from(other.priority)).max().unwrap_or(0);
+    let lead = (highest - i64::from(job.priority) + 1).max(0);
+    Ok(i64::from(job.nice) - lead)
 }
 
 /// Slurm tells the last refusal of these once more.
@@ -83,4 +133,25 @@ fn named(session: &mut Session, words: &[&str]) -> Vec<(String, Option<JobRefere
         }
     }
     jobs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_of_a_user_is_as_nice_as_it_has_to_be() {
+        let job = |job_id, uid, priority, nice| JobView {
+            job_id,
+            uid,
+            priority,
+            nice,
+            ..JobView::default()
+        };
+        let all = [job(1, 5, 100, 0), job(2, 5, 90, 3), job(3, 6, 900, 0)];
+        assert_eq!(niceness_of_first(&all[1], &all), Ok(-8));
+        assert_eq!(niceness_of_first(&all[0], &all), Ok(0));
+        let held = job(4, 5, 0, 0);
+        assert_eq!(niceness_of_first(&held, &all), Err(SlurmError::JobHeld));
+    }
 }

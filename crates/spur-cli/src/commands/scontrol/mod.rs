@@ -1,8 +1,11 @@
 //! `scontrol`: shows and changes the cluster, by one command line or by many.
 
+mod about;
 mod ask;
 mod hosts;
 mod jobs;
+mod levels;
+mod pids;
 mod show;
 mod update;
 
@@ -78,7 +81,9 @@ const KEYWORDS: &[Keyword] = &[
     keyword("hide", 3, (0, 0), "no hidden partitions, from now on", |s, _| { s.hidden = false; 0 }),
     keyword("hold", 4, (1, ANY), "ID ...: keep jobs from starting", jobs::hold),
     keyword("holdu", 5, (1, ANY), "ID ...: the same, as their owner", jobs::uhold),
+    keyword("listpids", 5, (0, 2), "[ID[.STEP] [NODE]]: processes of jobs on this machine", pids::list),
     keyword("oneliner", 4, (0, 0), "a line for each record, from now on", |s, _| { s.one_line = true; 0 }),
+    keyword("pidinfo", 3, (1, 1), "PID: which job a process belongs to", pids::info),
     keyword("ping", 3, (0, 0), "whether the controllers answer", ask::ping),
     keyword("quiet", 3, (0, 0), "no warnings, from now on", |s, _| { s.quiet = true; 0 }),
     keyword("quit", 4, (0, 0), "the end", |s, _| { s.over = true; 0 }),
@@ -87,12 +92,17 @@ const KEYWORDS: &[Keyword] = &[
     keyword("requeue", 3, (1, ANY), "ID ...: back into the queue", jobs::requeue),
     keyword("resume", 3, (1, ANY), "ID ...: let suspended jobs go on", jobs::resume),
     keyword("show", 3, (1, ANY), "ENTITY [ID]: job, node, partition, step, config, hostnames, ...", show::run),
+    keyword("setdebug", 6, (1, ANY), "LEVEL: how much the controller logs", levels::set_debug),
+    keyword("setdebugflags", 9, (1, ANY), "[+|-]FLAG: what the controller logs", levels::set_flags),
+    keyword("schedloglevel", 3, (1, 1), "LEVEL: how much the scheduler logs", levels::schedule),
     keyword("suspend", 3, (1, ANY), "ID ...: stop jobs for a while", jobs::suspend),
+    keyword("top", 3, (1, ANY), "ID ...: before all other jobs of their user", jobs::top),
     keyword("uhold", 5, (1, ANY), "ID ...: keep jobs from starting, as their owner", jobs::uhold),
     keyword("update", 3, (1, ANY), "JobId=ID KEY=VALUE ...: change a job, node, partition or reservation", update::update),
     keyword("verbose", 4, (0, 0), "say more, from now on", |_, _| 0),
     keyword("version", 4, (0, 0), "print the version", |_, _| { print(&format!("{VERSION}\n")); 0 }),
     keyword("wait_job", 4, (1, 1), "ID: until the job's nodes are ready", ask::wait_job),
+    keyword("write", 3, (1, 3), "batch_script ID [FILE] | config [FILE]: write a job's script, or the configuration", about::write),
 ];
 
 /// Keywords of Slurm's scontrol that are not there yet.
@@ -100,19 +110,12 @@ const LATER: &[&str] = &[
     "abort",
     "cancel_reboot",
     "cluster",
-    "listpids",
     "notify",
-    "pidinfo",
     "reboot",
     "reconfigure",
-    "schedloglevel",
-    "setdebug",
-    "setdebugflags",
     "shutdown",
     "takeover",
     "token",
-    "top",
-    "write",
 ];
 
 /// Runs the command.
@@ -209,6 +212,9 @@ fn obey(session: &mut Session, words: &[&str]) -> u8 {
             if arguments.is_empty() =>
         {
             session.refuse(format!("too few arguments for {name} keyword"))
+        }
+        Some(Keyword { name: "pidinfo", .. }) if arguments.is_empty() => {
+            session.refuse("missing argument for keyword:pidinfo")
         }
         Some(keyword) if arguments.len() < keyword.words.0 => {
             session.refuse(format!("too few arguments for keyword:{name}"))

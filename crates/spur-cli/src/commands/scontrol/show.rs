@@ -11,7 +11,7 @@ use spur_core::show::{self, Item, Scene};
 use spur_core::views::{JobView, NodeView, PartitionView, StepView};
 use spur_proto::slurm::{ListJobsRequest, ListStepsRequest};
 
-use super::{Session, hosts};
+use super::{Session, about, hosts};
 use crate::commands::{Notation, answer};
 use crate::output::{complain, note, print};
 use crate::zone;
@@ -23,6 +23,7 @@ const ENTITIES: &[Entity] = &[
     ("aliases", 3, aliases),
     ("bbstat", 2, |_, _| 0),
     ("burstbuffer", 2, |_, _| 0),
+    ("config", 1, about::config),
     ("daemons", 3, daemons),
     ("dwstat", 2, |_, _| 0),
     ("federation", 3, |_, _| 0),
@@ -35,6 +36,7 @@ const ENTITIES: &[Entity] = &[
     ("hostlist", 5, |_, list| hosts::list(list)),
     ("jobid", 1, jobs),
     ("jobs", 1, jobs),
+    ("licenses", 3, about::licenses),
     ("nodes", 1, nodes),
     ("partitions", 2, partitions),
     ("partitionname", 2, partitions),
@@ -46,7 +48,7 @@ const ENTITIES: &[Entity] = &[
 ];
 
 /// What real scontrol can show and this one cannot yet.
-const LATER: &[&str] = &["assoc_mgr", "config", "licenses", "reservations", "slurmd"];
+const LATER: &[&str] = &["assoc_mgr", "reservations", "slurmd"];
 
 /// Runs `show`.
 pub fn run(session: &mut Session, words: &[&str]) -> u8 {

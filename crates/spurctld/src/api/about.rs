@@ -1,0 +1,81 @@
+//! About the cluster: its configuration, its licences, a job's script.
+
+use std::collections::BTreeMap;
+
+use spur_core::auth::{Action, Actor, Target, may};
+use spur_core::errors::SlurmError;
+use spur_core::ids::JobId;
+use spur_core::license;
+use spur_core::show::config::{self, Facts};
+use spur_core::state::{Assignment, State};
+use spur_proto::slurm::{
+    GetConfigReply, GetScriptReply, GetScriptRequest, License, ListLicensesReply,
+};
+use spur_proto::status::to_status;
+use tonic::Status;
+
+use super::service::Service;
+
+/// The version of Slurm whose answers ours are.
+const COMPATIBLE: &str = "25.11.0";
+
+impl Service {
+    pub(super) async fn config(&self) -> Result<GetConfigReply, Status> {
+        let published = self.latest().await?;
+        let state = &published.state;
+        let host = nix::unistd::gethostname().unwrap_or_default();
+        let known = self.controllers().await.map(|reply| reply.controllers).unwrap_or_default();
+        let host = host.to_string_lossy();
+        let controllers = known.iter().map(|it| format!("{host}({})", it.address)).collect();
+        let facts = Facts {
+            controllers,
+            next_job: state.next_job.0,
+            nodes: state.nodes.len(),
+            accounting: state.settings.accounting,
+            version: COMPATIBLE,
+        };
+        let rows = config::rows(&state.settings.config, &facts);
+        let entries = rows.into_iter().map(|(key, value)| Assignment { key, value }).collect();
+        Ok(GetConfigReply { entries, boot_time: self.since })
+    }
+
+    pub(super) async fn script(
+        &self,
+        actor: Actor,
+        request: GetScriptRequest,
+    ) -> Result<GetScriptReply, Status> {
+        let published = self.latest().await?;
+        let job = published.state.jobs.get(&JobId(request.job_id));
+        let job = job.ok_or(to_status(SlurmError::InvalidJobId))?;
+        may(&actor, Action::ControlJob, Target::JobOf(job.owner.uid)).map_err(to_status)?;
+        if job.is_allocation() {
+            return Err(to_status(SlurmError::JobScriptMissing));
+        }
+        let script = self.inbox.blob(job.script).await;
+        let script = script.ok_or(to_status(SlurmError::JobScriptMissing))?;
+        Ok(GetScriptReply { script })
+    }
+
+    pub(super) async fn licenses(&self) -> Result<ListLicensesReply, Status> {
+        let published = self.latest().await?;
+        Ok(ListLicensesReply { licenses: licenses(&published.state) })
+    }
+}
+
+/// Every licence there is, and how many of it jobs hold.
+fn licenses(state: &State) -> Vec<License> {
+    let mut used: BTreeMap<String, u32> = BTreeMap::new();
+    for job in state.index.active.iter().filter_map(|id| state.jobs.get(id)) {
+        for held in license::parse(&job.spec.placement().licenses).unwrap_or_default() {
+            *used.entry(held.name).or_default() += held.count;
+        }
+    }
+    let all = state.settings.config.cluster.licenses.0.iter();
+    all.map(|(name, total)| License {
+        name: name.clone(),
+        total: *total,
+        used: used.get(name).copied().unwrap_or(0),
+        reserved: 0,
+    })
+    .collect()
+}
