@@ -8,7 +8,6 @@ fuzz_target!(|text: &str| {
     if let Ok(count) = counts::parse_nodes(text) {
         assert!(count.max.is_none_or(|max| count.min <= max && max <= counts::MAX));
     }
-    let _ = counts::positive("--ntasks", text);
     let _ = gres::parse(text);
     let _ = gres::parse_gpus(text);
     if let Ok(requests) = license::parse(text) {

@@ -1,5 +1,6 @@
 //! Finds the cluster and talks to it.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -136,7 +137,11 @@ impl Controller {
 
     /// Ends a job, or some tasks of an array.
     pub fn cancel(&mut self, reference: &JobReference) -> Result<(), CallError> {
-        let request = CancelJobRequest { job_id: reference.job, tasks: tasks(reference) };
+        let request = CancelJobRequest {
+            job_id: reference.job,
+            tasks: tasks(reference),
+            request_id: request_id(),
+        };
         let ask = |mut client: Client| {
             let request = request.clone();
             async move { client.cancel_job(request).await }
@@ -149,6 +154,7 @@ impl Controller {
         let request = ControlJobRequest {
             job_id: reference.job,
             tasks: tasks(reference),
+            request_id: request_id(),
             action: Some(action),
         };
         let ask = |mut client: Client| {
@@ -257,4 +263,12 @@ pub fn block_on<T>(work: impl Future<Output = T>) -> T {
     // Threads that wait for something else are no reason to stay.
     runtime.shutdown_background();
     done
+}
+
+/// A new name for a request: asked again with the same one, nothing is done twice.
+pub fn request_id() -> Vec<u8> {
+    let mut bytes = vec![0; 16];
+    let read = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
+    read.expect("/dev/urandom can be read");
+    bytes
 }

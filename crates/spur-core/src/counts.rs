@@ -1,4 +1,4 @@
-//! Numbers of nodes, tasks and CPUs: `2-8`, `2k`, `1,3-5`, `1-9:2`, and plain ones.
+//! Numbers of nodes: `2`, `2-8`, `2k`, `1,3-5`, `1-9:2`.
 
 use crate::job::array::{self, ArraySpec};
 use crate::number;
@@ -30,22 +30,6 @@ pub enum Error {
         max: i64,
         /// As written.
         min: i64,
-    },
-    /// For every other number; exit status 1.
-    #[error("Invalid numeric value \"{value}\" for {option}.")]
-    NotANumber {
-        /// As written.
-        value: String,
-        /// With its dashes.
-        option: String,
-    },
-    /// For every other number; exit status 1. The words are Slurm's.
-    #[error("Numeric argument ({value}) to big for {option}.")]
-    TooBig {
-        /// As understood.
-        value: i64,
-        /// With its dashes.
-        option: String,
     },
 }
 
@@ -84,39 +68,12 @@ fn parse_sizes(text: &str) -> Result<NodeCount, Error> {
 
 /// A number with `k` or `m` behind it, perhaps among blanks.
 fn node_count(text: &str) -> Result<i64, Error> {
-    let error = || Error::NodeCount(text.to_owned());
-    let (number, suffix) = number::leading(text).ok_or_else(error)?;
-    match suffix.trim_end().to_ascii_lowercase().as_str() {
-        "" => Some(number),
-        "k" => number.checked_mul(1 << 10),
-        "m" => number.checked_mul(1 << 20),
-        _ => None,
-    }
-    .ok_or_else(error)
+    number::multiple(text.trim_end()).ok_or_else(|| Error::NodeCount(text.to_owned()))
 }
 
 fn within(count: i64, text: &str) -> Result<u32, Error> {
     let count = u32::try_from(count).ok().filter(|count| *count <= MAX);
     count.ok_or_else(|| Error::NodeCount(text.to_owned()))
-}
-
-/// Reads a number from 1 for `--ntasks`, `--cpus-per-task`, `--ntasks-per-node` and their like.
-pub fn positive(option: &str, text: &str) -> Result<u32, Error> {
-    at_least(1, option, text)
-}
-
-/// Reads a number from 0 for `--core-spec`, `--wait-all-nodes` and their like.
-pub fn non_negative(option: &str, text: &str) -> Result<u32, Error> {
-    at_least(0, option, text)
-}
-
-fn at_least(least: i64, option: &str, text: &str) -> Result<u32, Error> {
-    let option = option.to_owned();
-    match number::whole(text) {
-        Some(value) if value > i64::from(MAX) => Err(Error::TooBig { value, option }),
-        Some(value) if value >= least => Ok(value as u32),
-        _ => Err(Error::NotANumber { value: text.to_owned(), option }),
-    }
 }
 
 #[cfg(test)]
@@ -210,29 +167,12 @@ mod tests {
         }
     }
 
-    #[test]
-    fn numbers_are_refused_in_slurms_words() {
-        for text in ["1", " 2", "+2", "010", "2147483647"] {
-            assert!(positive("--ntasks", text).is_ok(), "{text:?}");
-        }
-        for text in ["0", "-1", "2k", "2-4", "a", "", "2 ", "1.5", "0x2", "-0", "UNLIMITED"] {
-            let words = format!("Invalid numeric value \"{text}\" for --ntasks.");
-            assert_eq!(positive("--ntasks", text).unwrap_err().to_string(), words);
-        }
-        let error = positive("--ntasks", "99999999999999999999").unwrap_err();
-        let words = "Numeric argument (9223372036854775807) to big for --ntasks.";
-        assert_eq!(error.to_string(), words);
-        assert_eq!(non_negative("--core-spec", "0"), Ok(0));
-        assert!(non_negative("--core-spec", "-1").is_err());
-    }
-
     proptest! {
         #[test]
         fn any_text_is_read_or_refused(text in "[0-9km,:-]{0,12}|\\PC{0,12}") {
             if let Ok(count) = parse_nodes(&text) {
                 prop_assert!(count.max.is_none_or(|max| count.min <= max));
             }
-            let _ = positive("-c", &text);
         }
     }
 }

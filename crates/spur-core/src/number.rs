@@ -21,6 +21,18 @@ pub(crate) fn whole(text: &str) -> Option<i64> {
     leading(text).filter(|(_, rest)| rest.is_empty()).map(|(number, _)| number)
 }
 
+/// The number that is the whole text, perhaps one of thousands (`k`) or millions (`m`).
+pub(crate) fn multiple(text: &str) -> Option<i64> {
+    let (number, letter) = leading(text)?;
+    let factor = match letter {
+        "" => 1,
+        "k" | "K" => 1 << 10,
+        "m" | "M" => 1 << 20,
+        _ => return None,
+    };
+    number.checked_mul(factor)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,6 @@
 //! A job without a script, as `salloc` and `srun` ask for one: submitted, waited for, attended until it
 //! is given back.
 
-use std::io::Read;
 use std::time::Duration;
 
 use spur_core::errors::SlurmError;
@@ -66,7 +65,7 @@ pub async fn allocate(
     }));
     let partition = spec.partition.clone();
     let message = SubmitJobRequest {
-        request_id: request_id(),
+        request_id: cluster::request_id(),
         spec: Some(spec),
         ..SubmitJobRequest::default()
     };
@@ -228,14 +227,6 @@ pub async fn end(job: u32, exit_status: u32) {
         client.end_allocation(EndAllocationRequest { job_id: job, exit_status }).await
     };
     let _ = cluster::caller().call(ask).await;
-}
-
-/// A retry with the same name is the same request.
-pub fn request_id() -> Vec<u8> {
-    let mut bytes = vec![0; 16];
-    let read = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
-    read.expect("/dev/urandom can be read");
-    bytes
 }
 
 /// This machine's name.

@@ -148,8 +148,12 @@ fn submission() -> [(&'static str, String); 2] {
 
 async fn send(request: Request, script: Vec<u8>, environment: Vec<u8>) -> u8 {
     let partition = request.job.partition.clone();
-    let message =
-        SubmitJobRequest { request_id: request_id(), spec: Some(request.job), script, environment };
+    let message = SubmitJobRequest {
+        request_id: cluster::request_id(),
+        spec: Some(request.job),
+        script,
+        environment,
+    };
     let mut caller = cluster::caller();
     let ask = |mut client: ControllerClient<_>| {
         let message = message.clone();
@@ -177,14 +181,6 @@ async fn send(request: Request, script: Vec<u8>, environment: Vec<u8>) -> u8 {
         });
     }
     if request.tool.wait { wait(&mut caller, job).await } else { 0 }
-}
-
-/// A retry with the same name is the same job.
-fn request_id() -> Vec<u8> {
-    let mut bytes = vec![0; 16];
-    let read = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
-    read.expect("/dev/urandom can be read");
-    bytes
 }
 
 /// The job's exit code; a job killed by a signal, or never run, is a failure.

@@ -1,29 +1,19 @@
-//! How tables spell spans and moments.
+//! How tables spell spans and moments that may be out of range.
+
+use crate::time::{FixedOffset, Timestamp, display};
 
 /// A span as squeue prints it: `0:05`, `59:54`, `1:00:00`, `1-00:00:00`; negative is `INVALID`.
 pub fn span(secs: i64) -> String {
-    if secs < 0 {
-        return "INVALID".into();
-    }
-    let (days, hours, minutes, seconds) =
-        (secs / 86_400, secs / 3600 % 24, secs / 60 % 60, secs % 60);
-    if days > 0 {
-        format!("{days}-{hours:02}:{minutes:02}:{seconds:02}")
-    } else if hours > 0 {
-        format!("{hours}:{minutes:02}:{seconds:02}")
-    } else {
-        format!("{minutes}:{seconds:02}")
-    }
+    valid(secs, display::short)
 }
 
 /// A span as sacct prints it: always hours, minutes and seconds with two digits, days in front.
 pub fn span_padded(secs: i64) -> String {
-    if secs < 0 {
-        return "INVALID".into();
-    }
-    let (days, rest) = (secs / 86_400, secs % 86_400);
-    let clock = format!("{:02}:{:02}:{:02}", rest / 3600, rest / 60 % 60, rest % 60);
-    if days > 0 { format!("{days}-{clock}") } else { clock }
+    valid(secs, display::long)
+}
+
+fn valid(secs: i64, write: fn(u64) -> String) -> String {
+    u64::try_from(secs).map_or_else(|_| "INVALID".into(), write)
 }
 
 /// Processor time as sacct prints it: `00:00.048`; nothing at all and whole hours have no fractions.
@@ -37,27 +27,7 @@ pub fn cpu_time(micros: u64) -> String {
 
 /// A moment on the wall clock of a place `offset_secs` east of Greenwich: `2026-11-15T18:07:28`.
 pub fn moment(secs: i64, offset_secs: i32) -> String {
-    let local = secs.saturating_add(offset_secs.into());
-    let (year, month, day) = date(local.div_euclid(86_400));
-    let clock = local.rem_euclid(86_400);
-    let (hour, minute, second) = (clock / 3600, clock / 60 % 60, clock % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")
-}
-
-/// Year, month and day of the day that is `days` after 1970-01-01, in the Gregorian calendar.
-pub fn date(days: i64) -> (i64, u32, u32) {
-    // Years begin in March here, so that the leap day is the last one of its year.
-    let days = days.clamp(-100_000_000_000, 100_000_000_000) + 719_468;
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = era * 400 + year_of_era + i64::from(month <= 2);
-    (year, month as u32, day as u32)
+    display::moment(Timestamp(secs), &FixedOffset { seconds_east: offset_secs.into() })
 }
 
 #[cfg(test)]

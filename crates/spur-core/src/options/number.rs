@@ -55,22 +55,12 @@ pub(super) fn node_info(value: &str) -> Result<[Option<u32>; 3], Refusal> {
         // Of a range the lower end counts.
         let first = text.split_once('-').filter(|(first, _)| !first.is_empty());
         let first = first.map_or(text, |(first, _)| first);
-        multiple(first).map(Some).ok_or_else(|| {
-            let message = format!("Invalid numeric value \"{text}\" for {which} arg of -B.");
-            Refusal::Said(message, 1)
-        })
+        number::multiple(first).and_then(|number| u32::try_from(number).ok()).map(Some).ok_or_else(
+            || {
+                let message = format!("Invalid numeric value \"{text}\" for {which} arg of -B.");
+                Refusal::Said(message, 1)
+            },
+        )
     };
     Ok([read("first")?, read("second")?, read("third")?])
-}
-
-/// A number, perhaps of thousands or millions.
-fn multiple(text: &str) -> Option<u32> {
-    let (number, letter) = number::leading(text)?;
-    let factor = match letter {
-        "" => 1,
-        "k" | "K" => 1 << 10,
-        "m" | "M" => 1 << 20,
-        _ => return None,
-    };
-    u32::try_from(number.checked_mul(factor)?).ok()
 }

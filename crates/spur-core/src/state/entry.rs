@@ -179,12 +179,14 @@ pub struct Control {
     pub action: JobAction,
     /// Who wants it.
     pub by: Actor,
+    /// The client's name for this request, if it gave one.
+    pub request: Option<RequestId>,
 }
 
 impl Control {
     /// Ends a job, or all of an array.
     pub fn cancel(job: JobId, by: Actor) -> Control {
-        Control { job, tasks: None, action: JobAction::Cancel, by }
+        Control { job, tasks: None, action: JobAction::Cancel, by, request: None }
     }
 }
 
@@ -257,6 +259,8 @@ pub struct Administer {
     pub assignments: Vec<Assignment>,
     /// Who wants it.
     pub by: Actor,
+    /// The client's name for this request, if it gave one.
+    pub request: Option<RequestId>,
 }
 
 /// Things that can be administered.

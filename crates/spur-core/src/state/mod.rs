@@ -13,6 +13,7 @@ mod entry;
 mod index;
 mod jobs;
 mod nodes;
+mod repeats;
 mod settings;
 mod settle;
 mod steps;
@@ -65,6 +66,8 @@ pub struct State {
     pub blobs: OrdMap<BlobHash, u32>,
     /// What can be told from the rest, kept at hand.
     pub index: Index,
+    /// Requests carried out lately.
+    pub repeats: repeats::Repeats,
     /// How far the telling of accounting has come.
     pub history: History,
     /// What the entry at hand has to tell accounting; [`apply`] hands it out.
@@ -100,6 +103,10 @@ pub fn apply(state: &mut State, entry: &Entry) -> Applied {
     if state.history.birth == 0 {
         state.history.birth = entry.origin.life;
     }
+    let asked = entry.command.asked();
+    if let Some(reply) = state.repeats.answer(asked) {
+        return Applied { reply, effects: vec![], records: vec![] };
+    }
     let mut effects = Vec::new();
     let reply = match &entry.command {
         Command::Configure(settings) => settings::configure(state, settings),
@@ -120,6 +127,9 @@ pub fn apply(state: &mut State, entry: &Entry) -> Applied {
         }
         Command::Purge { before } => jobs::purge(state, *before, &mut effects),
     };
+    if let (Ok(_), Some(asked)) = (&reply, asked) {
+        state.repeats.remember(state.now, asked);
+    }
     settle::settle(state);
     Applied { reply, effects, records: state.tell() }
 }

@@ -1,6 +1,7 @@
 //! The state machine, entry by entry; everything in `check` is asked after each.
 
 mod accounting;
+mod repeats;
 mod steps;
 
 use super::*;
@@ -254,7 +255,7 @@ impl Cluster {
 
     fn control(&mut self, job: JobId, tasks: &str, action: JobAction) -> Result<Reply, SlurmError> {
         let tasks = crate::job::array::parse(tasks, u32::MAX).expect("tasks");
-        let control = Control { job, tasks, action, by: alice() };
+        let control = Control { job, tasks, action, by: alice(), request: None };
         self.apply(Command::Control(Box::new(control))).reply
     }
 

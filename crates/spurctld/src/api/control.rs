@@ -12,6 +12,7 @@ use spur_proto::slurm::{
 use spur_proto::status::to_status;
 use tonic::Status;
 
+use super::jobs::optional_name;
 use super::service::Service;
 
 impl Service {
@@ -38,7 +39,8 @@ impl Service {
             Action::Update(update) => JobAction::Update(update.assignments),
         };
         let tasks = tasks(&request.tasks)?;
-        let control = Control { job: JobId(request.job_id), tasks, action, by };
+        let name = optional_name(&request.request_id)?;
+        let control = Control { job: JobId(request.job_id), tasks, action, by, request: name };
         self.propose(Command::Control(Box::new(control))).await?;
         Ok(ControlJobReply {})
     }
@@ -58,8 +60,14 @@ impl Service {
             slurm::Verb::Update => Verb::Update,
             slurm::Verb::Delete => Verb::Delete,
         };
-        let (name, assignments) = (request.name, request.assignments);
-        let change = Administer { noun, verb, name, assignments, by };
+        let change = Administer {
+            noun,
+            verb,
+            name: request.name,
+            assignments: request.assignments,
+            by,
+            request: optional_name(&request.request_id)?,
+        };
         self.propose(Command::Administer(Box::new(change))).await?;
         Ok(AdministerReply {})
     }

@@ -57,12 +57,9 @@ impl Service {
             return Err(Status::new(Code::Unimplemented, message));
         }
         check_size("environment", request.environment.len(), MAX_ENVIRONMENT)?;
-        let Ok(id) = request.request_id.as_slice().try_into() else {
-            return Err(Status::new(Code::InvalidArgument, "a request id has 16 bytes"));
-        };
         let is_allocation = spec.allocation.is_some();
         let submit = Submit {
-            request: RequestId(u128::from_le_bytes(id)),
+            request: name(&request.request_id)?,
             owner: Owner { uid, gid, name: self.names.of(uid).await },
             spec,
             script: BlobHash::of(&request.script),
@@ -87,7 +84,9 @@ impl Service {
     ) -> Result<CancelJobReply, Status> {
         let tasks = tasks(&request.tasks)?;
         let action = JobAction::Cancel;
-        let control = Control { job: JobId(request.job_id), tasks, action, by: actor };
+        let name = optional_name(&request.request_id)?;
+        let control =
+            Control { job: JobId(request.job_id), tasks, action, by: actor, request: name };
         self.propose(Command::Control(Box::new(control))).await?;
         Ok(CancelJobReply {})
     }
@@ -174,6 +173,18 @@ impl Service {
         let published = self.inbox.published();
         if published.leads { Ok(published) } else { Err(self.standby()) }
     }
+}
+
+/// A client's name for a request.
+pub(super) fn name(bytes: &[u8]) -> Result<RequestId, Status> {
+    let bytes = bytes.try_into();
+    let bytes = bytes.map_err(|_| Status::invalid_argument("a request id has 16 bytes"))?;
+    Ok(RequestId(u128::from_le_bytes(bytes)))
+}
+
+/// The same where a client need not give one.
+pub(super) fn optional_name(bytes: &[u8]) -> Result<Option<RequestId>, Status> {
+    (!bytes.is_empty()).then(|| name(bytes)).transpose()
 }
 
 fn check_size(what: &str, size: usize, limit: usize) -> Result<(), Status> {

@@ -7,9 +7,7 @@ use spur_core::auth::{Action, Actor, Target, may};
 use spur_core::errors::SlurmError;
 use spur_core::hostlist;
 use spur_core::ids::{JobId, StepId, Uid};
-use spur_core::job::{
-    Allocation, ExitStatus, Job, JobState, Phase, Reason, RequestId, Step, StepShare,
-};
+use spur_core::job::{Allocation, ExitStatus, Job, JobState, Phase, Reason, Step, StepShare};
 use spur_core::state::{Command, CreateStep, Reply};
 use spur_core::step::layout;
 use spur_core::views::StepView;
@@ -24,8 +22,9 @@ use spur_proto::slurm::{
 use spur_proto::status::to_status;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::{Code, Status};
+use tonic::Status;
 
+use super::jobs::name;
 use super::nodes::tres;
 use super::read::job_view;
 use super::service::Service;
@@ -93,12 +92,9 @@ impl Service {
         actor: Actor,
         request: CreateStepRequest,
     ) -> Result<Stream<CreateStepReply>, Status> {
-        let Ok(name) = request.request_id.as_slice().try_into() else {
-            return Err(Status::new(Code::InvalidArgument, "a request id has 16 bytes"));
-        };
         let create = CreateStep {
             job: JobId(request.job_id),
-            request: RequestId(u128::from_le_bytes(name)),
+            request: name(&request.request_id)?,
             spec: request.spec.unwrap_or_default(),
             by: actor.clone(),
         };

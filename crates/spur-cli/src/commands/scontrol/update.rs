@@ -11,7 +11,7 @@ use spur_proto::slurm::{AdministerRequest, Noun, UpdateJob, Verb};
 
 use super::Session;
 use crate::output::{complain, print};
-use crate::zone;
+use crate::{cluster, zone};
 
 /// What is changed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -235,6 +235,7 @@ fn administer(
         verb: verb.into(),
         name: name.to_string(),
         assignments,
+        request_id: cluster::request_id(),
     };
     session.controller().administer(&request)
 }

@@ -134,7 +134,7 @@ async fn create(
     inside: bool,
 ) -> Result<StepAccess, u8> {
     let message = CreateStepRequest {
-        request_id: allocation::request_id(),
+        request_id: cluster::request_id(),
         job_id: job,
         spec: Some(request.step.clone()),
         immediate: request.said("immediate"),

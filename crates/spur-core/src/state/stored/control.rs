@@ -2,10 +2,10 @@
 
 use prost::Message;
 
-use super::entry::StoredActor;
+use super::entry::{StoredActor, request_id};
 use super::{Error, missing};
 use crate::ids::JobId;
-use crate::job::ArraySpec;
+use crate::job::{ArraySpec, RequestId};
 use crate::state::{Administer, Assignment, Command, Control, JobAction, Noun, SignalScope, Verb};
 
 #[derive(Clone, PartialEq, Message)]
@@ -16,6 +16,9 @@ pub(super) struct StoredControl {
     tasks: Option<ArraySpec>,
     #[prost(message, optional, tag = "3")]
     by: Option<StoredActor>,
+    /// Empty if the client gave none.
+    #[prost(bytes = "vec", tag = "4")]
+    request: Vec<u8>,
     #[prost(oneof = "StoredAction", tags = "10, 11, 12, 13, 14, 15, 16, 17")]
     action: Option<StoredAction>,
 }
@@ -71,6 +74,17 @@ pub(super) struct StoredAdminister {
     assignments: Vec<Assignment>,
     #[prost(message, optional, tag = "5")]
     by: Option<StoredActor>,
+    /// Empty if the client gave none.
+    #[prost(bytes = "vec", tag = "6")]
+    request: Vec<u8>,
+}
+
+fn stored_name(request: Option<RequestId>) -> Vec<u8> {
+    request.map_or_else(Vec::new, |request| request.0.to_le_bytes().to_vec())
+}
+
+fn name(stored: &[u8]) -> Result<Option<RequestId>, Error> {
+    (!stored.is_empty()).then(|| request_id(stored)).transpose()
 }
 
 impl From<&Control> for StoredControl {
@@ -93,6 +107,7 @@ impl From<&Control> for StoredControl {
             job: control.job.0,
             tasks: control.tasks.clone(),
             by: Some((&control.by).into()),
+            request: stored_name(control.request),
             action: Some(action),
         }
     }
@@ -125,6 +140,7 @@ impl TryFrom<StoredControl> for Command {
             tasks: stored.tasks,
             action,
             by: stored.by.ok_or(missing("who wants it"))?.try_into()?,
+            request: name(&stored.request)?,
         })))
     }
 }
@@ -137,6 +153,7 @@ impl From<&Administer> for StoredAdminister {
             name: change.name.clone(),
             assignments: change.assignments.clone(),
             by: Some((&change.by).into()),
+            request: stored_name(change.request),
         }
     }
 }
@@ -163,6 +180,7 @@ impl TryFrom<StoredAdminister> for Command {
             name: stored.name,
             assignments: stored.assignments,
             by: stored.by.ok_or(missing("who wants it"))?.try_into()?,
+            request: name(&stored.request)?,
         })))
     }
 }

@@ -30,6 +30,10 @@ pub fn encode(state: &State, mut sink: impl FnMut(Vec<u8>)) {
     }));
     state.nodes.values().for_each(|node| put(Thing::Node(Box::new((&**node).into()))));
     state.jobs.values().for_each(|job| put(Thing::Job(Box::new((&**job).into()))));
+    state.repeats.iter().for_each(|(at, (uid, request))| {
+        let request = request.0.to_le_bytes().to_vec();
+        put(Thing::Repeat(StoredRepeat { at: at.0, uid: uid.0, request }));
+    });
 }
 
 /// Puts a state together from the records of a snapshot.
@@ -71,6 +75,10 @@ impl Reader {
                 }
                 state.jobs.insert(job.id, Arc::new(job));
             }
+            Thing::Repeat(done) => {
+                let asked = (Uid(done.uid), request_id(&done.request)?);
+                self.state()?.repeats.remember(Timestamp(done.at), asked);
+            }
         }
         Ok(())
     }
@@ -89,7 +97,7 @@ impl Reader {
 
 #[derive(Clone, PartialEq, Message)]
 struct StoredRecord {
-    #[prost(oneof = "Thing", tags = "1, 2, 3")]
+    #[prost(oneof = "Thing", tags = "1, 2, 3, 9")]
     thing: Option<Thing>,
 }
 
@@ -101,6 +109,19 @@ enum Thing {
     Node(Box<StoredNode>),
     #[prost(message, tag = "3")]
     Job(Box<StoredJob>),
+    #[prost(message, tag = "9")]
+    Repeat(StoredRepeat),
+}
+
+/// A request carried out lately.
+#[derive(Clone, PartialEq, Message)]
+struct StoredRepeat {
+    #[prost(int64, tag = "1")]
+    at: i64,
+    #[prost(uint32, tag = "2")]
+    uid: u32,
+    #[prost(bytes = "vec", tag = "3")]
+    request: Vec<u8>,
 }
 
 #[derive(Clone, PartialEq, Message)]
