@@ -7,6 +7,12 @@ pub fn complain(tool: &str, message: impl std::fmt::Display) {
     eprintln!("{tool}: error: {message}");
 }
 
+/// What went wrong, without the number the system has for it.
+pub fn reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_string()
+}
+
 /// A line on standard error; that nobody can read it is no reason to stop.
 pub fn note(line: impl std::fmt::Display) {
     let _ = writeln!(std::io::stderr(), "{line}");

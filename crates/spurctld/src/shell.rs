@@ -1,8 +1,8 @@
 //! The thread around [`Controller`]: feeds it, carries out what it wants, publishes its state.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -32,6 +32,19 @@ pub struct Published {
     pub leads: bool,
     /// Where agents take connections for the input and output of tasks.
     pub addresses: Arc<BTreeMap<NodeName, String>>,
+    largest: OnceLock<(u32, u64)>,
+}
+
+impl Published {
+    /// The most processors and the most memory that any node has; looked up once.
+    pub fn largest(&self) -> (u32, u64) {
+        *self.largest.get_or_init(|| {
+            let all = self.state.nodes.values().map(|node| &node.inventory);
+            all.fold((0, 0), |(cpus, memory), node| {
+                (node.cpus.max(cpus), node.memory_mb.max(memory))
+            })
+        })
+    }
 }
 
 /// Messages to an agent that may wait in its stream; an agent that does not read is hung up on.
@@ -378,6 +391,7 @@ impl Shell {
             waits: waits.clone(),
             leads,
             addresses: self.controller.addresses().clone(),
+            largest: OnceLock::new(),
         }));
         self.changed.send_modify(|number| *number += 1);
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use spur_core::errors::SlurmError;
 use spur_core::job::spec::AllocationSpec;
 use spur_core::job::{JobSpec, JobState, JobStatus, Reason};
+use spur_core::options::Tool;
 use spur_proto::caller::{CallError, Caller};
 use spur_proto::slurm::controller_client::ControllerClient;
 use spur_proto::slurm::{
@@ -14,24 +15,28 @@ use spur_proto::slurm::{
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
+use super::submission;
 use crate::cluster;
 use crate::output::{complain, note};
 
 /// How a command speaks while it waits.
 pub struct Voice {
-    /// Its name.
-    pub tool: &'static str,
+    /// Which it is.
+    pub tool: Tool,
     /// Whether it says anything but errors.
     pub quiet: bool,
-    /// How it begins to complain about a submission.
-    pub failure: &'static str,
 }
 
 impl Voice {
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.tool.name()
+    }
+
     /// A line for people who did not ask for quiet.
     pub fn say(&self, line: impl std::fmt::Display) {
         if !self.quiet {
-            note(format!("{}: {line}", self.tool));
+            note(format!("{}: {line}", self.name()));
         }
     }
 }
@@ -76,10 +81,7 @@ pub async fn allocate(
     let job = match cluster::caller().call(ask).await {
         Ok(reply) => reply.job_id,
         Err(error) => {
-            if matches!(error, CallError::Refused(SlurmError::InvalidPartitionName)) {
-                complain(voice.tool, format!("invalid partition specified: {partition}"));
-            }
-            complain(voice.tool, format!("{}: {error}", voice.failure));
+            submission::not_taken(voice.tool, &partition, &error);
             return Err(1);
         }
     };
@@ -113,7 +115,7 @@ async fn wait_for_grant(
             () = until(look_at) => {
                 if looked {
                     end(job, 0).await;
-                    complain(voice.tool, format!(
+                    complain(voice.name(), format!(
                         "Unable to allocate resources: {}", SlurmError::NodesBusy.text()));
                     return Err(1);
                 }
@@ -137,7 +139,7 @@ async fn wait_for_grant(
                 JobState::Pending => looked |= reason != Reason::None.number(),
                 _ => {
                     let lost = format!("Job allocation {job} has been revoked");
-                    voice.say(if voice.tool == "salloc" { lost + "." } else { lost });
+                    voice.say(if voice.tool == Tool::Salloc { lost + "." } else { lost });
                     return Err(1);
                 }
             }
@@ -152,19 +154,19 @@ async fn wait_for_grant(
             match (never.contains(&reason), immediate) {
                 (true, Some(_)) => {
                     end(job, 0).await;
-                    complain(voice.tool, format!("{}: {unavailable}", voice.failure));
+                    complain(voice.name(), submission::failed(voice.tool, &unavailable));
                     return Err(1);
                 }
                 (true, None) => voice.say(unavailable),
                 (false, Some(0)) => {
                     end(job, 0).await;
                     let busy = SlurmError::NodesBusy.text();
-                    complain(voice.tool, format!("Unable to allocate resources: {busy}"));
+                    complain(voice.name(), format!("Unable to allocate resources: {busy}"));
                     return Err(1);
                 }
                 _ => {}
             }
-            if voice.tool == "salloc" {
+            if voice.tool == Tool::Salloc {
                 voice.say(format!("Pending job allocation {job}"));
             }
             voice.say(format!("job {job} queued and waiting for resources"));
@@ -183,7 +185,7 @@ async fn until(at: Option<tokio::time::Instant>) {
 async fn revoked(voice: &Voice, job: u32) -> u8 {
     end(job, 0).await;
     match voice.tool {
-        "salloc" => voice.say(format!("Job allocation {job} has been revoked.")),
+        Tool::Salloc => voice.say(format!("Job allocation {job} has been revoked.")),
         _ => {
             voice.say(format!("Job allocation {job} has been revoked"));
             voice.say(format!("Force Terminated JobId={job}"));

@@ -16,7 +16,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::allocation::{self, Attended, Voice};
 use super::submission;
-use crate::output::{complain, print};
+use crate::output::{complain, print, reason};
 use crate::{cluster, zone};
 
 const TOOL: Tool = Tool::Salloc;
@@ -49,15 +49,12 @@ fn read(args: &[String]) -> Result<Option<(Request, Vec<String>)>, OptionError> 
         request.job.name = "no-shell".to_string();
     }
     request.job.submit_line = submission::submit_line(TOOL, args);
+    submission::look_up(TOOL, &mut request)?;
     Ok(Some((request, line.rest)))
 }
 
 async fn execute(request: Request, command: Vec<String>) -> u8 {
-    let voice = Voice {
-        tool: TOOL.name(),
-        quiet: request.tool.quiet > 0,
-        failure: "Job submit/allocate failed",
-    };
+    let voice = Voice { tool: TOOL, quiet: request.tool.quiet > 0 };
     let unattended = request.tool.no_shell;
     let (mut attended, granted) =
         match allocation::allocate(&voice, request.job.clone(), unattended).await {
@@ -100,10 +97,9 @@ async fn run_command(
     let child = match child {
         Ok(child) => child,
         Err(error) => {
-            let text = error.to_string();
-            let reason = text.split(" (os error").next().unwrap_or_default();
-            complain(voice.tool, format!("Unable to exec command \"{}\"", words[0]));
-            complain(voice.tool, format!("{}: {reason}", words[0]));
+            let reason = reason(&error);
+            complain(voice.name(), format!("Unable to exec command \"{}\"", words[0]));
+            complain(voice.name(), format!("{}: {reason}", words[0]));
             return 256;
         }
     };

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 
-use spur_core::errors::SlurmError;
 use spur_core::job::export::{self, Export};
 use spur_core::options::{
     OptionError, Request, Setting, Surroundings, Tool, directive, environment, fill_defaults,
@@ -16,7 +15,7 @@ use spur_proto::slurm::controller_client::ControllerClient;
 use spur_proto::slurm::{SubmitJobRequest, WaitJobRequest};
 
 use super::submission;
-use crate::output::{complain, print};
+use crate::output::{complain, print, reason};
 use crate::{cluster, zone};
 
 const TOOL: Tool = Tool::Sbatch;
@@ -61,10 +60,14 @@ fn submit(args: &[String]) -> Result<u8, OptionError> {
     request.job.umask = Some(submission::own_umask());
     submission::tell_notes(TOOL, &request);
     filled?;
+    submission::look_up(TOOL, &mut request)?;
     if request.tool.test_only {
         return Ok(cluster::block_on(submission::test_only(TOOL, &request)));
     }
-    let environment = job_environment(&request);
+    let environment = match request.tool.export_file.as_str() {
+        "" => job_environment(&request),
+        path => with_submission(submission::exported_file(path)?),
+    };
     Ok(cluster::block_on(send(request, script, environment)))
 }
 
@@ -77,8 +80,7 @@ fn script(wrap: Option<&Setting>, rest: &[String]) -> Result<(Vec<u8>, String), 
         Some(name) => match read_script(name) {
             Ok(script) => Ok((script, name.clone())),
             Err(error) => {
-                let reason = error.to_string();
-                let reason = reason.split(" (os error").next().unwrap_or_default();
+                let reason = reason(&error);
                 let mut refusal = OptionError::error(format!("Unable to open file {name}"), 1);
                 if error.kind() != std::io::ErrorKind::NotFound {
                     refusal.message = format!("Unable to open file {name}: {reason}");
@@ -117,10 +119,7 @@ fn job_environment(request: &Request) -> Vec<u8> {
         "" => "ALL",
         wanted => wanted,
     };
-    let mut bytes = Vec::new();
-    for (name, value) in submission() {
-        bytes.extend_from_slice(format!("{name}={value}\0").as_bytes());
-    }
+    let mut bytes = with_submission(Vec::new());
     let export = export::parse(wanted);
     for (name, value) in export.apply(&own) {
         bytes.extend_from_slice(format!("{name}={value}\0").as_bytes());
@@ -139,11 +138,16 @@ fn job_environment(request: &Request) -> Vec<u8> {
     bytes
 }
 
-/// What only the submitting side knows; it goes along whatever `--export` says.
-fn submission() -> [(&'static str, String); 2] {
-    let dir = std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default();
-    let host = nix::unistd::gethostname().map(|name| name.to_string_lossy().into_owned());
-    [("SLURM_SUBMIT_DIR", dir), ("SLURM_SUBMIT_HOST", host.unwrap_or_default())]
+/// Adds what only the submitting side knows; it goes along whatever `--export` says.
+fn with_submission(mut bytes: Vec<u8>) -> Vec<u8> {
+    let facts = [
+        ("SLURM_SUBMIT_DIR", submission::work_dir()),
+        ("SLURM_SUBMIT_HOST", super::allocation::host_name()),
+    ];
+    for (name, value) in facts {
+        bytes.extend_from_slice(format!("{name}={value}\0").as_bytes());
+    }
+    bytes
 }
 
 async fn send(request: Request, script: Vec<u8>, environment: Vec<u8>) -> u8 {
@@ -162,10 +166,7 @@ async fn send(request: Request, script: Vec<u8>, environment: Vec<u8>) -> u8 {
     let job = match caller.call(ask).await {
         Ok(reply) => reply.job_id,
         Err(error) => {
-            if matches!(error, CallError::Refused(SlurmError::InvalidPartitionName)) {
-                complain("sbatch", format!("invalid partition specified: {partition}"));
-            }
-            complain("sbatch", format!("Batch job submission failed: {error}"));
+            submission::not_taken(TOOL, &partition, &error);
             if matches!(error, CallError::Unreachable) {
                 eprintln!(
                     "sbatch: it may have been accepted all the same: see squeue before you repeat it"

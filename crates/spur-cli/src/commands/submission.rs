@@ -1,5 +1,9 @@
 //! What `sbatch`, `srun` and `salloc` have in common: reading the line, answering questions, saying why not.
 
+mod look_up;
+
+use std::fmt::Display;
+
 use spur_core::errors::SlurmError;
 use spur_core::options::argv::{self, Argv, Question};
 use spur_core::options::{OptionError, Request, Tool, help};
@@ -8,6 +12,8 @@ use spur_proto::caller::CallError;
 use spur_proto::slurm::TryJobRequest;
 use spur_proto::slurm::controller_client::ControllerClient;
 
+pub use self::look_up::{exported_file, look_up};
+use crate::cluster::Controller;
 use crate::output::{complain, note, print};
 use crate::{cluster, zone};
 
@@ -66,6 +72,40 @@ pub fn own_umask() -> u32 {
     mask.bits()
 }
 
+/// Says why the controller refused a job.
+pub fn not_taken(tool: Tool, partition: &str, error: &CallError) {
+    let named = tool.name();
+    match error {
+        CallError::Refused(SlurmError::InvalidPartitionName) => {
+            say_partition(tool, partition);
+            complain(named, failed(tool, error));
+        }
+        // Slurm's tools see for themselves.
+        CallError::Refused(SlurmError::InvalidGres) => complain(named, error),
+        error => complain(named, failed(tool, error)),
+    }
+}
+
+/// How each tool begins to say that it got no job.
+pub fn failed(tool: Tool, error: &dyn Display) -> String {
+    let what = match tool {
+        Tool::Sbatch => "Batch job submission failed",
+        Tool::Srun => "Unable to allocate resources",
+        Tool::Salloc => "Job submit/allocate failed",
+    };
+    format!("{what}: {error}")
+}
+
+/// Which of the partitions is not there.
+fn say_partition(tool: Tool, named: &str) {
+    // A thread of its own, since whoever calls may be in the middle of a call.
+    let ask = || Controller::find().partitions().unwrap_or_default();
+    let known = std::thread::scope(|scope| scope.spawn(ask).join()).unwrap_or_default();
+    let is_known = |name: &&str| known.iter().any(|known| known.name == *name);
+    let unknown = named.split(',').find(|name| !is_known(name)).unwrap_or(named);
+    complain(tool.name(), format!("invalid partition specified: {unknown}"));
+}
+
 /// `--test-only`: says when the job would start, and submits nothing.
 pub async fn test_only(tool: Tool, request: &Request) -> u8 {
     let message = TryJobRequest { spec: Some(request.job.clone()) };
@@ -91,8 +131,7 @@ pub async fn test_only(tool: Tool, request: &Request) -> u8 {
         }
         Err(error) => {
             if matches!(error, CallError::Refused(SlurmError::InvalidPartitionName)) {
-                let named = &request.job.partition;
-                complain(tool.name(), format!("invalid partition specified: {named}"));
+                say_partition(tool, &request.job.partition);
             }
             note(format!("allocation failure: {error}"));
             1

@@ -58,6 +58,11 @@ impl MailTypes {
     pub fn contains(self, other: MailTypes) -> bool {
         self.0 & other.0 == other.0
     }
+
+    /// The names of the events.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        NAMES.iter().filter(move |(_, bit)| self.0 & bit != 0).map(|(name, _)| *name)
+    }
 }
 
 /// Reads `--mail-type`. Words that name no event are passed over while one does, and `NONE`
@@ -81,9 +86,7 @@ impl fmt::Display for MailTypes {
         if self.0 == 0 {
             return f.write_str("NONE");
         }
-        let names: Vec<_> =
-            NAMES.iter().filter(|(_, bit)| self.0 & bit != 0).map(|(name, _)| *name).collect();
-        f.write_str(&names.join(","))
+        f.write_str(&self.names().collect::<Vec<_>>().join(","))
     }
 }
 

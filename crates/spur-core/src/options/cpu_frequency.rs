@@ -31,6 +31,17 @@ pub(super) static GOVERNORS: &[(&str, u32, bool)] = &[
     ("SchedUtil", 0x8040_0000, false),
 ];
 
+/// A frequency as it is shown: its word, or the number of kilohertz.
+pub(crate) fn word(code: u32) -> String {
+    let word = WORDS.iter().find(|(_, known)| *known == code);
+    word.map_or_else(|| code.to_string(), |(word, _)| (*word).to_string())
+}
+
+/// A governor's name.
+pub(crate) fn governor_name(code: u32) -> Option<&'static str> {
+    GOVERNORS.iter().find(|(_, known, _)| *known == code).map(|(name, _, _)| *name)
+}
+
 pub(super) fn parse(value: &str) -> Result<CpuFrequency, Refusal> {
     read(value).map_err(|message| {
         Refusal::Said(format!("{message}\nInvalid --cpu-freq argument"), BAD_VALUE)

@@ -60,6 +60,11 @@ impl OptionError {
         }
     }
 
+    /// Everything was said already; only the exit status is left.
+    pub fn silent(exit: i32) -> OptionError {
+        OptionError::error("", exit)
+    }
+
     /// What getopt prints.
     pub fn usage(message: impl Into<String>) -> OptionError {
         OptionError {

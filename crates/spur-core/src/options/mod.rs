@@ -7,7 +7,7 @@ pub mod argv;
 mod binding;
 mod conflicts;
 mod container;
-mod cpu_frequency;
+pub(crate) mod cpu_frequency;
 pub mod defaults;
 pub mod directive;
 pub mod environment;
@@ -30,7 +30,7 @@ mod timing;
 mod tool;
 
 pub use defaults::{Surroundings, fill_defaults};
-pub use error::{Kind, OptionError, Refusal};
+pub use error::{BAD_VALUE, Kind, OptionError, Refusal};
 pub use resolve::{Request, resolve, resolve_components};
 pub use row::{Arg, JobOption, Setter, Tool};
 pub use tool::ToolSettings;

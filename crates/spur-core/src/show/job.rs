@@ -8,6 +8,7 @@ use crate::filename::{self, Values};
 use crate::hostlist;
 use crate::job::{JobState, JobStatus, Reason};
 use crate::limit::Limit;
+use crate::options::cpu_frequency;
 use crate::views::JobView;
 
 /// Its words.
@@ -95,7 +96,11 @@ pub static JOB: &[Item<JobView>] = &[
     first("StdOut", |j, _| j.batch_flag.then(|| file(j, &j.standard_output))),
     first("Switches", |j, _| (j.required_switches > 0).then(|| format!("{}@{}", j.required_switches, clock::span_padded(j.switch_wait_secs.into())))),
     first("BurstBuffer", |j, _| if_any(&j.burst_buffer)),
+    first("CPU_min_freq", |j, _| j.cpu_frequency_min.map(cpu_frequency::word)),
+    then("CPU_max_freq", |j, _| j.cpu_frequency_max.map(cpu_frequency::word)),
+    then("Governor", |j, _| j.cpu_frequency_governor.and_then(cpu_frequency::governor_name).map(str::to_string)),
     first("Power", |_, _| Some(String::new())),
+    first("", |j, _| if_any(&marks(j))),
     first("CpusPerTres", |j, _| request(&j.cpus_per_tres)),
     first("MemPerTres", |j, _| request(&j.memory_per_tres)),
     first("TresBind", |j, _| if_any(&j.tres_bind)),
@@ -106,6 +111,8 @@ pub static JOB: &[Item<JobView>] = &[
     first("TresPerTask", |j, _| request(&j.tres_per_task)),
     first("MailUser", |j, _| (!j.mail_types.is_empty()).then(|| or_null(&j.mail_user))?),
     then("MailType", |j, _| if_any(&j.mail_types.join(","))),
+    first("NtasksPerTRES", |j, _| (j.tasks_per_tres > 0).then(|| j.tasks_per_tres.to_string())),
+    first("Container", |j, _| if_any(&j.container)),
     first("", |_, _| Some(String::new())),
 ];
 
@@ -141,6 +148,19 @@ fn nodes(job: &JobView) -> String {
         JobState::Pending if job.max_nodes > 0 => format!("{}-{}", job.num_nodes, job.max_nodes),
         _ => job.num_nodes.to_string(),
     }
+}
+
+/// Slurm writes these without anything between them.
+fn marks(job: &JobView) -> String {
+    let words = [
+        ("GRES_BINDING_ENFORCED", "GresEnforceBind=Yes"),
+        ("GRES_BINDING_DISABLED", "GresEnforceBind=No"),
+        ("KILL_INVALID_DEPENDENCY", "KillOInInvalidDependent=Yes"),
+        ("NO_KILL_INVALID_DEPENDENCY", "KillOInInvalidDependent=No"),
+        ("SPREAD_JOB", "SpreadJob=Yes"),
+    ];
+    let is_said = |flag: &str| job.flags.iter().any(|said| said == flag);
+    words.iter().filter(|(flag, _)| is_said(flag)).map(|(_, word)| *word).collect()
 }
 
 fn star(number: Option<u32>) -> String {

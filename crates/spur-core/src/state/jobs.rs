@@ -10,7 +10,7 @@ use crate::job::{
     Array, Cause, ExitStatus, Granted, Hold, Job, JobSpec, Pause, Phase, Steps, array,
 };
 use crate::state::{
-    Effect, Finish, JobStart, Outcome, Reply, State, Submit, arrays, dependencies, steps,
+    Effect, Finish, JobStart, Outcome, Reply, State, Submit, arrays, dependencies, named, steps,
 };
 use crate::time::Timestamp;
 
@@ -95,6 +95,7 @@ pub(super) fn check(state: &State, spec: &JobSpec) -> Result<(), SlurmError> {
         Some(_) => named().filter_map(|name| state.partition(name)).collect(),
         None => state.default_partition().into_iter().collect::<Vec<_>>(),
     };
+    named::check(state, spec)?;
     let takes = |state: PartitionState| matches!(state, PartitionState::Up | PartitionState::Down);
     if !partitions.iter().any(|partition| takes(partition.rules.state)) {
         return Err(SlurmError::PartitionNotAvail);

@@ -12,6 +12,7 @@ mod effect;
 mod entry;
 mod index;
 mod jobs;
+mod named;
 mod nodes;
 mod repeats;
 mod settings;

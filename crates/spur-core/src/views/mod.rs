@@ -8,6 +8,7 @@ pub mod node;
 pub mod partition;
 pub mod priority;
 pub mod qos;
+mod request;
 pub mod reservation;
 pub mod rules;
 pub mod share;

@@ -1,14 +1,12 @@
 //! A job as readers see it.
 
 use spur_core::accounts::record::ending;
-use spur_core::config::sections;
+use spur_core::config::{Config, DefaultMemory, sections};
 use spur_core::ids::NodeName;
-use spur_core::job::spec::Sharing;
 use spur_core::job::{
-    Array, Cause, Demand, ExitStatus, Hold, Job, JobFlag, JobState, JobStatus, Phase, Reason,
+    Array, Cause, ExitStatus, Hold, Job, JobFlag, JobState, JobStatus, Phase, Reason,
 };
 use spur_core::limit::Limit;
-use spur_core::node::features;
 use spur_core::state::State;
 use spur_core::views::{JobNodeShare, JobView};
 use spur_core::{filename, gres, hostlist};
@@ -42,7 +40,7 @@ pub fn job_view(published: &Published, job: &Job) -> JobView {
     if let (None, None, Some(partition)) =
         (view.memory_per_cpu_mb, view.memory_per_node_mb, partition)
     {
-        memory_by_default(&mut view, &partition.rules, &state.settings.config.jobs);
+        memory_by_default(&mut view, &state.settings.config, &partition.rules);
     }
     times(&mut view, job, limit);
     // A task that its array holds back does not count as waiting.
@@ -55,7 +53,7 @@ pub fn job_view(published: &Published, job: &Job) -> JobView {
         _ => view.start_time,
     };
     array(&mut view, job);
-    resources(&mut view, job, &state.settings.config.accounting.tres);
+    resources(&mut view, published, job);
     if reason == Reason::ReqNodeNotAvail {
         let closed = closed_among(state, &job.spec.placement().nodelist);
         view.state_description = format!("ReqNodeNotAvail, UnavailableNodes:{closed}");
@@ -74,15 +72,12 @@ pub(super) fn expect(view: &mut JobView, promised: &Promised) {
     view.scheduled_nodes = hostlist::compress(promised.nodes.iter().map(NodeName::as_str));
 }
 
-/// What a job gets that asks for no memory, where the configuration says it in a word.
-fn memory_by_default(view: &mut JobView, rules: &sections::Partition, jobs: &sections::Jobs) {
-    let said = [
-        (rules.def_mem_per_cpu, rules.def_mem_per_node),
-        (jobs.def_mem_per_cpu, jobs.def_mem_per_node),
-    ];
-    if let Some((cpu, node)) = said.iter().find(|(cpu, node)| cpu.or(*node).is_some()) {
-        view.memory_per_cpu_mb = cpu.map(|amount| amount.0);
-        view.memory_per_node_mb = node.filter(|_| cpu.is_none()).map(|amount| amount.0);
+/// What a job that asks for no memory gets, where that is a fixed amount.
+fn memory_by_default(view: &mut JobView, config: &Config, rules: &sections::Partition) {
+    match config.default_memory(rules) {
+        DefaultMemory::PerCpu(size) => view.memory_per_cpu_mb = Some(size.0),
+        DefaultMemory::PerNode(size) => view.memory_per_node_mb = Some(size.0),
+        DefaultMemory::PerGpu(_) | DefaultMemory::Share => {}
     }
 }
 
@@ -102,91 +97,28 @@ fn closed_among(state: &State, list: &str) -> String {
 /// What the request says by itself.
 fn asked_for(job: &Job) -> JobView {
     let spec = &*job.spec;
-    let (demand, place) = (Demand::of(spec), spec.placement());
-    let (layout, rare, lifecycle) = (spec.layout(), spec.rare(), spec.lifecycle());
     let dependency = job.waits.as_deref().map(|waits| {
         let mark = if waits.never { "failed" } else { "unfulfilled" };
         let terms = waits.on.terms.iter().map(|term| format!("{term}({mark})"));
         terms.collect::<Vec<_>>().join(if waits.on.any { "?" } else { "," })
     });
-    JobView {
+    let error = if spec.error.is_empty() { &spec.output } else { &spec.error };
+    let mut view = JobView {
         job_id: job.id.0,
-        name: spec.name.clone(),
-        account: spec.account.clone(),
-        qos: spec.qos.clone(),
         uid: job.owner.uid.0,
         gid: job.owner.gid.0,
         user_name: job.owner.name.clone(),
-        num_nodes: demand.nodes_min,
-        max_nodes: spec.nodes_max.unwrap_or(0),
-        num_tasks: demand.tasks,
-        num_cpus: demand.cpus(),
-        cpus_per_task: spec.cpus_per_task,
-        min_cpus_per_node: place.mincpus.unwrap_or_else(|| {
-            spec.ntasks_per_node.unwrap_or(1).saturating_mul(spec.cpus_per_task.unwrap_or(1))
-        }),
-        min_tmp_disk_mb: place.tmp.unwrap_or(0),
-        memory_per_cpu_mb: spec.memory_per_cpu,
-        memory_per_node_mb: spec.memory_per_node,
-        work_dir: spec.work_dir.clone(),
-        command: spec.command.clone(),
         standard_output: file(job, &spec.output, default_output(job)),
-        standard_error: file(
-            job,
-            if spec.error.is_empty() { &spec.output } else { &spec.error },
-            default_output(job),
-        ),
+        standard_error: file(job, error, default_output(job)),
         standard_input: file(job, &spec.input, "/dev/null"),
         restarts: job.restarts,
-        batch_flag: true,
-        nice: spec.nice.unwrap_or(0),
         dependency: dependency.unwrap_or_default(),
-        comment: rare.comment.clone().unwrap_or_default(),
-        extra: rare.extra.clone(),
-        wckey: rare.wckey.clone(),
-        network: rare.network.clone(),
-        mcs_label: rare.mcs_label.clone(),
-        container: rare.container.clone(),
-        container_id: rare.container_id.clone(),
-        burst_buffer: rare.burst_buffer.clone(),
-        reservation: place.reservation.clone(),
-        licenses: place.licenses.clone(),
-        features: features::shown(&place.constraint),
-        prefer: place.prefer.clone(),
-        cluster_features: place.cluster_constraint.clone(),
-        batch_features: place.batch_constraint.clone(),
-        required_nodes: place.nodelist.clone(),
-        excluded_nodes: place.exclude.clone(),
-        contiguous: place.contiguous,
-        reboot: place.reboot,
-        required_switches: place.switches.unwrap_or(0),
-        switch_wait_secs: place.switches_wait_secs.unwrap_or(0),
-        core_spec: place.core_spec,
-        thread_spec: place.thread_spec,
-        tasks_per_node: spec.ntasks_per_node.unwrap_or(0),
-        tasks_per_socket: layout.ntasks_per_socket,
-        tasks_per_core: layout.ntasks_per_core,
-        sockets_per_node: layout.sockets_per_node,
-        cores_per_socket: layout.cores_per_socket,
-        threads_per_core: layout.threads_per_core,
-        time_min: lifecycle.time_min,
-        deadline: lifecycle.deadline.unwrap_or(0),
-        mail_user: lifecycle.mail_user.clone(),
-        over_subscribe: match spec.sharing() {
-            Sharing::Exclusive if spec.sharing.is_some() => "NO",
-            Sharing::Oversubscribe => "YES",
-            Sharing::User => "USER",
-            Sharing::Mcs => "MCS",
-            Sharing::Topology => "TOPO",
-            Sharing::Exclusive => "OK",
-        }
-        .to_string(),
-        tres_per_node: match spec.gres.as_str() {
-            "" => String::new(),
-            gres => gres::shown(gres),
-        },
-        ..JobView::default()
+        ..JobView::of_request(spec)
+    };
+    if view.mail_user.is_empty() {
+        view.mail_user.clone_from(&view.user_name);
     }
+    view
 }
 
 fn default_output(job: &Job) -> &'static str {
@@ -224,9 +156,12 @@ fn priority(job: &Job) -> u32 {
 fn times(view: &mut JobView, job: &Job, limit: Limit) {
     view.submit_time = job.submitted.0;
     let blocked = job.hold != Hold::None || job.waits.is_some();
-    let eligible = job.begin.map_or(job.submitted.0, |begin| begin.0.max(job.submitted.0));
-    view.eligible_time = if blocked { 0 } else { eligible };
-    view.accrue_time = view.eligible_time;
+    view.eligible_time = match job.begin {
+        Some(begin) if begin > job.submitted => begin.0,
+        _ if blocked => 0,
+        _ => job.submitted.0,
+    };
+    view.accrue_time = if blocked { 0 } else { view.eligible_time };
     view.suspend_time = job.pause.since.map_or(0, |since| since.0);
     match &job.phase {
         Phase::Pending => view.start_time = job.begin.map_or(0, |begin| begin.0),
@@ -264,26 +199,12 @@ fn array(view: &mut JobView, job: &Job) {
     }
 }
 
-fn resources(view: &mut JobView, job: &Job, tracked: &[String]) {
+fn resources(view: &mut JobView, published: &Published, job: &Job) {
     let held = match &job.phase {
         Phase::Ended { allocation, .. } => allocation.as_ref(),
         phase => phase.holds(),
     };
-    let Some(held) = held else {
-        let memory = match (view.memory_per_node_mb, view.memory_per_cpu_mb) {
-            (Some(node), _) => node * u64::from(view.num_nodes),
-            (None, Some(cpu)) => cpu * u64::from(view.num_cpus),
-            (None, None) => 0,
-        };
-        let asked = gres::parse(&job.spec.gres).unwrap_or_default();
-        let asked = asked.iter().map(|gres| {
-            let kind = gres.model.as_deref().unwrap_or_default();
-            (gres.name.as_str(), kind, gres.count * u64::from(view.num_nodes))
-        });
-        view.tres_requested =
-            tres(view.num_cpus.into(), memory, Some(view.num_nodes.into()), asked, tracked);
-        return;
-    };
+    let Some(held) = held else { return waiting(view, published, job) };
     view.nodes = hostlist::compress(held.shares.iter().map(|share| share.node.as_str()));
     view.num_nodes = held.shares.len() as u32;
     view.num_cpus = held.cpus();
@@ -291,6 +212,7 @@ fn resources(view: &mut JobView, job: &Job, tracked: &[String]) {
     let memory = held.shares.iter().map(|share| share.memory_mb).sum();
     let gres = held.shares.iter().flat_map(|share| &share.gres);
     let gres = gres.map(|gres| (gres.name.as_str(), gres.kind.as_str(), gres.count));
+    let tracked = &published.state.settings.config.accounting.tres;
     let nodes = held.shares.len() as u64;
     view.tres_allocated = tres(held.cpus().into(), memory, Some(nodes), gres, tracked);
     view.tres_requested = view.tres_allocated.clone();
@@ -305,6 +227,45 @@ fn resources(view: &mut JobView, job: &Job, tracked: &[String]) {
             ..JobNodeShare::default()
         })
         .collect();
+}
+
+/// What a job that has nothing yet will hold, as far as that can be told.
+fn waiting(view: &mut JobView, published: &Published, job: &Job) {
+    let (nodes, gpu) = (u64::from(view.num_nodes), job.spec.gpu());
+    let asked = gres::parse(&job.spec.gres).unwrap_or_default();
+    let of_gpus = |list: &str| -> u64 {
+        gres::parse_gpus(list).unwrap_or_default().iter().map(|gres| gres.count).sum()
+    };
+    let gpus = [
+        of_gpus(&gpu.gpus),
+        of_gpus(&gpu.gpus_per_node) * nodes,
+        of_gpus(&gpu.gpus_per_task) * u64::from(view.num_tasks),
+    ];
+    let gpus = gpus.into_iter().max().unwrap_or(0);
+    let memory = match (gpu.memory_per_gpu, view.memory_per_node_mb, view.memory_per_cpu_mb) {
+        (Some(size), ..) => size * gpus.max(1),
+        (None, Some(0), _) => published.largest().1 * nodes,
+        (None, Some(size), _) => size * nodes,
+        (None, None, Some(size)) => size * u64::from(view.num_cpus),
+        (None, None, None) => 0,
+    };
+    let asked = asked.iter().map(|gres| {
+        let model = gres.model.as_deref().unwrap_or_default();
+        (gres.name.as_str(), model, gres.count * nodes)
+    });
+    let asked = asked.chain((gpus > 0).then_some(("gpu", "", gpus)));
+    let tracked = &published.state.settings.config.accounting.tres;
+    view.tres_requested = tres(view.num_cpus.into(), memory, Some(nodes), asked, tracked);
+    // So many it will take, if none is larger than the largest and none has more tasks than it may.
+    let by_size = view.num_cpus.div_ceil(published.largest().0.max(1));
+    let by_tasks = match job.spec.ntasks_per_node {
+        Some(each @ 1..) if job.spec.ntasks_said => view.num_tasks / each,
+        _ => 0,
+    };
+    let wanted = view.num_nodes.max(by_size).max(by_tasks);
+    if view.max_nodes == 0 || wanted <= view.max_nodes {
+        view.num_nodes = wanted;
+    }
 }
 
 fn status(published: &Published, job: &Job) -> (JobStatus, Reason) {

@@ -7,7 +7,7 @@ use spur_proto::slurm::ListJobsRequest;
 
 use super::Session;
 use crate::commands::{Notation, answer};
-use crate::output::{note, print};
+use crate::output::{note, print, reason};
 
 pub fn ping(session: &mut Session, _: &[&str]) -> u8 {
     let host = nix::unistd::gethostname().map(|name| name.to_string_lossy().into_owned());
@@ -39,12 +39,7 @@ pub fn error_text(session: &mut Session, words: &[&str]) -> u8 {
     };
     let text = match SlurmError::from_number(number) {
         Some(error) => error.to_string(),
-        None => std::io::Error::from_raw_os_error(number as i32)
-            .to_string()
-            .split(" (os error")
-            .next()
-            .unwrap_or_default()
-            .to_string(),
+        None => reason(&std::io::Error::from_raw_os_error(number as i32)),
     };
     print(&format!("{text}\n"));
     0

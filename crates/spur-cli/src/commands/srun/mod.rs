@@ -66,15 +66,12 @@ fn read(args: &[String]) -> Result<Option<(Request, Vec<String>)>, OptionError> 
     if line.rest.is_empty() {
         return Err(OptionError::fatal("No command given to execute."));
     }
+    submission::look_up(TOOL, &mut request)?;
     Ok(Some((request, line.rest)))
 }
 
 async fn execute(request: Request, command: Vec<String>) -> u8 {
-    let voice = Voice {
-        tool: TOOL.name(),
-        quiet: request.tool.quiet > 0,
-        failure: "Unable to allocate resources",
-    };
+    let voice = Voice { tool: TOOL, quiet: request.tool.quiet > 0 };
     // Whoever runs us in the background keeps the terminal: reading it then is an error, not a stop.
     ignore_background_reads();
     if request.tool.test_only {
@@ -109,13 +106,13 @@ async fn launch(
 ) -> Result<u32, u8> {
     let access = create(voice, request, job, inside).await?;
     if request.step.pty && !std::io::stdin().is_terminal() {
-        complain(voice.tool, "ioctl(TIOCGWINSZ): Inappropriate ioctl for device");
-        complain(voice.tool, "Not using a pseudo-terminal, disregarding --pty option");
+        complain(voice.name(), "ioctl(TIOCGWINSZ): Inappropriate ioctl for device");
+        complain(voice.name(), "Not using a pseudo-terminal, disregarding --pty option");
     }
     let prepared = match program::prepare(request, &access, command, inside) {
         Ok(prepared) => prepared,
         Err(message) => {
-            complain(voice.tool, message);
+            complain(voice.name(), message);
             end_step(&access).await;
             return Err(1);
         }
@@ -140,7 +137,7 @@ async fn create(
         immediate: request.said("immediate"),
     };
     let refuse = |error: &dyn std::fmt::Display| {
-        complain(voice.tool, format!("Unable to create step for job {job}: {error}"));
+        complain(voice.name(), format!("Unable to create step for job {job}: {error}"));
         1
     };
     let mut waited = false;
@@ -154,7 +151,7 @@ async fn create(
             Err(CallError::Refused(SlurmError::InvalidJobId)) if inside => {
                 let error = SlurmError::InvalidJobId.text();
                 complain(
-                    voice.tool,
+                    voice.name(),
                     format!("Unable to confirm allocation for job {job}: {error}"),
                 );
                 voice.say(format!(

@@ -15,6 +15,7 @@ use super::multi_prog;
 use super::output::Manner;
 use super::terminal;
 use crate::commands::allocation::host_name;
+use crate::output::reason;
 
 /// Everything that was worked out before the tasks are started.
 pub struct Prepared {
@@ -115,7 +116,7 @@ pub fn prepare(
         options.create(true).append(program.append).write(true).truncate(!program.append);
         options
             .open(&name)
-            .map_err(|error| format!("Could not open stdout file {name}: {}", plain(&error)))
+            .map_err(|error| format!("Could not open stdout file {name}: {}", reason(&error)))
     };
     let (mut output_file, mut error_file) = (None, None);
     let mut joined = false;
@@ -160,7 +161,7 @@ pub fn prepare(
             Target::Ours(pattern) => {
                 let name = path(&pattern);
                 Source::File(File::open(&name).map_err(|error| {
-                    format!("Could not open stdin file {name}: {}", plain(&error))
+                    format!("Could not open stdin file {name}: {}", reason(&error))
                 })?)
             }
             Target::Theirs(pattern) => {
@@ -178,11 +179,6 @@ pub fn prepare(
         joined,
     };
     Ok(Prepared { program, manner, input, only_input })
-}
-
-fn plain(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or_default().to_string()
 }
 
 /// The variables that go along, each ended by a NUL byte.

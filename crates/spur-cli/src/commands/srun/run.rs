@@ -344,12 +344,12 @@ impl Step<'_> {
 
     async fn say(&self, line: impl std::fmt::Display) {
         if !self.voice.quiet {
-            let _ = self.pieces.send(Piece::Line(format!("{}: {line}\n", self.voice.tool))).await;
+            let _ = self.pieces.send(Piece::Line(format!("{}: {line}\n", self.voice.name()))).await;
         }
     }
 
     async fn complain(&self, line: String) {
-        let line = format!("{}: error: {line}\n", self.voice.tool);
+        let line = format!("{}: error: {line}\n", self.voice.name());
         let _ = self.pieces.send(Piece::Line(line)).await;
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::cpu_frequency::{GOVERNORS, WORDS};
+use super::super::cpu_frequency;
 use super::super::resolve::Request;
 use crate::job::mail::MailTypes;
 use crate::job::spec::Sharing;
@@ -132,19 +132,11 @@ pub(super) fn attributes(request: &Request) -> BTreeMap<String, String> {
     if let Some(enforce) = gpu.enforce_binding {
         show("GresEnforceBind", if enforce { "Yes" } else { "No" }.to_owned());
     }
-    let frequency = |code: Option<u32>| {
-        code.map_or(String::new(), |code| {
-            WORDS
-                .iter()
-                .find(|(_, known)| *known == code)
-                .map_or(code.to_string(), |(word, _)| (*word).to_owned())
-        })
-    };
+    let frequency = |code: Option<u32>| code.map_or(String::new(), cpu_frequency::word);
     show("CPU_min_freq", frequency(layout.cpu_freq_min));
     show("CPU_max_freq", frequency(layout.cpu_freq_max));
     if let Some(code) = layout.cpu_freq_governor {
-        let name = GOVERNORS.iter().find(|(_, known, _)| *known == code).map(|(name, _, _)| *name);
-        show("Governor", name.unwrap_or("").to_owned());
+        show("Governor", cpu_frequency::governor_name(code).unwrap_or("").to_owned());
     }
     let or_star = |count: Option<u32>| count.map_or("*".to_owned(), |count| count.to_string());
     let cores =

@@ -1,0 +1,122 @@
+//! What a request leaves for this side to look up: files that are named, the user to be, the cluster.
+
+use std::ffi::CString;
+
+use nix::unistd::{Gid, Group, Uid, User, geteuid, initgroups, setgid, setuid};
+use spur_core::errors::SlurmError;
+use spur_core::hostlist;
+use spur_core::options::{BAD_VALUE, OptionError, Request, Tool, report};
+
+use crate::cluster::Controller;
+use crate::output::reason;
+use crate::zone;
+
+/// Looks up what only this side can: files that are named, the user to be, the cluster that is meant. Then
+/// tells what was understood, if that was asked.
+pub fn look_up(tool: Tool, request: &mut Request) -> Result<(), OptionError> {
+    if !request.tool.nodefile.is_empty() {
+        let names = node_names(&request.tool.nodefile)?;
+        request.job.placement_mut().nodelist = names;
+    }
+    become_user(&request.tool.uid, &request.tool.gid)?;
+    if request.tool.verbose > 0 {
+        for line in report::defined_options(request, &zone::Local) {
+            eprintln!("{}: {line}", tool.name());
+        }
+    }
+    if request.said("partition") && request.job.partition.is_empty() {
+        return Err(no_partition(tool, "(null)"));
+    }
+    match request.job.placement().clusters.as_str() {
+        "" => Ok(()),
+        wanted => {
+            let found = crate::commands::check_cluster(tool.name(), wanted, &mut Controller::find());
+            found.map(|_| ()).map_err(|crate::commands::Ended(exit)| OptionError::silent(exit.into()))
+        }
+    }
+}
+
+/// What Slurm says before everything else about a partition that is not there.
+fn no_partition(tool: Tool, name: &str) -> OptionError {
+    let failed = super::failed(tool, &SlurmError::InvalidPartitionName);
+    OptionError::error(format!("invalid partition specified: {name}\n{failed}"), 1)
+}
+
+/// The nodes that a file names, a host list on each line.
+fn node_names(path: &str) -> Result<String, OptionError> {
+    let refused = |problem: String| {
+        OptionError::error(format!("{problem}\nInvalid --nodefile node file"), BAD_VALUE)
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        let problem = reason(&error);
+        refused(format!("slurm_allocate_resources error opening file {path}, {problem}"))
+    })?;
+    let mut names = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let wrong = |_| refused(format!("Invalid hostfile {path} contents on line {}", number + 1));
+        names.extend(hostlist::expand(line).map_err(wrong)?);
+    }
+    Ok(names.join(","))
+}
+
+/// `--uid` and `--gid`: root hands in a job for somebody else by being that user from here on, so that the
+/// controller sees nobody else.
+fn become_user(user: &str, group: &str) -> Result<(), OptionError> {
+    let refused = |option: &str, problem: &str| match problem {
+        "" => OptionError::error(format!("Invalid --{option} specification"), BAD_VALUE),
+        problem => OptionError::error(format!("--{option} {problem}"), BAD_VALUE),
+    };
+    let is_root = geteuid().is_root();
+    for (option, value) in [("uid", user), ("gid", group)] {
+        if !value.is_empty() && !is_root {
+            return Err(refused(option, "only permitted by root user"));
+        }
+    }
+    let user = match user {
+        "" => None,
+        named => {
+            let by_number =
+                named.parse().ok().and_then(|id| User::from_uid(Uid::from_raw(id)).ok());
+            let found = User::from_name(named).ok().flatten().or(by_number.flatten());
+            Some(found.ok_or_else(|| refused("uid", ""))?)
+        }
+    };
+    let group = match group {
+        "" => user.as_ref().map(|user| user.gid),
+        named => {
+            let number = named.parse().ok().map(Gid::from_raw);
+            let found = Group::from_name(named).ok().flatten().map(|group| group.gid);
+            Some(found.or(number).ok_or_else(|| refused("gid", ""))?)
+        }
+    };
+    let failed =
+        |error: nix::Error| OptionError::error(format!("cannot become that user: {error}"), 1);
+    if let (Some(user), Some(group)) = (&user, group) {
+        let name = CString::new(user.name.as_str()).map_err(|_| refused("uid", ""))?;
+        initgroups(&name, group).map_err(failed)?;
+    }
+    if let Some(group) = group {
+        setgid(group).map_err(failed)?;
+    }
+    user.map_or(Ok(()), |user| setuid(user.uid).map_err(failed))
+}
+
+/// The variables of `--export-file`: a file, or the number of one that is open; `NAME=value` each ended by
+/// a NUL byte.
+pub fn exported_file(path: &str) -> Result<Vec<u8>, OptionError> {
+    let place = match path.parse::<u32>() {
+        Ok(descriptor) => format!("/proc/self/fd/{descriptor}"),
+        Err(_) => path.to_string(),
+    };
+    let mut bytes = std::fs::read(place).map_err(|_| {
+        OptionError::error(format!("Could not open user environment file {path}"), 1)
+    })?;
+    if !bytes.is_empty() && bytes.last() != Some(&0) {
+        bytes.push(0);
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,146 @@
+//! What a request says by itself, as readers see it.
+
+use super::JobView;
+use crate::gres;
+use crate::job::mail::MailTypes;
+use crate::job::spec::{GpuSpec, Sharing};
+use crate::job::{Demand, JobSpec};
+use crate::limit::Limit;
+use crate::node::features;
+
+/// How long a job waits for the switches it wants, if it does not say.
+const SWITCH_WAIT_SECS: u32 = 300;
+
+impl JobView {
+    /// A job of which only the request is known.
+    pub fn of_request(spec: &JobSpec) -> JobView {
+        let (demand, place, gpu) = (Demand::of(spec), spec.placement(), spec.gpu());
+        let (layout, rare, lifecycle) = (spec.layout(), spec.rare(), spec.lifecycle());
+        let on_a_node = spec.ntasks_per_node.unwrap_or(1).max(1);
+        let mail = MailTypes(lifecycle.mail_type);
+        JobView {
+            name: spec.name.clone(),
+            partition: spec.partition.clone(),
+            account: spec.account.clone(),
+            qos: spec.qos.clone(),
+            num_nodes: demand.nodes_min,
+            max_nodes: spec.nodes_max.unwrap_or(0),
+            num_tasks: demand.tasks,
+            num_cpus: processors(spec, demand),
+            cpus_per_task: spec.cpus_per_task,
+            min_cpus_per_node: demand
+                .cpus_per_task
+                .saturating_mul(on_a_node)
+                .max(place.mincpus.unwrap_or(0)),
+            min_tmp_disk_mb: place.tmp.unwrap_or(0),
+            memory_per_cpu_mb: spec.memory_per_cpu,
+            memory_per_node_mb: spec.memory_per_node,
+            work_dir: spec.work_dir.clone(),
+            command: spec.command.clone(),
+            batch_flag: true,
+            nice: spec.nice.unwrap_or(0),
+            comment: rare.comment.clone().unwrap_or_default(),
+            extra: rare.extra.clone(),
+            wckey: rare.wckey.clone(),
+            network: rare.network.clone(),
+            mcs_label: rare.mcs_label.clone(),
+            container: rare.container.clone(),
+            container_id: rare.container_id.clone(),
+            burst_buffer: rare.burst_buffer.clone(),
+            reservation: place.reservation.clone(),
+            licenses: place.licenses.clone(),
+            features: features::shown(&place.constraint),
+            prefer: place.prefer.clone(),
+            cluster_features: place.cluster_constraint.clone(),
+            batch_features: place.batch_constraint.clone(),
+            required_nodes: place.nodelist.clone(),
+            excluded_nodes: place.exclude.clone(),
+            contiguous: place.contiguous,
+            reboot: place.reboot,
+            required_switches: place.switches.unwrap_or(0),
+            switch_wait_secs: place.switches_wait_secs.unwrap_or(SWITCH_WAIT_SECS),
+            core_spec: place.core_spec,
+            thread_spec: place.thread_spec,
+            tasks_per_node: spec.ntasks_per_node.unwrap_or(0),
+            tasks_per_socket: layout.ntasks_per_socket,
+            tasks_per_core: layout.ntasks_per_core,
+            tasks_per_tres: gpu.ntasks_per_gpu.unwrap_or(0),
+            sockets_per_node: layout.sockets_per_node,
+            cores_per_socket: layout.cores_per_socket,
+            threads_per_core: layout.threads_per_core,
+            time_min: lifecycle.time_min,
+            deadline: lifecycle.deadline.unwrap_or(0),
+            delay_boot_secs: match lifecycle.delay_boot_secs {
+                Some(Limit::Is(secs)) => u32::try_from(secs).unwrap_or(u32::MAX),
+                Some(Limit::Unlimited) | None => 0,
+            },
+            mail_user: lifecycle.mail_user.clone(),
+            mail_types: mail.names().map(str::to_string).collect(),
+            cpu_frequency_min: layout.cpu_freq_min,
+            cpu_frequency_max: layout.cpu_freq_max,
+            cpu_frequency_governor: layout.cpu_freq_governor,
+            over_subscribe: sharing(spec).to_string(),
+            tres_per_job: gpus(&gpu.gpus),
+            tres_per_node: joined([gpus(&gpu.gpus_per_node), shown(&spec.gres)]),
+            tres_per_socket: gpus(&gpu.gpus_per_socket),
+            tres_per_task: gpus(&gpu.gpus_per_task),
+            cpus_per_tres: each_gpu(gpu.cpus_per_gpu.map(u64::from)),
+            memory_per_tres: each_gpu(gpu.memory_per_gpu),
+            tres_bind: of_gpus(&gpu.gpu_bind),
+            tres_freq: of_gpus(&gpu.gpu_freq),
+            flags: flags(spec, gpu),
+            ..JobView::default()
+        }
+    }
+}
+
+/// Slurm counts one processor for a job whose nodes were given as a range and whose tasks were not given.
+fn processors(spec: &JobSpec, demand: Demand) -> u32 {
+    let is_range = spec.nodes_max.is_some_and(|max| max != demand.nodes_min);
+    if is_range && !spec.ntasks_said { demand.cpus_per_task } else { demand.cpus() }
+}
+
+fn sharing(spec: &JobSpec) -> &'static str {
+    match spec.sharing() {
+        Sharing::Exclusive if spec.sharing.is_some() => "NO",
+        Sharing::Oversubscribe => "YES",
+        Sharing::User => "USER",
+        Sharing::Mcs => "MCS",
+        Sharing::Topology => "TOPO",
+        Sharing::Exclusive => "OK",
+    }
+}
+
+/// Words of `scontrol show job` that are said only where somebody asked.
+fn flags(spec: &JobSpec, gpu: &GpuSpec) -> Vec<String> {
+    let asked = [
+        (spec.placement().spread_job, "SPREAD_JOB"),
+        (gpu.enforce_binding == Some(true), "GRES_BINDING_ENFORCED"),
+        (gpu.enforce_binding == Some(false), "GRES_BINDING_DISABLED"),
+        (spec.lifecycle().kill_on_invalid_dep == Some(true), "KILL_INVALID_DEPENDENCY"),
+        (spec.lifecycle().kill_on_invalid_dep == Some(false), "NO_KILL_INVALID_DEPENDENCY"),
+    ];
+    asked.iter().filter(|(is, _)| *is).map(|(_, flag)| (*flag).to_string()).collect()
+}
+
+/// `2` or `mi300x:2,h100:1`, with what they are in front of each.
+fn gpus(list: &str) -> String {
+    let items = list.split(',').filter(|item| !item.is_empty());
+    items.map(|item| format!("gres:gpu:{item}")).collect::<Vec<_>>().join(",")
+}
+
+fn shown(list: &str) -> String {
+    if list.is_empty() { String::new() } else { gres::shown(list) }
+}
+
+fn joined(lists: [String; 2]) -> String {
+    lists.into_iter().filter(|list| !list.is_empty()).collect::<Vec<_>>().join(",")
+}
+
+fn each_gpu(amount: Option<u64>) -> String {
+    amount.map_or_else(String::new, |amount| format!("gres:gpu:{amount}"))
+}
+
+fn of_gpus(said: &str) -> String {
+    if said.is_empty() { String::new() } else { format!("gpu:{said}") }
+}
