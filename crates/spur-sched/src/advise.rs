@@ -58,7 +58,13 @@ impl Planner {
         action: &JobAction,
     ) -> Option<Option<u64>> {
         let mut copy = state.clone();
-        let control = Control { job, tasks: None, action: action.clone(), by: Actor::Controller };
+        let control = Control {
+            job,
+            tasks: None,
+            action: action.clone(),
+            by: Actor::Controller,
+            request: None,
+        };
         let command = Command::Control(Box::new(control));
         let entry = Entry { at: state.now, origin: Origin::default(), command };
         apply(&mut copy, &entry).reply.ok()?;

@@ -111,7 +111,7 @@ proptest! {
             prop_assert_eq!(enough as usize, cluster.0.nodes.len());
             for Advice { action } in planner.advise(&cluster.0, job, &told) {
                 let mut copy = Cluster(cluster.0.clone());
-                let control = Control { job, tasks: None, action, by: Actor::Controller };
+                let control = Control { job, tasks: None, action, by: Actor::Controller, request: None };
                 copy.apply(Command::Control(Box::new(control)));
                 let starts = Planner::default().plan(&copy.0).starts;
                 prop_assert!(starts.iter().any(|start| start.job == job));

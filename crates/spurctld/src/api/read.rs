@@ -262,7 +262,7 @@ fn waiting(view: &mut JobView, published: &Published, job: &Job) {
         Some(each @ 1..) if job.spec.ntasks_said => view.num_tasks / each,
         _ => 0,
     };
-    let wanted = view.num_nodes.max(by_size).max(by_tasks);
+    let wanted = view.num_nodes.max(by_size.min(view.num_tasks)).max(by_tasks);
     if view.max_nodes == 0 || wanted <= view.max_nodes {
         view.num_nodes = wanted;
     }

@@ -30,8 +30,11 @@ pub fn look_up(tool: Tool, request: &mut Request) -> Result<(), OptionError> {
     match request.job.placement().clusters.as_str() {
         "" => Ok(()),
         wanted => {
-            let found = crate::commands::check_cluster(tool.name(), wanted, &mut Controller::find());
-            found.map(|_| ()).map_err(|crate::commands::Ended(exit)| OptionError::silent(exit.into()))
+            let found =
+                crate::commands::check_cluster(tool.name(), wanted, &mut Controller::find());
+            found
+                .map(|_| ())
+                .map_err(|crate::commands::Ended(exit)| OptionError::silent(exit.into()))
         }
     }
 }
