@@ -156,33 +156,36 @@ pub fn group(
         .filter_map(|column| column.field)
         .filter(|field| !TOTALS.contains(&field.name) && (exact || !RANGES.contains(&field.name)))
         .collect();
-    let mut groups: BTreeMap<(usize, Vec<Option<String>>), NodeGroup> = BTreeMap::new();
+    // Where the group of each look stands in `groups`, which is in the order of first appearance.
+    let mut known: BTreeMap<Vec<Option<String>>, usize> = BTreeMap::new();
+    let mut groups: Vec<(usize, NodeGroup)> = Vec::new();
     let by_partition = splits.iter().any(|field| is_about_partitions(field));
-    let mut counted: BTreeSet<&str> = BTreeSet::new();
+    let mut counted: BTreeSet<(usize, &str)> = BTreeSet::new();
     for (place, partition) in partitions.iter().enumerate() {
         let members = nodes.iter().filter(|node| node.partitions.contains(&partition.name));
         let mut empty = true;
         for node in members {
             empty = false;
-            // Without a column about partitions a node looks the same in each of them.
-            if !by_partition && !counted.insert(&node.name) {
-                continue;
-            }
             let one = NodeGroup { partition: Some(partition.clone()), nodes: vec![node.clone()] };
             let look = splits.iter().map(|field| (field.get)(&one).text(context)).collect();
-            let group = groups.entry((if by_partition { place } else { 0 }, look)).or_default();
-            group.partition.get_or_insert_with(|| partition.clone());
-            group.nodes.push(node.clone());
+            let at = *known.entry(look).or_insert(groups.len());
+            if at == groups.len() {
+                groups.push((place, NodeGroup { nodes: Vec::new(), ..one }));
+            }
+            // A node that looks the same in several partitions is counted once.
+            if counted.insert((at, &node.name)) {
+                groups[at].1.nodes.push(node.clone());
+            }
         }
         if empty && by_partition {
             let group = NodeGroup { partition: Some(partition.clone()), nodes: Vec::new() };
-            groups.insert((place, Vec::new()), group);
+            groups.push((place, group));
         }
     }
-    let mut groups: Vec<((usize, _), NodeGroup)> = groups.into_iter().collect();
     // sinfo's own order, `#P,-t`: partitions as configured, then the highest state number first.
-    groups.sort_by_key(|((place, _), group)| {
-        (*place, Reverse(group.nodes.first().map_or(0, |node| node.state)))
+    groups.sort_by_key(|(place, group)| {
+        let place = if by_partition { *place } else { 0 };
+        (place, Reverse(group.nodes.first().map_or(0, |node| node.state)))
     });
     groups.into_iter().map(|(_, group)| group).collect()
 }

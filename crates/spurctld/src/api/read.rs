@@ -8,6 +8,7 @@ use spur_core::job::{
 };
 use spur_core::limit::Limit;
 use spur_core::state::State;
+use spur_core::time::Timestamp;
 use spur_core::views::{JobNodeShare, JobView};
 use spur_core::{filename, gres, hostlist};
 
@@ -163,14 +164,21 @@ fn times(view: &mut JobView, job: &Job, limit: Limit) {
     };
     view.accrue_time = if blocked { 0 } else { view.eligible_time };
     view.suspend_time = job.pause.since.map_or(0, |since| since.0);
+    let end = |start: Timestamp| match limit {
+        Limit::Is(minutes) => {
+            let secs = (minutes as i64).saturating_mul(60).saturating_add(job.pause.secs);
+            start.plus_secs(secs).0
+        }
+        Limit::Unlimited => 0,
+    };
     match &job.phase {
-        Phase::Pending => view.start_time = job.begin.map_or(0, |begin| begin.0),
+        Phase::Pending => {
+            view.start_time = job.begin.map_or(0, |begin| begin.0);
+            view.end_time = job.begin.map_or(0, end);
+        }
         Phase::Running { since, .. } | Phase::Completing { started: since, .. } => {
             view.start_time = since.0;
-            if let Limit::Is(minutes) = limit {
-                let secs = (minutes as i64).saturating_mul(60).saturating_add(job.pause.secs);
-                view.end_time = since.0.saturating_add(secs);
-            }
+            view.end_time = end(*since);
             if let Some(stopped) = job.pause.since {
                 view.run_secs_before_suspend = (stopped.0 - since.0 - job.pause.secs).max(0);
             }

@@ -16,7 +16,11 @@ pub fn names(list: Option<&str>) -> u8 {
             print(&hosts.names().map(|name| name + "\n").collect::<String>());
             0
         }
-        Err(error) => refuse(&list, &error),
+        Err(error) => {
+            refuse(&list, &error);
+            // Slurm calls this a success.
+            0
+        }
     }
 }
 
