@@ -39,7 +39,7 @@ pub const LEVELS: &[Level] = &[
         number: 2,
         crates: &[
             ("spur-sched", "who runs next"),
-            ("spur-net", "the mesh"),
+            ("spur-net", "who a machine is to others"),
             ("spur-spank", "C plugins"),
         ],
     },

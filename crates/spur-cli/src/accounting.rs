@@ -30,8 +30,10 @@ pub fn address() -> Address {
             std::process::exit(1)
         });
     }
-    let beside = |Address::Unix(controller): &Address| controller.with_file_name("spurdbd.sock");
-    Address::Unix(cluster::addresses().first().map(beside).unwrap_or_default())
+    let controllers = cluster::addresses();
+    let sockets = controllers.iter().filter_map(Address::socket);
+    let beside = sockets.map(|controller| controller.with_file_name("spurdbd.sock")).next();
+    Address::Unix(beside.unwrap_or_default())
 }
 
 /// Why accounting gave no answer.
@@ -65,8 +67,7 @@ impl std::fmt::Display for Trouble {
 /// A connection to accounting; waits for one that is being started again.
 pub async fn connect() -> Result<AccountingClient<Channel>, Trouble> {
     let address = address();
-    let Address::Unix(socket) = &address;
-    if !socket.exists() {
+    if address.socket().is_some_and(|socket| !socket.exists()) {
         return Err(Trouble::Disabled);
     }
     let deadline = tokio::time::Instant::now() + PATIENCE;
@@ -74,7 +75,7 @@ pub async fn connect() -> Result<AccountingClient<Channel>, Trouble> {
         match client::connect(&address).await {
             Ok(channel) => return Ok(client::accounting(channel)),
             Err(_) if tokio::time::Instant::now() > deadline => {
-                let what = format!("nobody listens on {}", socket.display());
+                let what = format!("nobody listens on {address}");
                 return Err(Trouble::Away(what));
             }
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,

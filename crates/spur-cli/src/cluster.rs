@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use spur_core::job::reference::{JobReference, Part};
 use spur_core::views::{JobView, NodeView, PartitionView, StepView};
+use spur_net::Identity;
+use spur_proto::address::SYSTEM_SOCKET;
 use spur_proto::caller::{CallError, Caller};
 use spur_proto::client::Address;
+use spur_proto::proof::{self, Proof};
 use spur_proto::slurm::control_job_request::Action;
 use spur_proto::slurm::controller_client::ControllerClient;
 use spur_proto::slurm::watch_reply::Event;
 use spur_proto::slurm::{
-    AdministerRequest, CancelJobRequest, ControlJobRequest, GetConfigReply, GetConfigRequest,
-    GetScriptRequest, License, ListJobsRequest, ListLicensesRequest, ListNodesRequest,
-    ListPartitionsRequest, ListStepsRequest, PingReply, PingRequest, SignalStepRequest,
-    WaitJobRequest, WatchRequest,
+    AdministerRequest, CancelJobRequest, ControlJobRequest, GetConfigReply, GetConfigRequest, GetScriptRequest, IssueTokenRequest, License, ListJobsRequest, ListLicensesRequest, ListNodesRequest, ListPartitionsRequest, ListStepsRequest, PingReply, PingRequest, ReconfigureRequest, RevokeTokensRequest, SignalStepRequest, WaitJobRequest, WatchRequest,
 };
 use tonic::transport::Channel;
 
@@ -23,9 +23,6 @@ use crate::names;
 use crate::output::note;
 
 type Client = ControllerClient<Channel>;
-
-/// Where a controller of this machine listens when it was started by hand.
-const SYSTEM_SOCKET: &str = "/run/spur/spurctld.sock";
 
 /// How long a command waits for a controller that is away, restarting for one.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -36,16 +33,50 @@ pub fn addresses() -> Vec<Address> {
     if let Ok(said) = std::env::var("SPUR_CONTROLLER_ADDR")
         && !said.is_empty()
     {
-        return Address::parse_list(&said).unwrap_or_else(|| {
+        let found = Address::parse_list(&said).unwrap_or_else(|| {
             // Never another cluster than the one that was meant.
-            note(format!("error: SPUR_CONTROLLER_ADDR={said} cannot be reached; say unix:/PATH"));
+            note(format!("error: SPUR_CONTROLLER_ADDR={said} cannot be reached; say HOST:PORT"));
             std::process::exit(1)
         });
+        return introduced(found);
     }
     let own = [dir_of_link(), Some(default_dir())];
     let found = own.into_iter().flatten().map(|dir| sockets(&dir)).find(|found| !found.is_empty());
-    let found = found.unwrap_or_else(|| vec![PathBuf::from(SYSTEM_SOCKET)]);
-    found.into_iter().map(Address::Unix).collect()
+    if let Some(found) = found {
+        return found.into_iter().map(Address::Unix).collect();
+    }
+    let system = Address::Unix(PathBuf::from(SYSTEM_SOCKET));
+    let is_here = Path::new(SYSTEM_SOCKET).exists();
+    match joined().filter(|_| !is_here) {
+        Some(controllers) => introduced(controllers),
+        None => vec![system],
+    }
+}
+
+/// The controllers of the cluster that this machine has joined.
+fn joined() -> Option<Vec<Address>> {
+    let file = Identity::dir(Path::new(AGENT_DIR)).join("controllers");
+    Address::parse_list(std::fs::read_to_string(file).ok()?.trim())
+}
+
+/// Where the agent of a machine keeps its state when nothing else is said.
+const AGENT_DIR: &str = "/var/spool/spurd";
+
+/// On other machines users are known by the word of this machine's agent, or by their token.
+fn introduced(controllers: Vec<Address>) -> Vec<Address> {
+    let is_remote = |address: &Address| address.clone().nearest().socket().is_none();
+    if controllers.iter().any(is_remote) && !proof::is_set() {
+        let token = std::env::var("SLURM_JWT").ok().filter(|token| !token.is_empty());
+        let authority = std::env::var_os("SPUR_CA_FILE").map(PathBuf::from);
+        let authority = authority.unwrap_or_else(|| PathBuf::from("/etc/spur/ca.pem"));
+        let authority = spur_net::identity::read_authority(&authority).ok();
+        let agent = std::env::var_os("SPUR_AGENT_SOCKET").map(PathBuf::from);
+        proof::set(match (token, authority) {
+            (Some(token), Some(authority)) => Proof::Token { token, authority },
+            _ => Proof::User { agent: agent.unwrap_or(Path::new(AGENT_DIR).join("spurd.sock")) },
+        });
+    }
+    controllers
 }
 
 /// The controllers' sockets below the directory of a `spur up`, the first one's first.
@@ -228,6 +259,33 @@ impl Controller {
             }
             Ok(())
         })
+    }
+
+    /// Has the configuration read again.
+    pub fn reconfigure(&mut self) -> Result<(), CallError> {
+        let ask =
+            |mut client: Client| async move { client.reconfigure(ReconfigureRequest {}).await };
+        self.runtime.block_on(self.caller.call(ask)).map(|_| ())
+    }
+
+    /// A token by which a user is known elsewhere; the caller's own where no name is said.
+    pub fn token(&mut self, user_name: &str, lifetime_secs: u64) -> Result<String, CallError> {
+        let request = IssueTokenRequest { user_name: user_name.to_string(), lifetime_secs };
+        let ask = |mut client: Client| {
+            let request = request.clone();
+            async move { client.issue_token(request).await }
+        };
+        Ok(self.runtime.block_on(self.caller.call(ask))?.token)
+    }
+
+    /// Makes a user's tokens worthless.
+    pub fn revoke_tokens(&mut self, user_name: &str) -> Result<(), CallError> {
+        let request = RevokeTokensRequest { user_name: user_name.to_string() };
+        let ask = |mut client: Client| {
+            let request = request.clone();
+            async move { client.revoke_tokens(request).await }
+        };
+        self.runtime.block_on(self.caller.call(ask)).map(|_| ())
     }
 
     /// Who answers.

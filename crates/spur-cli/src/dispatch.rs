@@ -35,12 +35,15 @@ pub const NATIVE: &[Command] = &[
     command("up", "start a cluster on this machine", native::up::run),
     command("down", "stop the cluster of this machine", native::down::run),
     command("env", "print the shell variables that lead to the cluster", native::env::run),
+    command("init", "begin a cluster of several machines", native::init::run),
+    command("token", "make a token that lets machines join", native::token::run),
+    command("join", "make this machine one of a cluster", native::join::run),
     command("config", "check a configuration, or turn slurm.conf into one", native::config::run),
     command("controllers", "list, add and remove controllers", native::controllers::run),
     command("submit", "hand in a script, as sbatch", commands::sbatch::run),
     command("queue", "show jobs, as squeue", commands::squeue::run),
     command("cancel", "end jobs, as scancel", commands::scancel::run),
-    command("nodes", "show nodes, as sinfo -N -l", nodes),
+    command("nodes", "show nodes, as sinfo -N -l; let machines in and out", native::nodes::run),
     command("history", "show jobs of the past, as sacct", commands::sacct::run),
     command("show", "show a job, node or partition, as scontrol show", show),
     command("wait", "return when jobs are over, with their exit code", native::wait::run),
@@ -71,10 +74,6 @@ pub fn run(called_as: &str, args: &[String]) -> u8 {
             1
         }
     }
-}
-
-fn nodes(args: &[String]) -> u8 {
-    commands::sinfo::run(&[&["-N".to_string(), "-l".to_string()], args].concat())
 }
 
 fn show(args: &[String]) -> u8 {

@@ -1,57 +1,22 @@
 //! Finds and dials a controller.
 
-use std::fmt;
-use std::path::PathBuf;
+use std::io;
+use std::pin::Pin;
 use std::time::Duration;
 
 use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::UnixStream;
 use tonic::transport::{Channel, Endpoint, Error, Uri};
 
+pub use crate::address::Address;
 use crate::internal::agents_client::AgentsClient;
+use crate::proof;
 use crate::slurm::accounting_client::AccountingClient;
 use crate::slurm::controller_client::ControllerClient;
 
 /// The largest message either side takes.
 pub const MAX_MESSAGE: usize = 16 << 20;
-
-/// Where a controller listens.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Address {
-    /// A socket of this machine.
-    Unix(PathBuf),
-}
-
-impl Address {
-    /// Reads `unix:/path`, or a bare absolute path.
-    pub fn parse(text: &str) -> Option<Address> {
-        let path = text.strip_prefix("unix:").unwrap_or(text);
-        path.starts_with('/').then(|| Address::Unix(PathBuf::from(path)))
-    }
-
-    /// Reads a list with commas between the addresses; nothing when one of them is none.
-    pub fn parse_list(text: &str) -> Option<Vec<Address>> {
-        text.split(',').map(|word| Address::parse(word.trim())).collect()
-    }
-
-    /// The addresses as one word, as [`Address::parse_list`] reads it.
-    pub fn list(addresses: &[Address]) -> String {
-        addresses.iter().map(Address::to_string).collect::<Vec<_>>().join(",")
-    }
-}
-
-impl fmt::Display for Address {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Address::Unix(path) = self;
-        write!(f, "unix:{}", path.display())
-    }
-}
-
-impl From<Address> for Vec<Address> {
-    fn from(address: Address) -> Vec<Address> {
-        vec![address]
-    }
-}
 
 /// Dials; the socket must be there.
 pub async fn connect(address: &Address) -> Result<Channel, Error> {
@@ -77,15 +42,25 @@ fn endpoint() -> Endpoint {
         .keep_alive_timeout(PROBE_TIMEOUT)
 }
 
+/// A connection of either kind.
+trait Line: AsyncRead + AsyncWrite + Send {}
+impl<T: AsyncRead + AsyncWrite + Send> Line for T {}
+
+type Io = TokioIo<Pin<Box<dyn Line>>>;
+
 fn connector(
     address: &Address,
-) -> impl tower::Service<Uri, Response = TokioIo<UnixStream>, Error = std::io::Error, Future: Send>
-+ Send
-+ 'static {
-    let Address::Unix(path) = address.clone();
+) -> impl tower::Service<Uri, Response = Io, Error = io::Error, Future: Send> + Send + 'static {
+    let address = address.clone().nearest();
     tower::service_fn(move |_: Uri| {
-        let path = path.clone();
-        async move { UnixStream::connect(path).await.map(TokioIo::new) }
+        let address = address.clone();
+        async move {
+            let line: Pin<Box<dyn Line>> = match address {
+                Address::Unix(path) => Box::pin(UnixStream::connect(path).await?),
+                Address::Tls { host, port } => Box::pin(proof::dial(&host, port).await?),
+            };
+            Ok(TokioIo::new(line))
+        }
     })
 }
 
@@ -106,18 +81,4 @@ pub fn accounting(channel: Channel) -> AccountingClient<Channel> {
 /// An agent's side of its stream.
 pub fn agents(channel: Channel) -> AgentsClient<Channel> {
     AgentsClient::new(channel).max_decoding_message_size(MAX_MESSAGE)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lists_of_addresses_read_back() {
-        let list = "unix:/run/a.sock,unix:/run/b.sock";
-        let addresses = Address::parse_list(list).expect("is read");
-        assert_eq!(Address::list(&addresses), list);
-        assert_eq!(Address::parse_list("/run/a.sock").expect("a bare path").len(), 1);
-        assert_eq!(Address::parse_list("unix:/run/a.sock,here"), None);
-    }
 }

@@ -2,27 +2,71 @@
 //! table of rights, and refuses what has no row.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use spur_core::auth::{Actor, Level, Who, method_rule};
 use spur_core::errors::SlurmError;
 use spur_core::ids::{Gid, NodeName, Uid};
+use tonic::Request;
 use tonic::codegen::http;
 use tonic::transport::server::UdsConnectInfo;
-use tonic::{Extensions, Request};
 use tower::{Layer, Service};
 
+use crate::entrance::{Caller, Peer};
 use crate::status::to_status;
 
+/// Tells who a caller is to this daemon.
+pub trait Judge: Send + Sync + 'static {
+    /// What the channel proved, and the token the request shows, if it shows one.
+    fn actor(&self, peer: &Peer, token: Option<&str>) -> Actor;
+
+    /// Somebody was turned away.
+    fn refused(&self, _method: &str, _actor: &Actor) {}
+}
+
+/// Knows the users of this machine, and nobody else.
+pub struct Local;
+
+impl Judge for Local {
+    fn actor(&self, peer: &Peer, token: Option<&str>) -> Actor {
+        match (peer, token) {
+            (Peer::Local { uid, gid }, None) => local_user(*uid, *gid),
+            _ => Actor::Anonymous,
+        }
+    }
+}
+
+/// A user of this machine, as the kernel tells.
+pub fn local_user(uid: u32, gid: u32) -> Actor {
+    let uid = Uid(uid);
+    let level = if is_ours(uid) { Level::Administrator } else { Level::None };
+    Actor::User { uid, gid: Gid(gid), level }
+}
+
 /// Puts the door in front of all services.
-#[derive(Clone, Copy)]
-pub struct DoorLayer;
+#[derive(Clone)]
+pub struct DoorLayer {
+    judge: Arc<dyn Judge>,
+}
+
+impl DoorLayer {
+    /// With somebody who tells who callers are.
+    pub fn new(judge: Arc<dyn Judge>) -> DoorLayer {
+        DoorLayer { judge }
+    }
+
+    /// For a daemon that only users of this machine talk to.
+    pub fn local() -> DoorLayer {
+        DoorLayer::new(Arc::new(Local))
+    }
+}
 
 impl<S> Layer<S> for DoorLayer {
     type Service = Door<S>;
 
     fn layer(&self, inner: S) -> Door<S> {
-        Door { inner }
+        Door { inner, judge: self.judge.clone() }
     }
 }
 
@@ -30,6 +74,7 @@ impl<S> Layer<S> for DoorLayer {
 #[derive(Clone)]
 pub struct Door<S> {
     inner: S,
+    judge: Arc<dyn Judge>,
 }
 
 impl<S, B, R> Service<http::Request<B>> for Door<S>
@@ -48,7 +93,7 @@ where
     }
 
     fn call(&mut self, mut request: http::Request<B>) -> Self::Future {
-        match let_in(request.uri().path(), request.extensions()) {
+        match let_in(&*self.judge, &request) {
             Some(actor) => {
                 request.extensions_mut().insert(actor);
                 Box::pin(self.inner.call(request))
@@ -66,26 +111,40 @@ pub fn caller_of<T>(request: &Request<T>) -> Actor {
     request.extensions().get::<Actor>().cloned().unwrap_or(Actor::Anonymous)
 }
 
-fn let_in(method: &str, extensions: &http::Extensions) -> Option<Actor> {
+fn let_in<B>(judge: &dyn Judge, request: &http::Request<B>) -> Option<Actor> {
+    let method = request.uri().path();
     let rule = method_rule(method)?;
-    let mut actor = actor(extensions);
-    match rule.who {
-        Who::Node => actor = local_agent(actor),
-        Who::Controller => actor = local_controller(actor),
-        Who::Anyone | Who::User | Who::Administrator => {}
+    let peer = peer(request.extensions());
+    let mut actor = judge.actor(&peer, token(request.headers()));
+    // A machine's own word counts only on its own socket.
+    if let Peer::Local { .. } = peer {
+        actor = match rule.who {
+            Who::Node => local_agent(actor),
+            Who::Controller => local_controller(actor),
+            Who::Anyone | Who::User | Who::Administrator => actor,
+        };
     }
-    rule.who.admits(&actor).then_some(actor)
+    if rule.who.admits(&actor) {
+        return Some(actor);
+    }
+    judge.refused(method, &actor);
+    None
 }
 
-/// The caller on this connection, as the kernel tells.
-fn actor(extensions: &Extensions) -> Actor {
-    let Some(credentials) = extensions.get::<UdsConnectInfo>().and_then(|info| info.peer_cred)
-    else {
-        return Actor::Anonymous;
-    };
-    let uid = Uid(credentials.uid());
-    let level = if is_ours(uid) { Level::Administrator } else { Level::None };
-    Actor::User { uid, gid: Gid(credentials.gid()), level }
+/// Who is at the other end of this connection.
+fn peer(extensions: &http::Extensions) -> Peer {
+    if let Some(caller) = extensions.get::<Caller>() {
+        return (*caller.peer).clone();
+    }
+    let credentials = extensions.get::<UdsConnectInfo>().and_then(|info| info.peer_cred);
+    credentials.map_or(Peer::Nobody, |found| Peer::Local { uid: found.uid(), gid: found.gid() })
+}
+
+/// The token a request shows, as the standard or as Slurm's REST clients name it.
+fn token(headers: &http::HeaderMap) -> Option<&str> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let bearer = text("authorization").and_then(|value| value.strip_prefix("Bearer "));
+    bearer.or_else(|| text("x-slurm-user-token"))
 }
 
 /// An agent of this machine: root, or whoever runs this daemon, may speak for its nodes.

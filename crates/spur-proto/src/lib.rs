@@ -2,10 +2,14 @@
 
 use spur_core::ids::{Epoch, JobId, StepId};
 
+pub mod address;
 pub mod caller;
 pub mod client;
 pub mod credential;
 pub mod door;
+pub mod enrol;
+pub mod entrance;
+pub mod proof;
 pub mod status;
 pub mod step_io;
 

@@ -62,6 +62,11 @@ kinds! {
     Signal = 21,
     /// The terminal's size: rows and columns, two bytes each.
     Window = 22,
+    /// A user of the machine asks its agent which authority to believe; the answer is its certificate.
+    Introduce = 30,
+    /// A user of the machine asks its agent to say who they are on a connection; 32 bytes name it. The answer
+    /// is the agent's word.
+    Vouch = 31,
 }
 
 /// One frame.
@@ -121,6 +126,11 @@ impl Frames {
         self.buffer.drain(..self.taken);
         self.taken = 0;
         self.buffer.extend_from_slice(bytes);
+    }
+
+    /// What came after the frames that were taken.
+    pub fn rest(&self) -> &[u8] {
+        &self.buffer[self.taken..]
     }
 
     /// The next frame that is complete.

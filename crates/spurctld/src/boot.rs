@@ -13,11 +13,16 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use openraft::error::{Fatal, RaftError};
 use spur_core::state::{Entry, Settings};
 use spur_disk::RealDisk;
+use spur_net::Authority;
+use spur_net::tls::{self, Dialler};
 use spur_proto::client::Address;
 use spur_proto::credential::Key;
-use tokio::net::UnixListener;
+use spur_proto::entrance;
+use spur_proto::proof::{self, Proof};
+use tokio::net::{TcpListener, UnixListener};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio_rustls::TlsAcceptor;
 
 use crate::accounting::{self, outbox::Outbox};
 use crate::api;
@@ -28,14 +33,17 @@ use crate::raft::identity::{self, Identity};
 use crate::raft::{self, Batch, Member, Raft, Recovered, members, peers};
 use crate::shell::{self, Inbox};
 use crate::store;
+use crate::trust::{self, Callers, Trusted};
 
 /// How a controller is started.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Where the state is kept.
     pub state_dir: PathBuf,
-    /// Where this machine's users and agents, and other controllers, find this one.
-    pub listen: Address,
+    /// Where this machine's users and agents find this one.
+    pub socket: PathBuf,
+    /// Where other machines find it, if they do.
+    pub network: Option<Network>,
     /// Every controller there is to be, this one too. The first begins the cluster, the others join it. None
     /// named means this one alone.
     pub controllers: Vec<Address>,
@@ -45,6 +53,15 @@ pub struct Options {
     pub metrics: Option<SocketAddr>,
     /// Where accounting is, if there is any.
     pub accounting: Option<Address>,
+}
+
+/// A port on the network; TLS, always.
+#[derive(Clone, Debug)]
+pub struct Network {
+    /// Where to listen.
+    pub listen: Address,
+    /// What other machines are told; where it listens, by this machine's name, if nothing is said.
+    pub advertise: Option<Address>,
 }
 
 /// Why a controller ended in peace.
@@ -63,8 +80,16 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
         let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
     }
     let _lock = lock(&options.state_dir)?;
-    let Options { state_dir, listen: own, controllers, configuration, metrics, accounting } =
+    let Options { state_dir, socket, network, controllers, configuration, metrics, accounting } =
         options;
+    let network = match network {
+        Some(network) => Some(listen(&network).await?),
+        None => None,
+    };
+    let advertised = network.as_ref().map(|(_, advertised)| advertised.clone());
+    let local = Address::Unix(socket.clone());
+    // Controllers of several machines know each other by their ports.
+    let own = advertised.clone().filter(|it| controllers.contains(it)).unwrap_or(local);
     let has_accounting = accounting.is_some();
     let settings = settings(&configuration, has_accounting);
     let metrics = match metrics {
@@ -76,11 +101,20 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     }
     let others: Vec<Address> = controllers.iter().filter(|it| **it != own).cloned().collect();
     let is_first = controllers.first().is_none_or(|first| *first == own);
+    introduce(&state_dir)?;
     let Some(opened) = open(&state_dir, &others, is_first).await? else {
         return Ok(Ended::Removed);
     };
     let Opened { identity, recovered, begins } = opened;
     let id = identity.id;
+    let make = begins || others.is_empty();
+    let site_key = configuration.site_key()?;
+    let advertised = advertised.map(|address| address.to_string());
+    let trusted = Arc::new(Trusted::open(&state_dir, make, advertised, site_key)?);
+    let network = match network {
+        Some((listener, _)) => Some((listener, acceptor(&trusted, &state_dir)?)),
+        None => None,
+    };
     let mut controller =
         Controller::new(recovered.state, recovered.blobs, settings, identity::random()?);
     let key = Key::generate().context("could not make a key")?;
@@ -99,24 +133,26 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     if let Some(address) = accounting {
         tokio::spawn(accounting::send(inbox.clone(), state_dir.clone(), address));
     }
-    tokio::spawn(reload(configuration, has_accounting, inbox.clone()));
+    let (reload_asked, reloads) = mpsc::channel(1);
+    tokio::spawn(reload(configuration, has_accounting, inbox.clone(), reloads));
     if let Some(listener) = metrics {
         let (inbox, raft, log) = (inbox.clone(), raft.clone(), log_size.clone());
         tokio::spawn(metrics::serve(listener, metrics::Sources { inbox, raft, log }));
     }
-    let Address::Unix(socket) = &own;
-    let listener = bind(socket)?;
+    let connections = entrance::open(bind(&socket)?, network, trust::keys(&inbox));
     tracing::info!(id, address = %own, "ready");
     if begins {
         raft::begin(&raft, id, &own.to_string()).await?;
         Identity { joined: true, ..identity }.save(&state_dir)?;
     } else if !others.is_empty() {
-        tokio::spawn(belong(raft.clone(), identity, own, others, state_dir.clone(), left.clone()));
+        let joining = Joining { own, others, state_dir: state_dir.clone(), trusted: trusted.clone() };
+        tokio::spawn(belong(raft.clone(), identity, joining, left.clone()));
     }
-    let member = Member { raft: raft.clone(), id, left: left.clone() };
-    let service = api::Service::new(inbox, raft.clone(), log_size, key);
+    let member = Member { raft: raft.clone(), id, left: left.clone(), trusted: trusted.clone() };
+    let callers = Callers::new(inbox.clone(), trusted.clone());
+    let service = api::Service::new(inbox, raft.clone(), log_size, key, trusted, reload_asked);
     let ended = tokio::select! {
-        result = api::serve(service, member, listener, stop) => {
+        result = api::serve(service, member, callers, connections, stop) => {
             result.context("could not serve the socket").map(|()| Ended::Stopped)
         }
         () = left.notified() => {
@@ -139,20 +175,78 @@ fn settings(configuration: &Configuration, accounting: bool) -> Settings {
 }
 
 /// Reads the configuration again at every SIGHUP. What the leader has read counts for all.
-async fn reload(mut configuration: Configuration, accounting: bool, inbox: Inbox) {
+async fn reload(
+    mut configuration: Configuration,
+    accounting: bool,
+    inbox: Inbox,
+    mut asked: mpsc::Receiver<oneshot::Sender<Result<Vec<String>, String>>>,
+) {
     let Ok(mut hangup) = signal(SignalKind::hangup()) else { return };
-    while hangup.recv().await.is_some() {
-        match configuration.reload() {
+    loop {
+        let answer = tokio::select! {
+            _ = hangup.recv() => None,
+            Some(answer) = asked.recv() => Some(answer),
+        };
+        let done = match configuration.reload() {
             Ok(changes) => {
-                tracing::info!("read the configuration again, {} changes", changes.0.len());
-                for change in &changes.0 {
-                    tracing::info!("{change}");
-                }
+                let changes: Vec<String> = changes.0.iter().map(ToString::to_string).collect();
+                tracing::info!("read the configuration again, {} changes", changes.len());
+                changes.iter().for_each(|change| tracing::info!("{change}"));
                 inbox.configure(settings(&configuration, accounting));
+                Ok(changes)
             }
-            Err(error) => tracing::error!("{error:#}: nothing is changed"),
+            Err(error) => {
+                tracing::error!("{error:#}: nothing is changed");
+                Err(format!("{error:#}"))
+            }
+        };
+        if let Some(answer) = answer {
+            let _ = answer.send(done);
         }
     }
+}
+
+/// Listens, and tells where others find it.
+async fn listen(network: &Network) -> anyhow::Result<(TcpListener, Address)> {
+    let Address::Tls { host, port } = &network.listen else { bail!("a port is needed") };
+    let listener = TcpListener::bind((host.as_str(), *port)).await;
+    let listener = listener.with_context(|| format!("could not listen on {}", network.listen))?;
+    let at = listener.local_addr()?;
+    let advertised = match &network.advertise {
+        Some(said) => said.clone(),
+        None if at.ip().is_unspecified() => {
+            let name = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok());
+            let name = name.context("this machine has no name; say --advertise HOST:PORT")?;
+            Address::Tls { host: name, port: at.port() }
+        }
+        None => Address::Tls { host: at.ip().to_string(), port: at.port() },
+    };
+    tracing::info!(%at, %advertised, "listens on the network, by TLS");
+    Ok((listener, advertised))
+}
+
+fn has_not_joined(state_dir: &Path) -> String {
+    let dir = state_dir.display();
+    format!(
+        "this controller has not joined the others; on one of them run: \
+         spur token create --role controller, and here: spur join TOKEN --state-dir {dir}"
+    )
+}
+
+/// A controller that has joined others shows them who it is, before anything else.
+fn introduce(state_dir: &Path) -> anyhow::Result<()> {
+    if let Some(authority) = Authority::load(&Trusted::dir(state_dir))? {
+        proof::set(Proof::Machine(Dialler::member(&authority.controller()?)?));
+    }
+    Ok(())
+}
+
+/// How this controller shows itself to other machines, and is let in by other controllers.
+fn acceptor(trusted: &Trusted, state_dir: &Path) -> anyhow::Result<TlsAcceptor> {
+    let Some(authority) = trusted.authority() else { bail!("{}", has_not_joined(state_dir)) };
+    let own = authority.controller()?;
+    proof::set(Proof::Machine(Dialler::member(&own)?));
+    Ok(tls::acceptor(&own)?)
 }
 
 const FAREWELL: Duration = Duration::from_millis(500);
@@ -193,7 +287,12 @@ async fn open(
         let begins = recovered.is_new && others.is_empty();
         return Ok(Some(Opened { identity, recovered, begins }));
     }
-    if others.is_empty() || (is_first && !peers::any_has_state(others).await) {
+    // Controllers of other machines are let in by the first: without an authority there are none yet.
+    let is_alone = others.iter().all(|other| other.socket().is_none()) && !proof::is_set();
+    if is_alone && !is_first {
+        bail!("{}", has_not_joined(state_dir));
+    }
+    if is_alone || (is_first && !peers::any_has_state(others).await) {
         return Ok(Some(Opened { identity: first, recovered, begins: true }));
     }
     let identity = Identity::new()?;
@@ -220,16 +319,23 @@ fn is_loss(error: &anyhow::Error) -> bool {
     error.downcast_ref::<store::Error>().is_some_and(store::Error::is_loss)
 }
 
+/// Whom to join, and as whom.
+struct Joining {
+    own: Address,
+    others: Vec<Address>,
+    state_dir: PathBuf,
+    trusted: Arc<Trusted>,
+}
+
 /// Joins the others, or tells them where this one is now; then watches out for having been removed.
 async fn belong(
     raft: Raft,
     identity: Identity,
-    own: Address,
-    others: Vec<Address>,
-    state_dir: PathBuf,
+    joining: Joining,
     left: Arc<Notify>,
 ) {
-    if peers::join(&others, identity, &own, &state_dir).await {
+    let Joining { own, others, state_dir, trusted } = joining;
+    if peers::join(&others, identity, &own, &state_dir, &trusted).await {
         peers::removed_meanwhile(raft, identity.id, others).await;
     }
     left.notify_one();

@@ -24,6 +24,15 @@ impl Configuration {
         self.read.as_ref().map_or_else(Settings::default, |(_, config)| Settings::of(config))
     }
 
+    /// The site's own key for users' tokens, if the file names one.
+    pub fn site_key(&self) -> anyhow::Result<Option<Vec<u8>>> {
+        let file = self.read.as_ref().and_then(|(_, config)| config.rest.jwt_key.clone());
+        let read = |file: String| {
+            std::fs::read(&file).with_context(|| format!("could not read {file}"))
+        };
+        file.map(read).transpose()
+    }
+
     /// Reads the file again and tells what changed; with a mistake in it, all stays as it was.
     pub fn reload(&mut self) -> anyhow::Result<config::changes::Changes> {
         let Some((file, config)) = &mut self.read else { bail!("there is no configuration file") };

@@ -11,3 +11,4 @@ mod metrics;
 pub mod raft;
 pub mod shell;
 pub mod store;
+mod trust;

@@ -1,14 +1,15 @@
 //! `spurctld`: arguments, logging, signals.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Parser;
 use spur_core::errors::exit::REMOVED;
+use spur_proto::address::SYSTEM_SOCKET;
 use spur_proto::client::Address;
-use spurctld::boot::Ended;
+use spurctld::boot::{Ended, Network};
 use spurctld::configuration::Configuration;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -22,15 +23,19 @@ struct Arguments {
     /// Where the state is kept.
     #[arg(long, default_value = "/var/spool/spur")]
     state_dir: PathBuf,
-    /// Where to listen: unix:/PATH. The kernel tells who calls.
+    /// Where to listen: unix:/PATH, where the kernel tells who calls; HOST:PORT for other machines, by TLS;
+    /// or both with a comma between.
     #[arg(
         long,
         alias = "socket",
         value_name = "ADDRESS",
         default_value = "unix:/run/spur/spurctld.sock",
-        value_parser = parse_address
+        value_parser = parse_addresses
     )]
-    listen: Address,
+    listen: Addresses,
+    /// Where other machines find this one, as HOST:PORT, if not by its own name.
+    #[arg(long, value_name = "ADDRESS", value_parser = parse_address)]
+    advertise: Option<Address>,
     /// All controllers of the cluster, this one too, with commas between. The first begins the cluster.
     #[arg(long, value_name = "ADDRESSES", value_parser = parse_addresses)]
     controllers: Option<Addresses>,
@@ -52,12 +57,12 @@ struct Arguments {
 struct Addresses(Vec<Address>);
 
 fn parse_address(text: &str) -> Result<Address, String> {
-    Address::parse(text).ok_or_else(|| "say unix:/PATH".to_string())
+    Address::parse(text).ok_or_else(|| "say HOST:PORT".to_string())
 }
 
 fn parse_addresses(text: &str) -> Result<Addresses, String> {
     let addresses = Address::parse_list(text).map(Addresses);
-    addresses.ok_or_else(|| "say unix:/PATH,unix:/PATH…".to_string())
+    addresses.ok_or_else(|| "say unix:/PATH or HOST:PORT, with commas between".to_string())
 }
 
 fn main() -> ExitCode {
@@ -103,9 +108,16 @@ fn accounting(said: Option<&str>) -> anyhow::Result<Option<Address>> {
 }
 
 fn serve(arguments: Arguments) -> anyhow::Result<Ended> {
+    let listen = arguments.listen.0;
+    let socket = listen.iter().find_map(Address::socket);
+    let network = listen.iter().find(|it| it.socket().is_none()).map(|listen| Network {
+        listen: listen.clone(),
+        advertise: arguments.advertise,
+    });
     let options = spurctld::boot::Options {
         state_dir: arguments.state_dir,
-        listen: arguments.listen,
+        socket: socket.unwrap_or(Path::new(SYSTEM_SOCKET)).to_path_buf(),
+        network,
         controllers: arguments.controllers.map_or(Vec::new(), |list| list.0),
         configuration: Configuration::new(arguments.config)?,
         metrics: arguments.metrics,

@@ -6,6 +6,7 @@ pub mod confine;
 pub mod ending;
 pub mod gpu;
 mod inventory;
+mod joining;
 mod machine;
 pub mod options;
 mod recover;

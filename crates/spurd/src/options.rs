@@ -17,13 +17,18 @@ pub struct Options {
     #[arg(short = 'N', value_name = "NAME")]
     pub node: Option<String>,
 
-    /// Where the controllers listen: unix:/path/to/socket, with commas between several.
+    /// Where the controllers listen: HOST:PORT, or unix:/path/to/socket on their own machine, with commas
+    /// between several.
     #[arg(long, value_name = "ADDRESSES", value_parser = parse_addresses)]
     pub controller: Addresses,
 
     /// Where the agent keeps what must survive it.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", default_value = "/var/spool/spurd")]
     pub state_dir: PathBuf,
+
+    /// Where to listen for srun on other machines, by TLS, once this machine has joined.
+    #[arg(long, value_name = "ADDRESS", default_value = "[::]:6818", value_parser = parse_address)]
+    pub listen: Address,
 
     /// Processors to offer; those of this machine if not given.
     #[arg(long, value_name = "N")]
@@ -52,5 +57,10 @@ pub struct Addresses(pub Vec<Address>);
 
 fn parse_addresses(text: &str) -> Result<Addresses, String> {
     let addresses = Address::parse_list(text).map(Addresses);
-    addresses.ok_or_else(|| "only unix:/path addresses are understood".to_string())
+    addresses.ok_or_else(|| "say HOST:PORT or unix:/PATH, with commas between".to_string())
+}
+
+fn parse_address(text: &str) -> Result<Address, String> {
+    let address = Address::parse(text).filter(|address| address.socket().is_none());
+    address.ok_or_else(|| "say HOST:PORT".to_string())
 }

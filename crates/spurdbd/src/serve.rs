@@ -50,7 +50,7 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     let listener = listen(&options.socket)?;
     tracing::info!(socket = %options.socket.display(), engine, "ready");
     let serving = Server::builder()
-        .layer(DoorLayer)
+        .layer(DoorLayer::local())
         .add_service(
             AccountingServer::new(service)
                 .max_decoding_message_size(MAX_MESSAGE)

@@ -5,7 +5,7 @@ use crate::blob::BlobHash;
 use crate::ids::{Epoch, JobId, NodeName, StepId};
 use crate::job::{Allocation, ArraySpec, ExitStatus, JobSpec, Owner, RequestId};
 use crate::node::Inventory;
-use crate::state::Settings;
+use crate::state::{ChangeTrust, Settings};
 use crate::step::StepSpec;
 use crate::time::Timestamp;
 use crate::views::Usage;
@@ -96,6 +96,8 @@ pub enum Command {
         /// Who.
         by: Actor,
     },
+    /// Somebody changes which machines belong to the cluster, or which tokens count.
+    ChangeTrust(Box<ChangeTrust>),
     /// Forgets jobs that ended before this moment.
     Purge {
         /// The moment.

@@ -19,6 +19,7 @@ mod settings;
 mod settle;
 mod steps;
 pub mod stored;
+pub mod trust;
 mod update;
 mod used;
 
@@ -36,6 +37,7 @@ pub use entry::{
 };
 pub use index::Index;
 pub use settings::Settings;
+pub use trust::{ChangeTrust, Trust, TrustChange};
 pub use used::Used;
 
 use crate::accounts::record;
@@ -65,6 +67,8 @@ pub struct State {
     pub nodes: OrdMap<NodeName, Arc<Node>>,
     /// How many jobs refer to each blob.
     pub blobs: OrdMap<BlobHash, u32>,
+    /// Which machines belong to the cluster.
+    pub trust: Arc<Trust>,
     /// What can be told from the rest, kept at hand.
     pub index: Index,
     /// Requests carried out lately.
@@ -126,6 +130,7 @@ pub fn apply(state: &mut State, entry: &Entry) -> Applied {
         Command::EndAllocation { job, exit, by } => {
             steps::end_allocation(state, *job, *exit, by, &mut effects)
         }
+        Command::ChangeTrust(change) => trust::change(state, change),
         Command::Purge { before } => jobs::purge(state, *before, &mut effects),
     };
     if let (Ok(_), Some(asked)) = (&reply, asked) {
@@ -149,6 +154,7 @@ impl State {
         self.now == other.now
             && self.next_job == other.next_job
             && Arc::ptr_eq(&self.settings, &other.settings)
+            && Arc::ptr_eq(&self.trust, &other.trust)
             && Arc::ptr_eq(&self.partitions, &other.partitions)
             && self.jobs.ptr_eq(&other.jobs)
             && self.nodes.ptr_eq(&other.nodes)

@@ -1,8 +1,13 @@
 //! An agent's stream, from its first message to its end.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use spur_core::auth::Actor;
+use spur_core::ids::NodeName;
+use spur_proto::entrance::Peer;
+use spur_proto::internal::agent_message::Message as Says;
 use spur_proto::internal::{AgentMessage, ControllerMessage};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -12,12 +17,16 @@ use tonic::{Status, Streaming};
 use super::service::Service;
 use crate::controller::Connection;
 use crate::shell::STREAM_DEPTH;
+use crate::trust;
 
 static NEXT_CONNECTION: AtomicU64 = AtomicU64::new(1);
 
 impl Service {
+    /// `node` is whom the caller may speak for; nothing means any.
     pub(super) fn open_session(
         &self,
+        node: Option<NodeName>,
+        peer: Option<Arc<Peer>>,
         mut messages: Streaming<AgentMessage>,
     ) -> Pin<Box<dyn Stream<Item = Result<ControllerMessage, Status>> + Send>> {
         let connection = Connection(NEXT_CONNECTION.fetch_add(1, Ordering::Relaxed));
@@ -25,11 +34,35 @@ impl Service {
         let inbox = self.inbox.clone();
         inbox.agent_opened(connection, sender);
         tokio::spawn(async move {
+            let mut changes = inbox.changes();
             // The shell holds the only sender: when it lets go, the agent sees its stream end, and ends
             // this one.
-            while let Some(Ok(AgentMessage { message })) = messages.next().await {
-                if let Some(message) = message {
-                    inbox.agent_says(connection, message);
+            loop {
+                let message = tokio::select! {
+                    message = messages.next() => message,
+                    _ = changes.changed() => {
+                        let state = &inbox.published().state;
+                        match peer.as_deref() {
+                            Some(Peer::Machine(bearer))
+                                if trust::machine(state, bearer) == Actor::Anonymous =>
+                            {
+                                tracing::warn!(role = %bearer.role, "was thrown out");
+                                break;
+                            }
+                            _ => continue,
+                        }
+                    }
+                };
+                let Some(Ok(AgentMessage { message })) = message else { break };
+                match message {
+                    Some(Says::Hello(hello))
+                        if node.as_ref().is_some_and(|node| node.as_str() != hello.node) =>
+                    {
+                        tracing::warn!(node = hello.node, ?peer, "speaks for another node");
+                        break;
+                    }
+                    Some(message) => inbox.agent_says(connection, message),
+                    None => {}
                 }
             }
             inbox.agent_gone(connection);

@@ -7,9 +7,10 @@ use spur_core::job::{ArraySpec, array};
 use spur_core::state::{Administer, Command, Control, JobAction, Noun, SignalScope, Verb};
 use spur_proto::slurm::control_job_request::Action;
 use spur_proto::slurm::{
-    self, AdministerReply, AdministerRequest, ControlJobReply, ControlJobRequest,
+    self, AdministerReply, AdministerRequest, ControlJobReply, ControlJobRequest, ReconfigureReply,
 };
 use spur_proto::status::to_status;
+use tokio::sync::oneshot;
 use tonic::Status;
 
 use super::jobs::optional_name;
@@ -43,6 +44,15 @@ impl Service {
         let control = Control { job: JobId(request.job_id), tasks, action, by, request: name };
         self.propose(Command::Control(Box::new(control))).await?;
         Ok(ControlJobReply {})
+    }
+
+    /// Slurm's own error where the file has a mistake; the words say which.
+    pub(super) async fn reconfigured(&self) -> Result<ReconfigureReply, Status> {
+        let (answer, done) = oneshot::channel();
+        let gone = |_| Status::unavailable("the controller is stopping");
+        self.reload.send(answer).await.map_err(|_| gone(()))?;
+        let changes = done.await.map_err(|_| gone(()))?.map_err(Status::failed_precondition)?;
+        Ok(ReconfigureReply { changes })
     }
 
     pub(super) async fn administered(

@@ -7,6 +7,7 @@ mod control;
 mod controllers;
 mod identify;
 mod jobs;
+mod machines;
 mod nodes;
 mod read;
 mod service;
@@ -14,28 +15,39 @@ mod steps;
 mod watch;
 mod why;
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use spur_proto::door::DoorLayer;
+use spur_proto::entrance::Connection;
 use spur_proto::internal::agents_server::AgentsServer;
 use spur_proto::internal::consensus_server::ConsensusServer;
 use spur_proto::slurm::controller_server::ControllerServer;
-use tokio::net::UnixListener;
-use tokio_stream::wrappers::UnixListenerStream;
+use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Server;
 
 pub use service::Service;
 
 use crate::raft::{LARGEST, Member};
+use crate::trust::Callers;
+
+/// A caller that does not answer for so long is gone.
+const PROBE_EVERY: Duration = Duration::from_secs(20);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Serves until `stop` resolves. Callers who wait for an answer then are cut off and ask again.
 pub async fn serve(
     service: Service,
     member: Member,
-    listener: UnixListener,
+    callers: Callers,
+    connections: ReceiverStream<std::io::Result<Connection>>,
     stop: impl Future<Output = ()>,
 ) -> Result<(), tonic::transport::Error> {
     let max = spur_proto::client::MAX_MESSAGE;
     let serving = Server::builder()
-        .layer(DoorLayer)
+        .http2_keepalive_interval(Some(PROBE_EVERY))
+        .http2_keepalive_timeout(Some(PROBE_TIMEOUT))
+        .layer(DoorLayer::new(Arc::new(callers)))
         .add_service(
             ControllerServer::new(service.clone())
                 .max_decoding_message_size(max)
@@ -47,7 +59,7 @@ pub async fn serve(
                 .max_decoding_message_size(LARGEST)
                 .max_encoding_message_size(LARGEST),
         )
-        .serve_with_incoming(UnixListenerStream::new(listener));
+        .serve_with_incoming(connections);
     tokio::select! {
         result = serving => result,
         () = stop => Ok(()),

@@ -3,25 +3,20 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
+use spur_core::auth::Actor;
+use spur_core::errors::SlurmError;
 use spur_core::state::{Command, Reply};
 use spur_proto::credential::Key;
 use spur_proto::door::caller_of;
+use spur_proto::entrance::Caller;
 use spur_proto::internal::agents_server::Agents;
 use spur_proto::internal::{AgentMessage, ControllerMessage};
 use spur_proto::slurm::controller_server::Controller;
 use spur_proto::slurm::{
-    AdministerReply, AdministerRequest, AttendReply, AttendRequest, CancelJobReply,
-    CancelJobRequest, ControlJobReply, ControlJobRequest, CreateStepReply, CreateStepRequest,
-    EndAllocationReply, EndAllocationRequest, ExplainJobReply, ExplainJobRequest, GetConfigReply,
-    GetConfigRequest, GetScriptReply, GetScriptRequest, ListControllersReply,
-    ListControllersRequest, ListJobsReply, ListJobsRequest, ListLicensesReply, ListLicensesRequest,
-    ListNodesReply, ListNodesRequest, ListPartitionsReply, ListPartitionsRequest, ListStepsReply,
-    ListStepsRequest, PingReply, PingRequest, PlanReply, PlanRequest, RemoveControllerReply,
-    RemoveControllerRequest, SignalStepReply, SignalStepRequest, StepAccess, StepAccessRequest,
-    SubmitJobReply, SubmitJobRequest, TryJobReply, TryJobRequest, WaitJobReply, WaitJobRequest,
-    WatchReply, WatchRequest,
+    AdministerReply, AdministerRequest, ApproveMachineReply, ApproveMachineRequest, AttendReply, AttendRequest, CancelJobReply, CancelJobRequest, ControlJobReply, ControlJobRequest, CreateStepReply, CreateStepRequest, CreateTokenReply, CreateTokenRequest, EndAllocationReply, EndAllocationRequest, EnrolReply, EnrolRequest, ExplainJobReply, ExplainJobRequest, GetConfigReply, GetConfigRequest, GetScriptReply, GetScriptRequest, IssueTokenReply, IssueTokenRequest, ListControllersReply, ListControllersRequest, ListJobsReply, ListJobsRequest, ListLicensesReply, ListLicensesRequest, ListMachinesReply, ListMachinesRequest, ListNodesReply, ListNodesRequest, ListPartitionsReply, ListPartitionsRequest, ListStepsReply, ListStepsRequest, PingReply, PingRequest, PlanReply, PlanRequest, ReconfigureReply, ReconfigureRequest, RemoveControllerReply, RemoveControllerRequest, RemoveMachineReply, RemoveMachineRequest, RevokeTokensReply, RevokeTokensRequest, SignalStepReply, SignalStepRequest, StepAccess, StepAccessRequest, SubmitJobReply, SubmitJobRequest, TryJobReply, TryJobRequest, WaitJobReply, WaitJobRequest, WatchReply, WatchRequest,
 };
 use spur_proto::status::{standby, to_status};
+use tokio::sync::{mpsc, oneshot};
 use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
@@ -32,6 +27,10 @@ use crate::controller::Refusal;
 use crate::raft::members::leader_address;
 use crate::raft::{Raft, Size};
 use crate::shell::Inbox;
+use crate::trust::Trusted;
+
+/// Has the configuration read again; the answer tells what changed, or why nothing did.
+pub type Reload = mpsc::Sender<oneshot::Sender<Result<Vec<String>, String>>>;
 
 /// Everything a method needs.
 #[derive(Clone)]
@@ -44,15 +43,34 @@ pub struct Service {
     pub(super) attendance: Attendance,
     /// When this controller began.
     pub(super) since: i64,
+    pub(super) trusted: Arc<Trusted>,
+    pub(super) reload: Reload,
 }
 
 impl Service {
     /// Serves this controller.
-    pub fn new(inbox: Inbox, raft: Raft, log: Arc<Size>, key: Key) -> Service {
+    pub fn new(
+        inbox: Inbox,
+        raft: Raft,
+        log: Arc<Size>,
+        key: Key,
+        trusted: Arc<Trusted>,
+        reload: Reload,
+    ) -> Service {
         let attendance = Attendance::default();
         tokio::spawn(watch_over(inbox.clone(), attendance.clone()));
         let since = crate::clock::now().wall.0;
-        Service { inbox, raft, log, names: Arc::default(), key: Arc::new(key), attendance, since }
+        Service {
+            inbox,
+            raft,
+            log,
+            names: Arc::default(),
+            key: Arc::new(key),
+            attendance,
+            since,
+            trusted,
+            reload,
+        }
     }
 
     /// Proposes a command and waits until it is applied.
@@ -198,6 +216,55 @@ impl Controller for Service {
     ) -> Answer<RemoveControllerReply> {
         self.remove_controller(request.into_inner()).await.map(Response::new)
     }
+
+    async fn reconfigure(&self, _: Request<ReconfigureRequest>) -> Answer<ReconfigureReply> {
+        self.reconfigured().await.map(Response::new)
+    }
+
+    async fn enrol(&self, request: Request<EnrolRequest>) -> Answer<EnrolReply> {
+        let actor = caller_of(&request);
+        let from = request.extensions().get::<Caller>().and_then(|caller| caller.from);
+        let from = from.map_or("this machine".to_string(), |from| from.to_string());
+        self.enrol(actor, from, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn create_token(&self, request: Request<CreateTokenRequest>) -> Answer<CreateTokenReply> {
+        let actor = caller_of(&request);
+        self.create_join_token(actor, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn list_machines(&self, _: Request<ListMachinesRequest>) -> Answer<ListMachinesReply> {
+        self.machines().await.map(Response::new)
+    }
+
+    async fn approve_machine(
+        &self,
+        request: Request<ApproveMachineRequest>,
+    ) -> Answer<ApproveMachineReply> {
+        let actor = caller_of(&request);
+        self.approve(actor, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn remove_machine(
+        &self,
+        request: Request<RemoveMachineRequest>,
+    ) -> Answer<RemoveMachineReply> {
+        let actor = caller_of(&request);
+        self.remove_machine_of(actor, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn issue_token(&self, request: Request<IssueTokenRequest>) -> Answer<IssueTokenReply> {
+        let actor = caller_of(&request);
+        self.issue_token_to(actor, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn revoke_tokens(
+        &self,
+        request: Request<RevokeTokensRequest>,
+    ) -> Answer<RevokeTokensReply> {
+        let actor = caller_of(&request);
+        self.revoke_tokens_of(actor, request.into_inner()).await.map(Response::new)
+    }
 }
 
 #[tonic::async_trait]
@@ -211,6 +278,13 @@ impl Agents for Service {
         if !self.inbox.published().leads {
             return Err(self.standby());
         }
-        Ok(Response::new(self.open_session(request.into_inner())))
+        let node = match caller_of(&request) {
+            // Root of this machine speaks for all of its nodes.
+            Actor::Node(node) if node.as_str().is_empty() => None,
+            Actor::Node(node) => Some(node),
+            _ => return Err(to_status(SlurmError::AccessDenied)),
+        };
+        let bearer = request.extensions().get::<Caller>().map(|caller| caller.peer.clone());
+        Ok(Response::new(self.open_session(node, bearer, request.into_inner())))
     }
 }

@@ -415,6 +415,7 @@ fn changes_the_plan(command: &Command) -> bool {
         | Command::CreateStep(_)
         | Command::EndStep { .. }
         | Command::Warn { .. }
+        | Command::ChangeTrust(_)
         | Command::Purge { .. } => false,
     }
 }

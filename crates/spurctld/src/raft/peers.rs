@@ -11,6 +11,7 @@ use tonic::Code;
 
 use super::identity::Identity;
 use super::{Raft, network};
+use crate::trust::Trusted;
 
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -58,7 +59,13 @@ pub async fn leader(others: &[Address], why: &str) -> Address {
 
 /// Asks until the leader has made this controller a voter at this address. False when it was one and is
 /// none any more.
-pub async fn join(others: &[Address], identity: Identity, own: &Address, state_dir: &Path) -> bool {
+pub async fn join(
+    others: &[Address],
+    identity: Identity,
+    own: &Address,
+    state_dir: &Path,
+    trusted: &Trusted,
+) -> bool {
     let mut reminder = Reminder::default();
     let mut hint = None;
     for address in others.iter().cycle() {
@@ -66,7 +73,10 @@ pub async fn join(others: &[Address], identity: Identity, own: &Address, state_d
         let Identity { id, joined, .. } = identity;
         let request = JoinRequest { id, address: own.to_string(), joined };
         match network::dial(&address).join(request).await {
-            Ok(_) => {
+            Ok(reply) => {
+                if let Err(error) = trusted.adopt(reply.get_ref()) {
+                    tracing::error!("{:#}", anyhow::Error::from(error));
+                }
                 let joined = Identity { joined: true, ..identity };
                 if let Err(error) = joined.save(state_dir) {
                     tracing::error!("{error:#}");

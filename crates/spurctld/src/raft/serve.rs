@@ -14,6 +14,7 @@ use tonic::{Request, Response, Status, Streaming};
 
 use super::members::{self, leader_address};
 use super::{Raft, wire};
+use crate::trust::Trusted;
 
 /// This controller, as the others see it.
 #[derive(Clone)]
@@ -24,6 +25,8 @@ pub struct Member {
     pub id: u64,
     /// Told when it is no longer one of them.
     pub left: Arc<Notify>,
+    /// The authority, for those who join.
+    pub trusted: Arc<Trusted>,
 }
 
 type Answer<T> = Result<Response<T>, Status>;
@@ -100,7 +103,7 @@ impl Consensus for Member {
                 members::Trouble::Removed => Status::not_found("it was removed from the cluster"),
             },
         )?;
-        Ok(Response::new(JoinReply {}))
+        Ok(Response::new(self.trusted.for_controllers()))
     }
 
     async fn leave(&self, request: Request<LeaveRequest>) -> Answer<LeaveReply> {

@@ -3,22 +3,27 @@
 
 use std::fs::{self, Permissions};
 use std::io::ErrorKind;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream as Blocking;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use prost::Message;
+use spur_net::assertion::{self, Assertion};
+use spur_net::{Identity, tls};
 use spur_proto::credential::{self, Refusal};
+use spur_proto::entrance::now;
 use spur_proto::internal::StepHello;
-use spur_proto::step_io::{self, EVERYBODY, Frames, Kind};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::watch;
+use spur_proto::step_io::{self, EVERYBODY, Frame, Frames, Kind};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, copy_bidirectional};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use tokio::sync::{Semaphore, watch};
 use tokio::time::{Instant, timeout, timeout_at};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 use tracing::{debug, warn};
 
 use crate::agent::RunFile;
@@ -34,11 +39,16 @@ const ARRIVAL: Duration = Duration::from_secs(30);
 /// Keys that are remembered: a step may have been made just before the leader changed.
 const KEYS: usize = 4;
 
+/// Connections from other machines at a time.
+const CONNECTIONS: usize = 4_096;
+
 /// What a caller is checked against.
 #[derive(Clone)]
 pub struct Door {
     spool: PathBuf,
     node: String,
+    /// Who this machine is to others; nothing where it has not joined.
+    machine: Option<Arc<Identity>>,
     keys: Arc<Mutex<Vec<Vec<u8>>>>,
     /// Changes whenever a step has been given to a shepherd.
     begun: watch::Receiver<u64>,
@@ -50,6 +60,7 @@ impl Door {
         spool: &Path,
         socket: &Path,
         node: &str,
+        machine: Option<Arc<Identity>>,
         begun: watch::Receiver<u64>,
     ) -> Result<Door> {
         let at = || format!("could not listen on {}", socket.display());
@@ -66,6 +77,7 @@ impl Door {
         let door = Door {
             spool: spool.to_path_buf(),
             node: node.to_string(),
+            machine,
             keys: Arc::default(),
             begun,
         };
@@ -95,36 +107,108 @@ impl Door {
         }
     }
 
+    /// Takes connections from other machines: `srun` comes as nobody, with a credential.
+    pub async fn serve_network(self, listener: TcpListener, acceptor: TlsAcceptor) {
+        let places = Arc::new(Semaphore::new(CONNECTIONS));
+        loop {
+            let Ok(place) = places.clone().acquire_owned().await else { return };
+            match listener.accept().await {
+                Ok((stream, _)) => {
+                    let (door, acceptor) = (self.clone(), acceptor.clone());
+                    tokio::spawn(async move {
+                        let _place = place;
+                        match tls::accept(&acceptor, stream).await {
+                            Ok((stream, _)) => door.receive_network(stream).await,
+                            Err(error) => debug!("a connection was refused: {error}"),
+                        }
+                    });
+                }
+                Err(error) => {
+                    warn!("could not take a connection: {error}");
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            }
+        }
+    }
+
     async fn receive(self, mut caller: UnixStream) {
         if let Err(refusal) = self.let_in(&mut caller).await {
-            debug!("a caller was refused: {refusal:#}");
-            let line = format!("{refusal:#}");
-            let frame = step_io::frame(Kind::Refused, EVERYBODY, line.as_bytes());
-            let _ = caller.write_all(&frame).await;
+            refuse(&mut caller, &refusal).await;
         }
     }
 
     async fn let_in(&self, caller: &mut UnixStream) -> Result<()> {
-        let uid = caller.peer_cred().context("the kernel does not know the caller")?.uid();
-        let hello = timeout(GREETING, read_hello(caller)).await.context("nothing was said")??;
+        let who = caller.peer_cred().context("the kernel does not know the caller")?;
+        let mut frames = Frames::default();
+        loop {
+            let frame = timeout(GREETING, next_frame(caller, &mut frames)).await;
+            let frame = frame.context("nothing was said")??;
+            let answer = match frame.kind {
+                Kind::Introduce => self.machine()?.authority.to_vec(),
+                Kind::Vouch => self.vouch(&frame.payload, who.uid(), who.gid())?,
+                _ => {
+                    let hello = hello(&frame)?;
+                    let mut shepherd = self.admit(&hello, Some(who.uid())).await?;
+                    let about = hello.encode_to_vec();
+                    let caller = caller.as_fd().try_clone_to_owned()?;
+                    return give(&mut shepherd, caller, about).await;
+                }
+            };
+            caller.write_all(&step_io::frame(frame.kind, EVERYBODY, &answer)).await?;
+        }
+    }
+
+    /// The TLS connection ends here; the shepherd has a pipe to it.
+    async fn receive_network(self, mut caller: TlsStream<TcpStream>) {
+        let mut frames = Frames::default();
+        let admitted = async {
+            let frame = timeout(GREETING, next_frame(&mut caller, &mut frames)).await;
+            let hello = hello(&frame.context("nothing was said")??)?;
+            let mut shepherd = self.admit(&hello, None).await?;
+            let (mut near, far) = UnixStream::pair()?;
+            let far = far.into_std()?;
+            far.set_nonblocking(false)?;
+            give(&mut shepherd, far.into(), hello.encode_to_vec()).await?;
+            near.write_all(frames.rest()).await?;
+            Ok(near)
+        };
+        match admitted.await {
+            Ok(mut near) => {
+                let _ = copy_bidirectional(&mut caller, &mut near).await;
+            }
+            Err(refusal) => refuse(&mut caller, &refusal).await,
+        }
+    }
+
+    /// Checks what a caller brings. The kernel says who it is on this machine; elsewhere the credential, which
+    /// the controller gave to that user alone, is all there is.
+    async fn admit(&self, hello: &StepHello, uid: Option<u32>) -> Result<Blocking> {
         let run = RunId::from(hello.run.as_ref().context("no step was named")?);
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let keys = self.keys.lock().expect("no holder panics").clone();
-        let good = credential::verify(&keys, &hello.credential, &hello.signature, now as i64)?;
+        let good = credential::verify(&keys, &hello.credential, &hello.signature, now())?;
         let fits = good.job == run.job.0
             && good.epoch == run.epoch.0
             && good.step == run.step.0
             && good.nodes.contains(&self.node)
-            && good.uid == uid;
+            && uid.is_none_or(|uid| good.uid == uid);
         if !fits || hello.node != self.node {
             bail!(Refusal::Other);
         }
-        let mut shepherd = self.shepherd(run).await?;
-        let about = hello.encode_to_vec();
-        let caller = caller.as_fd().try_clone_to_owned()?;
-        tokio::task::spawn_blocking(move || connection::give(&mut shepherd, caller.as_fd(), &about))
-            .await?
-            .context("the step's shepherd is gone")
+        self.shepherd(run).await
+    }
+
+    fn machine(&self) -> Result<&Identity> {
+        self.machine.as_deref().context("this machine has not joined a cluster of several")
+    }
+
+    /// This machine's word for a user, good for one connection.
+    fn vouch(&self, binding: &[u8], uid: u32, gid: u32) -> Result<Vec<u8>> {
+        let machine = self.machine()?;
+        let binding = binding.try_into().context("a connection is named by 32 bytes")?;
+        let expires = now() + assertion::LIFETIME_SECS;
+        let name = machine.role.certificate_name();
+        let word = Assertion { machine: name, uid, gid, expires, binding };
+        Ok(word.sign(&machine.key))
     }
 
     /// Waits for the controller's word about the step, if it is not there yet.
@@ -150,20 +234,38 @@ impl Door {
     }
 }
 
-async fn read_hello(caller: &mut UnixStream) -> Result<StepHello> {
-    let mut frames = Frames::default();
+async fn give(shepherd: &mut Blocking, caller: OwnedFd, about: Vec<u8>) -> Result<()> {
+    let mut shepherd = shepherd.try_clone()?;
+    tokio::task::spawn_blocking(move || connection::give(&mut shepherd, caller.as_fd(), &about))
+        .await?
+        .context("the step's shepherd is gone")
+}
+
+async fn refuse(caller: &mut (impl AsyncWrite + Unpin), refusal: &anyhow::Error) {
+    debug!("a caller was refused: {refusal:#}");
+    let line = format!("{refusal:#}");
+    let frame = step_io::frame(Kind::Refused, EVERYBODY, line.as_bytes());
+    let _ = caller.write_all(&frame).await;
+    let _ = caller.flush().await;
+}
+
+fn hello(frame: &Frame) -> Result<StepHello> {
+    if frame.kind != Kind::Hello {
+        bail!("the caller did not say who it is");
+    }
+    Ok(StepHello::decode(frame.payload.as_slice())?)
+}
+
+async fn next_frame(caller: &mut (impl AsyncRead + Unpin), frames: &mut Frames) -> Result<Frame> {
     let mut bytes = vec![0; 64 << 10];
     loop {
+        if let Some(frame) = frames.take_frame()? {
+            return Ok(frame);
+        }
         let count = caller.read(&mut bytes).await?;
         if count == 0 {
             bail!("the caller hung up");
         }
         frames.push(&bytes[..count]);
-        if let Some(frame) = frames.take_frame()? {
-            if frame.kind != Kind::Hello {
-                bail!("the caller did not say who it is");
-            }
-            return Ok(StepHello::decode(frame.payload.as_slice())?);
-        }
     }
 }

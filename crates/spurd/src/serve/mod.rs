@@ -1,17 +1,20 @@
 //! The shell around the agent: carries events in and decisions out.
 
 mod door;
+mod network;
 mod runs;
 mod spool;
 mod stream;
 
 use std::io::IsTerminal;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use spur_core::node::Gres;
 use spur_disk::{Error, RealDisk};
+use spur_net::{Role, tls};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{MissedTickBehavior, interval};
 use tracing::{error, info};
@@ -21,6 +24,7 @@ use crate::agent::{Agent, Found, Identity, Input, Output};
 use crate::confine::Confines;
 use crate::gpu::GpuFiles;
 use crate::inventory;
+use crate::joining;
 use crate::machine::clock::boot_time;
 use crate::options::Options;
 use crate::recover::{self, Fate};
@@ -33,7 +37,7 @@ use stream::Stream;
 pub fn serve(options: Options) -> Result<()> {
     start_log(options.verbose);
     let offer = inventory::offer(&options)?;
-    let identity = offer.identity;
+    let mut identity = offer.identity;
     let spool = spool::prepare(&options.state_dir)?;
     let _lock = spool::lock(&spool)?;
     spool::warn_unless_reachable(&spool);
@@ -53,10 +57,26 @@ pub fn serve(options: Options) -> Result<()> {
             "starting"
         );
         let node = identity.node.clone();
+        let controllers = options.controller.0;
+        let machine = joining::identity(&spool, &node, &controllers).await?;
+        let listener = match &machine {
+            Some(_) => Some(network::listen(&options.listen).await?),
+            None => None,
+        };
+        if let Some(listener) = &listener {
+            identity.address = network::announced(listener, &controllers, &identity.address)?;
+        }
+        let hands_jobs_in = machine.as_ref().is_some_and(|it| matches!(it.role, Role::Login(_)));
         let (agent, runs, outputs) = recover(identity, &spool)?;
         let socket = spool.join(inventory::SOCKET);
-        let door = Door::open(&spool, &socket, &node, runs.begun())?;
-        let mut shell = Shell { agent, runs, stream: Stream::dial(options.controller.0), door };
+        let machine = machine.map(Arc::new);
+        let door = Door::open(&spool, &socket, &node, machine.clone(), runs.begun())?;
+        if let (Some(listener), Some(machine)) = (listener, machine) {
+            tokio::spawn(door.clone().serve_network(listener, tls::acceptor(&machine)?));
+        }
+        // Where users log in no jobs are run; the agent only says who they are.
+        let stream = Stream::dial(if hands_jobs_in { Vec::new() } else { controllers });
+        let mut shell = Shell { agent, runs, stream, door };
         shell.carry_out(outputs)?;
         shell.run().await
     })

@@ -6,6 +6,7 @@ mod hosts;
 mod jobs;
 mod levels;
 mod pids;
+mod service;
 mod show;
 mod update;
 
@@ -87,6 +88,7 @@ const KEYWORDS: &[Keyword] = &[
     keyword("ping", 3, (0, 0), "whether the controllers answer", ask::ping),
     keyword("quiet", 3, (0, 0), "no warnings, from now on", |s, _| { s.quiet = true; 0 }),
     keyword("quit", 4, (0, 0), "the end", |s, _| { s.over = true; 0 }),
+    keyword("reconfigure", 3, (0, 0), "read the configuration again", service::reconfigure),
     keyword("release", 3, (1, ANY), "ID ...: let held jobs start", jobs::release),
     keyword("requeuehold", 8, (1, ANY), "ID ...: back into the queue, and held", jobs::requeue_and_hold),
     keyword("requeue", 3, (1, ANY), "ID ...: back into the queue", jobs::requeue),
@@ -97,6 +99,7 @@ const KEYWORDS: &[Keyword] = &[
     keyword("schedloglevel", 3, (1, 1), "LEVEL: how much the scheduler logs", levels::schedule),
     keyword("suspend", 3, (1, ANY), "ID ...: stop jobs for a while", jobs::suspend),
     keyword("top", 3, (1, ANY), "ID ...: before all other jobs of their user", jobs::top),
+    keyword("token", 3, (0, ANY), "[lifespan=SECONDS] [username=NAME]: a token for REST and other machines", service::token),
     keyword("uhold", 5, (1, ANY), "ID ...: keep jobs from starting, as their owner", jobs::uhold),
     keyword("update", 3, (1, ANY), "JobId=ID KEY=VALUE ...: change a job, node, partition or reservation", update::update),
     keyword("verbose", 4, (0, 0), "say more, from now on", |_, _| 0),
@@ -112,10 +115,8 @@ const LATER: &[&str] = &[
     "cluster",
     "notify",
     "reboot",
-    "reconfigure",
     "shutdown",
     "takeover",
-    "token",
 ];
 
 /// Runs the command.

@@ -1,15 +1,22 @@
 //! The connections to the nodes of a step.
 
+use std::io::Error;
+use std::time::Duration;
+
 use spur_core::ids::StepId;
+use spur_net::Role;
+use spur_net::tls::Dialler;
 use spur_proto::client::Address;
 use spur_proto::internal::{Run, StepHello, StepProgram};
 use spur_proto::slurm::StepAccess;
 use spur_proto::step_io::{self, Frames, Kind};
 use spur_proto::step_name;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::UnixStream;
-use tokio::net::unix::OwnedReadHalf;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::mpsc;
+use tokio::time::timeout;
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::pki_types::CertificateDer;
 
 use super::output::Piece;
 
@@ -68,9 +75,14 @@ pub fn connect(
         };
         let (frames, waiting) = mpsc::unbounded_channel();
         let _ = frames.send(step_io::hello(&hello));
-        let (address, pieces, news) = (node.address.clone(), pieces.clone(), news.clone());
+        let place = Place {
+            name: node.name.clone(),
+            address: node.address.clone(),
+            authority: access.authority.clone(),
+        };
+        let (pieces, news) = (pieces.clone(), news.clone());
         tokio::spawn(async move {
-            let ended = converse(at, &address, waiting, &pieces, &news).await;
+            let ended = converse(at, &place, waiting, &pieces, &news).await;
             drop(pieces);
             let _ = news.send(match ended {
                 Ok(()) => News::Lost(at),
@@ -83,20 +95,56 @@ pub fn connect(
     access.nodes.iter().enumerate().map(connect).collect()
 }
 
+/// Where a node's agent is, and how to know it.
+struct Place {
+    name: String,
+    address: String,
+    authority: Vec<u8>,
+}
+
+trait Line: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Line for T {}
+
+/// Connects to the first of the node's addresses that answers. On another machine it must show that it is
+/// that node.
+async fn reach(place: &Place) -> std::io::Result<Box<dyn Line>> {
+    let mut trouble = Error::other("the node's address is not known");
+    for address in Address::parse_list(&place.address).unwrap_or_default() {
+        let line: std::io::Result<Box<dyn Line>> = match address {
+            Address::Unix(path) => UnixStream::connect(path).await.map(|it| Box::new(it) as _),
+            Address::Tls { host, port } => {
+                dial(place, &host, port).await.map(|it| Box::new(it) as _)
+            }
+        };
+        match line {
+            Ok(line) => return Ok(line),
+            Err(error) => trouble = error,
+        }
+    }
+    Err(trouble)
+}
+
+async fn dial(place: &Place, host: &str, port: u16) -> std::io::Result<TlsStream<TcpStream>> {
+    let authority = CertificateDer::from(place.authority.as_slice());
+    let dialler = Dialler::visitor(&authority).map_err(Error::other)?;
+    let stream = timeout(PATIENCE, TcpStream::connect((host, port))).await??;
+    dialler.dial(stream, &Role::Compute(place.name.clone())).await
+}
+
+/// How long a node may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 async fn converse(
     at: usize,
-    address: &str,
+    place: &Place,
     mut waiting: mpsc::UnboundedReceiver<Vec<u8>>,
     pieces: &mpsc::Sender<Piece>,
     news: &mpsc::UnboundedSender<News>,
 ) -> std::io::Result<()> {
-    let Some(Address::Unix(path)) = Address::parse(address) else {
-        return Err(std::io::Error::other("the node's address is not known"));
-    };
-    let (reading, mut writing) = UnixStream::connect(path).await?.into_split();
+    let (reading, mut writing) = tokio::io::split(reach(place).await?);
     tokio::spawn(async move {
         while let Some(frame) = waiting.recv().await {
-            if writing.write_all(&frame).await.is_err() {
+            if writing.write_all(&frame).await.is_err() || writing.flush().await.is_err() {
                 return;
             }
         }
@@ -108,7 +156,7 @@ async fn converse(
 
 async fn listen(
     at: usize,
-    mut reading: OwnedReadHalf,
+    mut reading: impl AsyncRead + Unpin,
     pieces: &mpsc::Sender<Piece>,
     news: &mpsc::UnboundedSender<News>,
 ) -> Option<()> {
@@ -139,7 +187,12 @@ async fn listen(
                 Kind::Grant => News::Grant(at, frame.number()),
                 Kind::Over => News::Over(at),
                 Kind::Refused => News::Refused(at, text()),
-                Kind::Hello | Kind::Input | Kind::Signal | Kind::Window => continue,
+                Kind::Hello
+                | Kind::Input
+                | Kind::Signal
+                | Kind::Window
+                | Kind::Introduce
+                | Kind::Vouch => continue,
             };
             news.send(told).ok()?;
         }

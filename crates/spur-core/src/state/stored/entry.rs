@@ -4,6 +4,7 @@ use prost::Message;
 
 use super::control::{StoredAdminister, StoredControl};
 use super::steps::{StoredCreateStep, StoredEndAllocation, StoredEndStep};
+use super::trust::StoredChangeTrust;
 use super::{Error, VERSION, check_version, missing};
 use crate::auth::{Actor, Level};
 use crate::blob::BlobHash;
@@ -49,7 +50,7 @@ struct StoredEntry {
     number: u64,
     #[prost(
         oneof = "StoredCommand",
-        tags = "10, 11, 12, 13, 14, 16, 17, 18, 20, 21, 22, 23, 60, 61, 62"
+        tags = "10, 11, 12, 13, 14, 16, 17, 18, 20, 21, 22, 23, 60, 61, 62, 70"
     )]
     command: Option<StoredCommand>,
 }
@@ -86,6 +87,8 @@ enum StoredCommand {
     Warn(StoredRun),
     #[prost(uint32, tag = "23")]
     DeadlinePassed(u32),
+    #[prost(message, tag = "70")]
+    ChangeTrust(Box<StoredChangeTrust>),
 }
 
 /// The replicated part of the configuration, as the file would say it.
@@ -275,6 +278,9 @@ impl From<&Entry> for StoredEntry {
                 StoredCommand::Warn(StoredRun { job: job.0, epoch: epoch.0 })
             }
             Command::DeadlinePassed { job } => StoredCommand::DeadlinePassed(job.0),
+            Command::ChangeTrust(change) => {
+                StoredCommand::ChangeTrust(Box::new((&**change).into()))
+            }
         };
         StoredEntry {
             at: entry.at.0,
@@ -333,6 +339,9 @@ impl TryFrom<StoredEntry> for Entry {
                 Command::Warn { job: JobId(run.job), epoch: Epoch(run.epoch) }
             }
             StoredCommand::DeadlinePassed(job) => Command::DeadlinePassed { job: JobId(job) },
+            StoredCommand::ChangeTrust(change) => {
+                Command::ChangeTrust(Box::new((*change).try_into()?))
+            }
         };
         let origin = Origin { life: stored.life, number: stored.number };
         Ok(Entry { at: Timestamp(stored.at), origin, command })

@@ -6,6 +6,7 @@ mod course;
 mod entry;
 mod snapshot;
 mod steps;
+mod trust;
 
 pub use entry::{decode_entries, encode_entries};
 pub use snapshot::{Reader, encode};

@@ -7,6 +7,7 @@ use prost::Message;
 use super::course::StoredCourse;
 use super::entry::{StoredSettings, StoredShare, allocation, hash, request_id, stored_shares};
 use super::steps::StoredSteps;
+use super::trust::StoredTrust;
 use super::{Error, VERSION, check_version, missing};
 use crate::config::{self, Config};
 use crate::ids::{Epoch, Gid, JobId, NodeName, Uid};
@@ -27,6 +28,7 @@ pub fn encode(state: &State, mut sink: impl FnMut(Vec<u8>)) {
         partitions: Some(StoredPartitions::from(state)),
         birth: state.history.birth,
         records: state.history.records,
+        trust: Some((&*state.trust).into()),
     }));
     state.nodes.values().for_each(|node| put(Thing::Node(Box::new((&**node).into()))));
     state.jobs.values().for_each(|job| put(Thing::Job(Box::new((&**job).into()))));
@@ -59,6 +61,7 @@ impl Reader {
                     next_job: JobId(header.next_job),
                     partitions: Arc::new(partitions),
                     settings: Arc::new(settings),
+                    trust: Arc::new(header.trust.unwrap_or_default().into()),
                     history: History { birth: header.birth, records: header.records },
                     ..State::new()
                 });
@@ -140,6 +143,8 @@ struct StoredHeader {
     birth: u64,
     #[prost(uint64, tag = "7")]
     records: u64,
+    #[prost(message, optional, tag = "40")]
+    trust: Option<StoredTrust>,
 }
 
 /// The partitions in force, as the file would say them.

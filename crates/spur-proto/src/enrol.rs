@@ -1,0 +1,87 @@
+//! How a machine comes to belong to a cluster, from its own side.
+
+use std::time::Duration;
+
+use spur_net::identity::MachineKey;
+use spur_net::tls::Dialler;
+use spur_net::{Identity, JoinToken};
+
+use crate::address::Address;
+use crate::caller::{CallError, Caller};
+use crate::proof::{self, Proof};
+use crate::slurm::controller_client::ControllerClient;
+use crate::slurm::{AuthoritySecrets, EnrolReply, EnrolRequest};
+
+/// What a machine was given.
+pub struct Enrolled {
+    /// Its certificate, and all that belongs to it.
+    pub identity: Identity,
+    /// For a controller: the authority.
+    pub secrets: Option<AuthoritySecrets>,
+}
+
+/// How it went.
+pub enum Outcome {
+    /// It belongs to the cluster.
+    Enrolled(Box<Enrolled>),
+    /// An administrator must let it in; the fingerprint is that of the cluster's authority.
+    Waits {
+        /// What both sides show.
+        authority: String,
+    },
+}
+
+/// Why it did not work.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The controller said no, or nothing.
+    #[error("{0}")]
+    Call(#[from] CallError),
+    /// What the controller gave is of no use.
+    #[error("{0}")]
+    Given(#[from] spur_net::Error),
+    /// Somebody stands between this machine and the controller.
+    #[error("the controller shows one authority and gives another")]
+    Differs,
+}
+
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Asks once. With a token, only the controller of that token is believed; without, the first that answers.
+pub async fn ask(
+    key: MachineKey,
+    name: &str,
+    role: &str,
+    token: Option<&JoinToken>,
+    controllers: &[Address],
+) -> Result<Outcome, Error> {
+    let dialler = Dialler::newcomer(token.map(|token| token.authority))?;
+    proof::set(Proof::Machine(dialler.clone()));
+    let request = EnrolRequest {
+        name: name.to_string(),
+        role: role.to_string(),
+        public_key: key.public().0,
+        token: token.map(|token| token.id),
+        secret: token.map(|token| token.secret.to_vec()).unwrap_or_default(),
+    };
+    let ask = |mut client: ControllerClient<_>| {
+        let request = request.clone();
+        async move { client.enrol(request).await }
+    };
+    let reply = Caller::new(controllers.to_vec(), PATIENCE).call(ask).await?;
+    // Over a socket of this machine nothing was shown: the kernel keeps others out.
+    if dialler.authority().is_some_and(|shown| *shown != *reply.authority) {
+        return Err(Error::Differs);
+    }
+    let EnrolReply { certificate, authority, controllers, secrets } = reply;
+    if certificate.is_empty() {
+        return Ok(Outcome::Waits { authority: fingerprint(&authority) });
+    }
+    let identity = Identity::new(key, &certificate, &authority, &controllers)?;
+    Ok(Outcome::Enrolled(Box::new(Enrolled { identity, secrets })))
+}
+
+/// An authority as people compare it.
+pub fn fingerprint(authority: &[u8]) -> String {
+    spur_net::hex(&spur_net::sha256(authority)[..16])
+}

@@ -1,0 +1,236 @@
+//! Machines that join by TLS: a controller and agents in directories of their own, over loopback.
+
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use spur_tests::harness::{binary, until};
+
+struct Daemon(Child);
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A controller that listens on a port of loopback, and whatever joins it.
+struct Site {
+    dir: tempfile::TempDir,
+    daemons: Vec<Daemon>,
+}
+
+struct Said {
+    status: Option<i32>,
+    out: String,
+    err: String,
+}
+
+impl Site {
+    fn new() -> Site {
+        let dir = tempfile::Builder::new().prefix("spur-net-").tempdir().expect("a directory");
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(dir.path(), open).expect("permissions");
+        let mut site = Site { dir, daemons: Vec::new() };
+        let listen = format!("{},127.0.0.1:0", site.socket());
+        let state = site.path("state");
+        site.start("spurctld", &["--state-dir", &state, "--listen", &listen]);
+        until("the controller leads", || (site.spur(&["sinfo", "-h"]).status == Some(0)).then_some(()));
+        site
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.dir.path().join(name).display().to_string()
+    }
+
+    fn socket(&self) -> String {
+        format!("unix:{}", self.path("ctl.sock"))
+    }
+
+    fn start(&mut self, name: &str, args: &[&str]) -> usize {
+        let log = std::fs::File::create(self.path(&format!("{name}-{}.log", self.daemons.len())));
+        let child = Command::new(binary(name))
+            .arg("-D")
+            .args(args)
+            .stderr(log.expect("a log"))
+            .spawn()
+            .expect("starts");
+        self.daemons.push(Daemon(child));
+        self.daemons.len() - 1
+    }
+
+    /// What a daemon has logged.
+    fn log(&self, name: &str, number: usize) -> String {
+        std::fs::read_to_string(self.path(&format!("{name}-{number}.log"))).unwrap_or_default()
+    }
+
+    /// Starts an agent that knows the controller by its port.
+    fn agent(&mut self, name: &str, controllers: &str) -> usize {
+        let dir = self.path(name);
+        let args = ["-N", name, "--state-dir", &dir, "--controller", controllers];
+        self.start("spurd", &[&args[..], &["--listen", "127.0.0.1:0", "--cpus", "2"]].concat())
+    }
+
+    fn spur(&self, args: &[&str]) -> Said {
+        self.spur_with(args, &[("SPUR_CONTROLLER_ADDR", &self.socket())], None)
+    }
+
+    fn spur_with(&self, args: &[&str], variables: &[(&str, &str)], uid: Option<u32>) -> Said {
+        let mut command = Command::new(binary("spur"));
+        command.args(args).envs(variables.iter().copied()).stdin(Stdio::null()).current_dir("/");
+        if let Some(uid) = uid {
+            command.uid(uid).gid(uid);
+        }
+        let done = command.output().expect("runs");
+        Said {
+            status: done.status.code(),
+            out: String::from_utf8_lossy(&done.stdout).trim_end().to_string(),
+            err: String::from_utf8_lossy(&done.stderr).trim_end().to_string(),
+        }
+    }
+
+    fn token(&self, more: &[&str]) -> String {
+        let made = self.spur(&[&["token", "create"], more].concat());
+        assert_eq!(made.status, Some(0), "{}", made.err);
+        made.out
+    }
+
+    fn join(&self, token: &str, name: &str) -> Said {
+        let dir = self.path(name);
+        self.spur_with(&["join", token, "--name", name, "--state-dir", &dir], &[], None)
+    }
+
+    fn is_idle(&self, nodes: &str) -> Option<()> {
+        let shown = self.spur(&["sinfo", "-h", "-N", "-o", "%N %t"]);
+        let all = nodes.split(',').all(|node| shown.out.contains(&format!("{node} idle")));
+        all.then_some(())
+    }
+}
+
+/// Where a token says the controllers are.
+fn controllers(token: &str) -> String {
+    token.split_once('@').expect("has a place").1.to_string()
+}
+
+fn is_root() -> bool {
+    nix::unistd::geteuid().is_root()
+}
+
+#[test]
+fn two_machines_join_by_a_token_and_run_a_step_together() {
+    let mut site = Site::new();
+    let token = site.token(&["--uses", "2", "--ttl", "10m"]);
+    for name in ["n1", "n2"] {
+        let joined = site.join(&token, name);
+        assert_eq!(joined.status, Some(0), "{}", joined.err);
+        assert!(joined.out.contains(&format!("joined as compute {name}")), "{}", joined.out);
+        site.agent(name, &controllers(&token));
+    }
+    let third = site.join(&token, "n3");
+    assert_eq!(third.status, Some(1));
+    assert!(third.err.contains("spur token create"), "{}", third.err);
+    until("both are there", || site.is_idle("n1,n2"));
+    let ran = site.spur(&["srun", "-N2", "printenv", "SLURMD_NODENAME"]);
+    assert_eq!(ran.status, Some(0), "{}", ran.err);
+    let mut lines: Vec<&str> = ran.out.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["n1", "n2"]);
+    // One that is thrown out is gone, and stays out with what it has.
+    let removed = site.spur(&["nodes", "remove", "n2"]);
+    assert_eq!(removed.status, Some(0), "{}", removed.err);
+    until("its stream is cut", || {
+        let log = site.log("spurd", 2);
+        log.contains("no stream to the controller").then_some(())
+    });
+    let machines = site.spur(&["nodes", "machines"]);
+    assert!(machines.out.contains("n1") && !machines.out.contains("n2"), "{}", machines.out);
+}
+
+#[test]
+fn a_machine_without_a_token_says_what_to_run_and_waits_to_be_approved() {
+    let mut site = Site::new();
+    let at = controllers(&site.token(&[]));
+    let agent = site.agent("n1", &at);
+    until("it says so", || site.log("spurd", agent).contains("spur nodes approve n1").then_some(()));
+    let shown = until("it waits", || {
+        let shown = site.spur(&["nodes", "waiting"]).out;
+        shown.contains("n1").then_some(shown)
+    });
+    let fingerprint = shown.split_whitespace().last().expect("a key").to_string();
+    assert!(site.log("spurd", agent).contains(&fingerprint), "both sides show {fingerprint}");
+    if is_root() {
+        let refused = site.spur_with(
+            &["nodes", "approve", "n1"],
+            &[("SPUR_CONTROLLER_ADDR", &site.socket())],
+            Some(65534),
+        );
+        assert_eq!(refused.status, Some(1), "only administrators let machines in");
+    }
+    let wrong = site.spur(&["nodes", "approve", "n1", "--fingerprint", "0000"]);
+    assert_eq!(wrong.status, Some(1));
+    let approved = site.spur(&["nodes", "approve", "n1", "--fingerprint", &fingerprint]);
+    assert_eq!(approved.status, Some(0), "{}", approved.err);
+    until("it is there", || site.is_idle("n1"));
+}
+
+#[test]
+fn users_of_a_login_machine_are_who_their_kernel_says() {
+    let mut site = Site::new();
+    let token = site.token(&["--role", "login"]);
+    assert_eq!(site.join(&token, "login1").status, Some(0));
+    site.agent("login1", &controllers(&token));
+    let agent = format!("{}/spurd.sock", site.path("login1"));
+    until("its agent is there", || Path::new(&agent).exists().then_some(()));
+    let at = controllers(&token);
+    let remote = [("SPUR_CONTROLLER_ADDR", at.as_str()), ("SPUR_AGENT_SOCKET", agent.as_str())];
+    let line = ["sbatch", "--hold", "--wrap", "true", "--output=/dev/null"];
+    let owner = |job: &str| site.spur(&["squeue", "-h", "-j", job, "-o", "%U"]).out;
+    let handed = site.spur_with(&line, &remote, is_root().then_some(65534));
+    assert_eq!(handed.status, Some(0), "{}", handed.err);
+    let job = handed.out.split_whitespace().last().expect("a number").to_string();
+    let own = nix::unistd::geteuid().as_raw();
+    assert_eq!(owner(&job), if is_root() { "65534".to_string() } else { own.to_string() });
+    // Nobody is let in without somebody's word.
+    let nobody = [("SPUR_CONTROLLER_ADDR", at.as_str()), ("SPUR_AGENT_SOCKET", "/nowhere")];
+    assert_eq!(site.spur_with(&["squeue"], &nobody, None).status, Some(1));
+}
+
+#[test]
+fn a_compute_machine_speaks_for_nobody_who_has_no_job_there() {
+    let mut site = Site::new();
+    let token = site.token(&[]);
+    assert_eq!(site.join(&token, "n1").status, Some(0));
+    let at = controllers(&token);
+    site.agent("n1", &at);
+    until("it is there", || site.is_idle("n1"));
+    let agent = format!("{}/spurd.sock", site.path("n1"));
+    let remote = [("SPUR_CONTROLLER_ADDR", at.as_str()), ("SPUR_AGENT_SOCKET", agent.as_str())];
+    // Root of a compute machine is nobody to the controller.
+    for line in [&["scancel", "1"][..], &["sbatch", "--wrap", "true"], &["nodes", "remove", "n1"]] {
+        let refused = site.spur_with(line, &remote, None);
+        assert_ne!(refused.status, Some(0), "{line:?} {}", refused.out);
+    }
+}
+
+#[test]
+fn a_token_of_scontrol_names_its_user_until_it_is_revoked() {
+    let site = Site::new();
+    let at = controllers(&site.token(&[]));
+    let said = site.spur(&["scontrol", "token", "lifespan=60"]);
+    let token = said.out.strip_prefix("SLURM_JWT=").expect("is printed").to_string();
+    let authority: PathBuf = site.dir.path().join("state/authority/ca.pem");
+    let authority = authority.display().to_string();
+    let remote = [
+        ("SPUR_CONTROLLER_ADDR", at.as_str()),
+        ("SPUR_CA_FILE", authority.as_str()),
+        ("SLURM_JWT", token.as_str()),
+    ];
+    let handed = site.spur_with(&["sbatch", "--hold", "--wrap", "true"], &remote, None);
+    assert_eq!(handed.status, Some(0), "{}", handed.err);
+    let forged = format!("{}x", &token[..token.len() - 1]);
+    let bad = [remote[0], remote[1], ("SLURM_JWT", forged.as_str())];
+    assert_ne!(site.spur_with(&["squeue"], &bad, None).status, Some(0));
+    assert_eq!(site.spur(&["scontrol", "token", "revoke"]).status, Some(0));
+    assert_ne!(site.spur_with(&["squeue"], &remote, None).status, Some(0));
+}

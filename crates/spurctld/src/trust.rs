@@ -1,0 +1,248 @@
+//! The authority as this controller has it, machines that wait to be let in, and who a caller is.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+use spur_core::auth::{Actor, Level};
+use spur_core::ids::{Gid, NodeName, Uid};
+use spur_core::state::State;
+use spur_net::authority::Secrets;
+use spur_net::identity::Bearer;
+use spur_net::jwt::{self, Claims, Keys};
+use spur_net::{Authority, PublicKey, Role};
+use spur_proto::door::{Judge, local_user};
+use spur_proto::entrance::{KeyOf, Peer, now};
+use spur_proto::internal::JoinReply;
+
+use crate::shell::Inbox;
+
+/// The authority, and who waits for it.
+pub struct Trusted {
+    dir: PathBuf,
+    authority: OnceLock<Authority>,
+    /// Where other machines find this controller, if anywhere.
+    pub advertised: Option<String>,
+    /// The site's own key for users' tokens.
+    site_key: Option<Vec<u8>>,
+    waiting: Mutex<BTreeMap<String, Waiting>>,
+}
+
+/// A machine that nobody has let in yet.
+#[derive(Clone, Debug)]
+pub struct Waiting {
+    /// What it wants to be.
+    pub role: Role,
+    /// Its name.
+    pub name: String,
+    /// Its key.
+    pub key: PublicKey,
+    /// Where it called from.
+    pub from: String,
+    /// When it first did.
+    pub since: i64,
+    /// When it last did.
+    heard: Instant,
+}
+
+/// Who waits and has not asked again for so long is forgotten.
+const FORGOTTEN: Duration = Duration::from_secs(60);
+
+/// The most machines that may wait: anybody may ask.
+const MOST_WAITING: usize = 1_000;
+
+impl Trusted {
+    /// What this state directory has; `make` makes an authority where there is none.
+    pub fn open(
+        state_dir: &Path,
+        make: bool,
+        advertised: Option<String>,
+        site_key: Option<Vec<u8>>,
+    ) -> Result<Trusted, spur_net::Error> {
+        let dir = Trusted::dir(state_dir);
+        let found = if make { Some(Authority::open(&dir)?) } else { Authority::load(&dir)? };
+        let authority = OnceLock::new();
+        if let Some(found) = found {
+            let _ = authority.set(found);
+        }
+        Ok(Trusted { dir, authority, advertised, site_key, waiting: Mutex::default() })
+    }
+
+    /// Where a controller keeps the authority.
+    pub fn dir(state_dir: &Path) -> PathBuf {
+        state_dir.join("authority")
+    }
+
+    /// The authority, once it is known.
+    pub fn authority(&self) -> Option<&Authority> {
+        self.authority.get()
+    }
+
+    /// Takes over the authority of the controllers that this one has joined.
+    pub fn adopt(&self, reply: &JoinReply) -> Result<(), spur_net::Error> {
+        if self.authority.get().is_some() || reply.authority.is_empty() {
+            return Ok(());
+        }
+        let secrets = Secrets {
+            certificate: reply.authority.clone(),
+            key: reply.authority_key.clone(),
+            users: reply.users_key.clone(),
+        };
+        let _ = self.authority.set(Authority::from_secrets(&secrets, &self.dir)?);
+        Ok(())
+    }
+
+    /// What a controller that joins is told.
+    pub fn for_controllers(&self) -> JoinReply {
+        let Some(authority) = self.authority() else { return JoinReply::default() };
+        let Secrets { certificate, key, users } = authority.secrets();
+        JoinReply { authority: certificate, authority_key: key, users_key: users }
+    }
+
+    /// Somebody asks to be let in.
+    pub fn wait(&self, role: Role, name: &str, key: PublicKey, from: String) {
+        let Ok(mut waiting) = self.waiting.lock() else { return };
+        waiting.retain(|_, it| it.heard.elapsed() < FORGOTTEN);
+        let place = key.fingerprint();
+        let since = waiting.get(&place).map_or_else(now, |known| known.since);
+        if waiting.len() < MOST_WAITING || waiting.contains_key(&place) {
+            let (name, heard) = (name.to_string(), Instant::now());
+            waiting.insert(place, Waiting { role, name, key, from, since, heard });
+        }
+    }
+
+    /// Who waits.
+    pub fn waiting(&self) -> Vec<Waiting> {
+        let Ok(mut waiting) = self.waiting.lock() else { return Vec::new() };
+        waiting.retain(|_, it| it.heard.elapsed() < FORGOTTEN);
+        waiting.values().cloned().collect()
+    }
+
+    /// Somebody waits no longer.
+    pub fn let_in(&self, key: &PublicKey) {
+        if let Ok(mut waiting) = self.waiting.lock() {
+            waiting.remove(&key.fingerprint());
+        }
+    }
+
+    /// What users' tokens are for: this cluster and no other.
+    pub fn audience(authority: &Authority) -> String {
+        spur_net::hex(&authority.hash()[..16])
+    }
+
+    fn claims(&self, token: &str) -> Option<Claims> {
+        let authority = self.authority()?;
+        let keys = Keys {
+            cluster: authority.users().public(),
+            audience: Trusted::audience(authority),
+            site: self.site_key.clone(),
+        };
+        jwt::verify(token, &keys, now())
+    }
+}
+
+/// Finds machines' keys in the state.
+pub fn keys(inbox: &Inbox) -> KeyOf {
+    let inbox = inbox.clone();
+    Arc::new(move |certificate: &str| {
+        let published = inbox.published();
+        let machine = published.state.trust.machines.get(certificate)?;
+        PublicKey::new(&machine.key)
+    })
+}
+
+/// Tells who callers are, by the state of this moment: who was thrown out is nobody with the next call.
+pub struct Callers {
+    inbox: Inbox,
+    trusted: Arc<Trusted>,
+    users: Mutex<BTreeMap<String, (Instant, Option<(Uid, Gid)>)>>,
+}
+
+/// How long a user's number is remembered.
+const REMEMBERED: Duration = Duration::from_secs(60);
+
+impl Callers {
+    /// Asks this state.
+    pub fn new(inbox: Inbox, trusted: Arc<Trusted>) -> Callers {
+        Callers { inbox, trusted, users: Mutex::default() }
+    }
+
+    fn by_token(&self, state: &State, token: &str) -> Actor {
+        let Some(claims) = self.trusted.claims(token) else { return Actor::Anonymous };
+        let revoked = state.trust.revoked.get(&claims.user);
+        if revoked.is_some_and(|revoked| claims.issued <= revoked.0) {
+            return Actor::Anonymous;
+        }
+        match self.user(&claims.user) {
+            Some((uid, gid)) => Actor::User { uid, gid, level: level(uid) },
+            None => Actor::Anonymous,
+        }
+    }
+
+    /// A user's numbers as this machine knows them.
+    fn user(&self, name: &str) -> Option<(Uid, Gid)> {
+        let mut users = self.users.lock().ok()?;
+        if let Some((at, found)) = users.get(name)
+            && at.elapsed() < REMEMBERED
+        {
+            return *found;
+        }
+        let found = nix::unistd::User::from_name(name).ok().flatten();
+        let found = found.map(|user| (Uid(user.uid.as_raw()), Gid(user.gid.as_raw())));
+        users.retain(|_, (at, _)| at.elapsed() < REMEMBERED);
+        users.insert(name.to_string(), (Instant::now(), found));
+        found
+    }
+}
+
+fn level(uid: Uid) -> Level {
+    if uid == Uid::ROOT { Level::Administrator } else { Level::None }
+}
+
+impl Judge for Callers {
+    fn actor(&self, peer: &Peer, token: Option<&str>) -> Actor {
+        let published = self.inbox.published();
+        let state = &published.state;
+        if let Some(token) = token {
+            return self.by_token(state, token);
+        }
+        match peer {
+            Peer::Local { uid, gid } => local_user(*uid, *gid),
+            Peer::Machine(bearer) => machine(state, bearer),
+            Peer::User { machine, uid, gid } => vouched(state, machine, Uid(*uid), Gid(*gid)),
+            Peer::Token(token) => self.by_token(state, token),
+            Peer::Nobody => Actor::Anonymous,
+        }
+    }
+}
+
+/// A machine by its certificate, if it still belongs.
+pub fn machine(state: &State, bearer: &Bearer) -> Actor {
+    match &bearer.role {
+        // Whoever has the authority makes these certificates.
+        Role::Controller => Actor::Controller,
+        role if !state.trust.knows(&role.certificate_name(), &bearer.key.0) => Actor::Anonymous,
+        Role::Compute(name) => Actor::Node(NodeName::from(name.as_str())),
+        Role::Login(_) => Actor::Anonymous,
+    }
+}
+
+/// A user by a machine's word. A machine where users log in speaks for all of them; one that runs jobs only
+/// for users who have one there, and never for root.
+fn vouched(state: &State, certificate: &str, uid: Uid, gid: Gid) -> Actor {
+    let Some(machine) = state.trust.machines.get(certificate) else { return Actor::Anonymous };
+    match machine.role.as_str() {
+        "login" => Actor::User { uid, gid, level: level(uid) },
+        "compute" if uid != Uid::ROOT => {
+            let jobs = state.index.on_node.get(&NodeName::from(machine.name.as_str()));
+            let mut jobs = jobs.into_iter().flat_map(|jobs| jobs.keys());
+            let own = jobs.find_map(|job| {
+                state.jobs.get(job).filter(|job| job.owner.uid == uid).map(|job| job.owner.gid)
+            });
+            // The group is the one the job was handed in with, whatever the node says.
+            own.map_or(Actor::Anonymous, |gid| Actor::User { uid, gid, level: Level::None })
+        }
+        _ => Actor::Anonymous,
+    }
+}

@@ -1,0 +1,81 @@
+//! Who this machine is to controllers on other machines: what it was given when it joined, or what it waits for.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use spur_net::identity::MachineKey;
+use spur_net::tls::Dialler;
+use spur_net::{Identity, Role};
+use spur_proto::client::Address;
+use spur_proto::enrol::{self, Outcome};
+use spur_proto::proof::{self, Proof};
+use tokio::time::sleep;
+use tracing::{error, info};
+
+/// How often a machine that waits asks again.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The identity, if this machine needs one or has one. Waits until it is let in.
+pub async fn identity(
+    state_dir: &Path,
+    node: &str,
+    controllers: &[Address],
+) -> Result<Option<Identity>> {
+    let dir = Identity::dir(state_dir);
+    let found = Identity::load(&dir).context("could not read this machine's identity")?;
+    let is_remote = |address: &Address| address.clone().nearest().socket().is_none();
+    let found = match found {
+        Some(found) => Some(found),
+        None if controllers.iter().any(is_remote) => {
+            Some(wait(&dir, state_dir, node, controllers).await?)
+        }
+        None => None,
+    };
+    if let Some(found) = &found {
+        match &found.role {
+            Role::Compute(name) | Role::Login(name) if name == node => {}
+            role => bail!("this machine has joined as {role}, not as {node}; start it with -N"),
+        }
+        proof::set(Proof::Machine(Dialler::member(found)?));
+    }
+    Ok(found)
+}
+
+async fn wait(
+    dir: &Path,
+    state_dir: &Path,
+    node: &str,
+    controllers: &[Address],
+) -> Result<Identity> {
+    let mut told = false;
+    loop {
+        let key = MachineKey::open(dir)?;
+        let fingerprint = key.public().fingerprint();
+        match enrol::ask(key, node, "compute", None, controllers).await {
+            Ok(Outcome::Enrolled(enrolled)) => {
+                enrolled.identity.save(dir)?;
+                info!(role = %enrolled.identity.role, "this machine belongs to the cluster now");
+                return Ok(enrolled.identity);
+            }
+            Ok(Outcome::Waits { authority }) if !told => {
+                told = true;
+                let dir = state_dir.display();
+                error!(
+                    "this machine has not joined the cluster. Run here: spur join TOKEN --name \
+                     {node} --state-dir {dir} (tokens are made with: spur token create --role \
+                     compute), or where the controller is: spur nodes approve {node}. This \
+                     machine's key is {fingerprint}, the cluster's {authority}"
+                );
+            }
+            Ok(Outcome::Waits { .. }) => {}
+            Err(trouble) if !told => {
+                told = true;
+                let at = Address::list(controllers);
+                error!("this machine has not joined the cluster, and {at} does not answer: {trouble}");
+            }
+            Err(_) => {}
+        }
+        sleep(PAUSE).await;
+    }
+}
