@@ -6,6 +6,7 @@ mod fields;
 mod options;
 mod page;
 mod reasons;
+mod rights;
 mod states;
 
 use std::path::Path;
@@ -28,6 +29,7 @@ pub struct Document {
 pub fn documents() -> Vec<Document> {
     let mut documents = vec![
         document("docs/admin/configuration.md", config::document()),
+        document("docs/admin/rights.md", rights::page()),
         document("docs/compat/environment.md", environment::page()),
         document("docs/compat/errors.md", errors::page()),
         document("docs/compat/fields.md", fields::page()),

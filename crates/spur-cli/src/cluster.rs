@@ -15,7 +15,10 @@ use spur_proto::slurm::control_job_request::Action;
 use spur_proto::slurm::controller_client::ControllerClient;
 use spur_proto::slurm::watch_reply::Event;
 use spur_proto::slurm::{
-    AdministerRequest, CancelJobRequest, ControlJobRequest, GetConfigReply, GetConfigRequest, GetScriptRequest, IssueTokenRequest, License, ListJobsRequest, ListLicensesRequest, ListNodesRequest, ListPartitionsRequest, ListStepsRequest, PingReply, PingRequest, ReconfigureRequest, RevokeTokensRequest, SignalStepRequest, WaitJobRequest, WatchRequest,
+    AdministerRequest, CancelJobRequest, ControlJobRequest, GetConfigReply, GetConfigRequest,
+    GetScriptRequest, IssueTokenRequest, License, ListJobsRequest, ListLicensesRequest,
+    ListNodesRequest, ListPartitionsRequest, ListStepsRequest, PingReply, PingRequest,
+    ReconfigureRequest, RevokeTokensRequest, SignalStepRequest, WaitJobRequest, WatchRequest,
 };
 use tonic::transport::Channel;
 

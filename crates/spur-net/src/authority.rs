@@ -81,11 +81,8 @@ impl Authority {
         let key = PrivateKeyDer::from_pem_slice(&key)
             .map_err(|_| Error::Unusable(format!("{} is no key", dir.join(KEY).display())))?;
         let users = MachineKey::open(&dir.join(USERS))?;
-        let made = Authority::put_together(
-            from_pem(&certificate)?,
-            key.secret_der().to_vec(),
-            users,
-        )?;
+        let made =
+            Authority::put_together(from_pem(&certificate)?, key.secret_der().to_vec(), users)?;
         Ok(Some(made))
     }
 

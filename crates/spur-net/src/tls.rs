@@ -29,13 +29,11 @@ const HTTP2: &[u8] = b"h2";
 
 /// Takes connections as this machine. Whoever shows no certificate comes in as nobody.
 pub fn acceptor(own: &Identity) -> Result<TlsAcceptor, Error> {
-    let clients = WebPkiClientVerifier::builder_with_provider(
-        Arc::new(roots(&own.authority)?),
-        crypto(),
-    )
-    .allow_unauthenticated()
-    .build()
-    .map_err(|error| Error::Unusable(error.to_string()))?;
+    let clients =
+        WebPkiClientVerifier::builder_with_provider(Arc::new(roots(&own.authority)?), crypto())
+            .allow_unauthenticated()
+            .build()
+            .map_err(|error| Error::Unusable(error.to_string()))?;
     let mut config = ServerConfig::builder_with_provider(crypto())
         .with_protocol_versions(&[&TLS13])?
         .with_client_cert_verifier(clients)
@@ -229,14 +227,19 @@ mod tests {
     }
 
     /// Who the listener sees, or why the two do not speak; both ends must agree on the binding.
-    async fn meet(own: &Identity, dialler: Dialler, asked_for: &Role) -> Result<Option<Role>, String> {
+    async fn meet(
+        own: &Identity,
+        dialler: Dialler,
+        asked_for: &Role,
+    ) -> Result<Option<Role>, String> {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let acceptor = acceptor(own).expect("is usable");
         let asked_for = asked_for.clone();
         let dialled = tokio::spawn(async move {
             let stream = TcpStream::connect(address).await.expect("connects");
-            let stream = dialler.dial(stream, &asked_for).await.map_err(|error| error.to_string())?;
+            let stream =
+                dialler.dial(stream, &asked_for).await.map_err(|error| error.to_string())?;
             binding(stream.get_ref().1).map_err(|error| error.to_string())
         });
         let (stream, _) = listener.accept().await.expect("is dialled");

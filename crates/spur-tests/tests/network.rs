@@ -36,7 +36,9 @@ impl Site {
         let listen = format!("{},127.0.0.1:0", site.socket());
         let state = site.path("state");
         site.start("spurctld", &["--state-dir", &state, "--listen", &listen]);
-        until("the controller leads", || (site.spur(&["sinfo", "-h"]).status == Some(0)).then_some(()));
+        until("the controller leads", || {
+            (site.spur(&["sinfo", "-h"]).status == Some(0)).then_some(())
+        });
         site
     }
 
@@ -152,7 +154,9 @@ fn a_machine_without_a_token_says_what_to_run_and_waits_to_be_approved() {
     let mut site = Site::new();
     let at = controllers(&site.token(&[]));
     let agent = site.agent("n1", &at);
-    until("it says so", || site.log("spurd", agent).contains("spur nodes approve n1").then_some(()));
+    until("it says so", || {
+        site.log("spurd", agent).contains("spur nodes approve n1").then_some(())
+    });
     let shown = until("it waits", || {
         let shown = site.spur(&["nodes", "waiting"]).out;
         shown.contains("n1").then_some(shown)

@@ -145,7 +145,8 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
         raft::begin(&raft, id, &own.to_string()).await?;
         Identity { joined: true, ..identity }.save(&state_dir)?;
     } else if !others.is_empty() {
-        let joining = Joining { own, others, state_dir: state_dir.clone(), trusted: trusted.clone() };
+        let joining =
+            Joining { own, others, state_dir: state_dir.clone(), trusted: trusted.clone() };
         tokio::spawn(belong(raft.clone(), identity, joining, left.clone()));
     }
     let member = Member { raft: raft.clone(), id, left: left.clone(), trusted: trusted.clone() };
@@ -328,12 +329,7 @@ struct Joining {
 }
 
 /// Joins the others, or tells them where this one is now; then watches out for having been removed.
-async fn belong(
-    raft: Raft,
-    identity: Identity,
-    joining: Joining,
-    left: Arc<Notify>,
-) {
+async fn belong(raft: Raft, identity: Identity, joining: Joining, left: Arc<Notify>) {
     let Joining { own, others, state_dir, trusted } = joining;
     if peers::join(&others, identity, &own, &state_dir, &trusted).await {
         peers::removed_meanwhile(raft, identity.id, others).await;

@@ -27,9 +27,8 @@ impl Configuration {
     /// The site's own key for users' tokens, if the file names one.
     pub fn site_key(&self) -> anyhow::Result<Option<Vec<u8>>> {
         let file = self.read.as_ref().and_then(|(_, config)| config.rest.jwt_key.clone());
-        let read = |file: String| {
-            std::fs::read(&file).with_context(|| format!("could not read {file}"))
-        };
+        let read =
+            |file: String| std::fs::read(&file).with_context(|| format!("could not read {file}"));
         file.map(read).transpose()
     }
 

@@ -110,10 +110,10 @@ fn accounting(said: Option<&str>) -> anyhow::Result<Option<Address>> {
 fn serve(arguments: Arguments) -> anyhow::Result<Ended> {
     let listen = arguments.listen.0;
     let socket = listen.iter().find_map(Address::socket);
-    let network = listen.iter().find(|it| it.socket().is_none()).map(|listen| Network {
-        listen: listen.clone(),
-        advertise: arguments.advertise,
-    });
+    let network = listen
+        .iter()
+        .find(|it| it.socket().is_none())
+        .map(|listen| Network { listen: listen.clone(), advertise: arguments.advertise });
     let options = spurctld::boot::Options {
         state_dir: arguments.state_dir,
         socket: socket.unwrap_or(Path::new(SYSTEM_SOCKET)).to_path_buf(),

@@ -156,8 +156,11 @@ pub fn keys(inbox: &Inbox) -> KeyOf {
 pub struct Callers {
     inbox: Inbox,
     trusted: Arc<Trusted>,
-    users: Mutex<BTreeMap<String, (Instant, Option<(Uid, Gid)>)>>,
+    users: Mutex<BTreeMap<String, Known>>,
 }
+
+/// A user as this machine knew them at some moment; nothing when it did not.
+type Known = (Instant, Option<(Uid, Gid)>);
 
 /// How long a user's number is remembered.
 const REMEMBERED: Duration = Duration::from_secs(60);

@@ -72,7 +72,9 @@ async fn wait(
             Err(trouble) if !told => {
                 told = true;
                 let at = Address::list(controllers);
-                error!("this machine has not joined the cluster, and {at} does not answer: {trouble}");
+                error!(
+                    "this machine has not joined the cluster, and {at} does not answer: {trouble}"
+                );
             }
             Err(_) => {}
         }

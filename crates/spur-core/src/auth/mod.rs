@@ -4,4 +4,4 @@ mod actor;
 mod policy;
 
 pub use actor::{Actor, Level};
-pub use policy::{Action, METHODS, MethodRule, Target, Who, may, method_rule};
+pub use policy::{ACTIONS, Action, METHODS, MethodRule, Target, Who, may, method_rule, principals};

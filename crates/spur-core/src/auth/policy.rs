@@ -2,7 +2,7 @@
 
 use super::{Actor, Level};
 use crate::errors::SlurmError;
-use crate::ids::Uid;
+use crate::ids::{Gid, NodeName, Uid};
 use crate::state::JobAction;
 
 /// A row of the table: a method of the wire and who may call it at all.
@@ -78,6 +78,19 @@ pub static METHODS: &[MethodRule] = &[
     MethodRule { method: "/spur.internal.Consensus/Status", who: Who::Controller },
 ];
 
+/// One of each kind of caller, by name: the columns of the printed table.
+pub fn principals() -> Vec<(&'static str, Actor)> {
+    let user = |uid, level| Actor::User { uid: Uid(uid), gid: Gid(uid), level };
+    vec![
+        ("anonymous", Actor::Anonymous),
+        ("user", user(1000, Level::None)),
+        ("operator", user(1001, Level::Operator)),
+        ("administrator", user(0, Level::Administrator)),
+        ("node", Actor::Node(NodeName::from("n1"))),
+        ("controller", Actor::Controller),
+    ]
+}
+
 /// The rule for a method, if it has one.
 pub fn method_rule(method: &str) -> Option<&'static MethodRule> {
     METHODS.iter().find(|rule| rule.method == method)
@@ -127,6 +140,15 @@ impl Action {
     }
 }
 
+/// Every action, in words.
+pub const ACTIONS: &[(&str, Action)] = &[
+    ("cancel a job", Action::CancelJob),
+    ("run in a job: steps, attaching, giving it back", Action::RunInJob),
+    ("hold, change, requeue, signal a job", Action::ControlJob),
+    ("suspend and resume a job", Action::SuspendJob),
+    ("change nodes, partitions, reservations, machines, tokens", Action::Administer),
+];
+
 /// The object of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
@@ -155,7 +177,6 @@ pub fn may(actor: &Actor, action: Action, target: Target) -> Result<(), SlurmErr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::{Gid, NodeName};
 
     fn user(uid: u32, level: Level) -> Actor {
         Actor::User { uid: Uid(uid), gid: Gid(uid), level }
@@ -164,14 +185,7 @@ mod tests {
     /// Rows are methods, columns are callers: `.` refused, `x` let in.
     #[test]
     fn matrix_of_methods_and_callers() {
-        let callers = [
-            Actor::Anonymous,
-            user(1000, Level::None),
-            user(1001, Level::Operator),
-            user(0, Level::Administrator),
-            Actor::Node(NodeName::from("n1")),
-            Actor::Controller,
-        ];
+        let callers: Vec<Actor> = principals().into_iter().map(|(_, actor)| actor).collect();
         let matrix: Vec<String> = METHODS
             .iter()
             .map(|rule| {

@@ -65,7 +65,8 @@ impl Service {
         let is_known = trust.knows(&machine.certificate, &key.0);
         let token = request.token.map(|id| (id, sha256(&request.secret).to_vec()));
         // Root of this machine needs no token for its own nodes.
-        let is_ours = matches!(by, Actor::User { level: spur_core::auth::Level::Administrator, .. });
+        let is_ours =
+            matches!(by, Actor::User { level: spur_core::auth::Level::Administrator, .. });
         if !is_known && token.is_none() && !is_ours {
             if role == Role::Controller {
                 return Err(Status::permission_denied(

@@ -13,7 +13,20 @@ use spur_proto::internal::agents_server::Agents;
 use spur_proto::internal::{AgentMessage, ControllerMessage};
 use spur_proto::slurm::controller_server::Controller;
 use spur_proto::slurm::{
-    AdministerReply, AdministerRequest, ApproveMachineReply, ApproveMachineRequest, AttendReply, AttendRequest, CancelJobReply, CancelJobRequest, ControlJobReply, ControlJobRequest, CreateStepReply, CreateStepRequest, CreateTokenReply, CreateTokenRequest, EndAllocationReply, EndAllocationRequest, EnrolReply, EnrolRequest, ExplainJobReply, ExplainJobRequest, GetConfigReply, GetConfigRequest, GetScriptReply, GetScriptRequest, IssueTokenReply, IssueTokenRequest, ListControllersReply, ListControllersRequest, ListJobsReply, ListJobsRequest, ListLicensesReply, ListLicensesRequest, ListMachinesReply, ListMachinesRequest, ListNodesReply, ListNodesRequest, ListPartitionsReply, ListPartitionsRequest, ListStepsReply, ListStepsRequest, PingReply, PingRequest, PlanReply, PlanRequest, ReconfigureReply, ReconfigureRequest, RemoveControllerReply, RemoveControllerRequest, RemoveMachineReply, RemoveMachineRequest, RevokeTokensReply, RevokeTokensRequest, SignalStepReply, SignalStepRequest, StepAccess, StepAccessRequest, SubmitJobReply, SubmitJobRequest, TryJobReply, TryJobRequest, WaitJobReply, WaitJobRequest, WatchReply, WatchRequest,
+    AdministerReply, AdministerRequest, ApproveMachineReply, ApproveMachineRequest, AttendReply,
+    AttendRequest, CancelJobReply, CancelJobRequest, ControlJobReply, ControlJobRequest,
+    CreateStepReply, CreateStepRequest, CreateTokenReply, CreateTokenRequest, EndAllocationReply,
+    EndAllocationRequest, EnrolReply, EnrolRequest, ExplainJobReply, ExplainJobRequest,
+    GetConfigReply, GetConfigRequest, GetScriptReply, GetScriptRequest, IssueTokenReply,
+    IssueTokenRequest, ListControllersReply, ListControllersRequest, ListJobsReply,
+    ListJobsRequest, ListLicensesReply, ListLicensesRequest, ListMachinesReply,
+    ListMachinesRequest, ListNodesReply, ListNodesRequest, ListPartitionsReply,
+    ListPartitionsRequest, ListStepsReply, ListStepsRequest, PingReply, PingRequest, PlanReply,
+    PlanRequest, ReconfigureReply, ReconfigureRequest, RemoveControllerReply,
+    RemoveControllerRequest, RemoveMachineReply, RemoveMachineRequest, RevokeTokensReply,
+    RevokeTokensRequest, SignalStepReply, SignalStepRequest, StepAccess, StepAccessRequest,
+    SubmitJobReply, SubmitJobRequest, TryJobReply, TryJobRequest, WaitJobReply, WaitJobRequest,
+    WatchReply, WatchRequest,
 };
 use spur_proto::status::{standby, to_status};
 use tokio::sync::{mpsc, oneshot};

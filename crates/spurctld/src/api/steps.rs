@@ -259,7 +259,11 @@ impl Service {
             signature,
             job: Some(allocation(&published, job)),
             spec: step.spec.as_deref().cloned(),
-            authority: self.trusted.authority().map(|it| it.certificate().to_vec()).unwrap_or_default(),
+            authority: self
+                .trusted
+                .authority()
+                .map(|it| it.certificate().to_vec())
+                .unwrap_or_default(),
         })
     }
 }

@@ -15,11 +15,7 @@ pub async fn listen(at: &Address) -> Result<TcpListener> {
 
 /// What the controller is told: where this machine is as seen from there. On the controller's own machine
 /// the socket comes first.
-pub fn announced(
-    listener: &TcpListener,
-    controllers: &[Address],
-    socket: &str,
-) -> Result<String> {
+pub fn announced(listener: &TcpListener, controllers: &[Address], socket: &str) -> Result<String> {
     let at = listener.local_addr()?;
     let remote = controllers.iter().find_map(|address| match address {
         Address::Tls { host, port } => Some((host.as_str(), *port)),

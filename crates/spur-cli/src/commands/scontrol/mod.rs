@@ -109,15 +109,8 @@ const KEYWORDS: &[Keyword] = &[
 ];
 
 /// Keywords of Slurm's scontrol that are not there yet.
-const LATER: &[&str] = &[
-    "abort",
-    "cancel_reboot",
-    "cluster",
-    "notify",
-    "reboot",
-    "shutdown",
-    "takeover",
-];
+const LATER: &[&str] =
+    &["abort", "cancel_reboot", "cluster", "notify", "reboot", "shutdown", "takeover"];
 
 /// Runs the command.
 pub fn run(args: &[String]) -> u8 {

@@ -87,10 +87,8 @@ struct StoredAdmit {
 
 impl From<&Trust> for StoredTrust {
     fn from(trust: &Trust) -> StoredTrust {
-        let revoked = |(user, at): (&String, &Timestamp)| StoredRevoked {
-            user: user.clone(),
-            at: at.0,
-        };
+        let revoked =
+            |(user, at): (&String, &Timestamp)| StoredRevoked { user: user.clone(), at: at.0 };
         StoredTrust {
             machines: trust.machines.values().map(StoredMachine::from).collect(),
             tokens: trust.tokens.iter().map(|(id, token)| stored_token(*id, token)).collect(),
