@@ -101,6 +101,22 @@ pub async fn glance() -> Option<PingReply> {
     Caller::new(cluster::addresses(), GLANCE).call(ask).await.ok()
 }
 
+/// Waits a moment until the controller goes by these rules, so that what is handed in next is held to them.
+pub async fn in_force(version: u64) {
+    let deadline = tokio::time::Instant::now() + IN_FORCE;
+    while tokio::time::Instant::now() < deadline {
+        match glance().await {
+            Some(reply) if reply.rules_version < version && reply.history_birth != 0 => {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            _ => return,
+        }
+    }
+}
+
+/// How long new rules are waited for.
+const IN_FORCE: Duration = Duration::from_secs(1);
+
 /// Jobs of the past, and of this moment: what the controller has told by now is waited for.
 pub async fn history(mut request: ListJobHistoryRequest) -> Result<Vec<AccountingView>, Trouble> {
     let mut client = connect().await?;

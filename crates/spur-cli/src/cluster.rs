@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use spur_core::job::reference::{JobReference, Part};
-use spur_core::views::{JobView, NodeView, PartitionView, StepView};
+use spur_core::views::{JobView, NodeView, PartitionView, PriorityView, ShareView, StepView};
 use spur_net::Identity;
 use spur_proto::address::SYSTEM_SOCKET;
 use spur_proto::caller::{CallError, Caller};
@@ -17,8 +17,9 @@ use spur_proto::slurm::watch_reply::Event;
 use spur_proto::slurm::{
     AdministerRequest, CancelJobRequest, ControlJobRequest, GetConfigReply, GetConfigRequest,
     GetScriptRequest, IssueTokenRequest, License, ListJobsRequest, ListLicensesRequest,
-    ListNodesRequest, ListPartitionsRequest, ListStepsRequest, PingReply, PingRequest,
-    ReconfigureRequest, RevokeTokensRequest, SignalStepRequest, WaitJobRequest, WatchRequest,
+    ListNodesRequest, ListPartitionsRequest, ListPrioritiesRequest, ListSharesRequest,
+    ListStepsRequest, PingReply, PingRequest, ReconfigureRequest, RevokeTokensRequest,
+    SignalStepRequest, WaitJobRequest, WatchRequest,
 };
 use tonic::transport::Channel;
 
@@ -167,6 +168,21 @@ impl Controller {
             client.list_partitions(ListPartitionsRequest {}).await
         };
         Ok(self.runtime.block_on(self.caller.call(ask))?.partitions)
+    }
+
+    /// The weights, and what each pending job's priority is made of.
+    pub fn priorities(&mut self) -> Result<Vec<PriorityView>, CallError> {
+        let ask = |mut client: Client| async move {
+            client.list_priorities(ListPrioritiesRequest {}).await
+        };
+        Ok(self.runtime.block_on(self.caller.call(ask))?.priorities)
+    }
+
+    /// Everybody's share, in the order of the tree.
+    pub fn shares(&mut self) -> Result<Vec<ShareView>, CallError> {
+        let ask =
+            |mut client: Client| async move { client.list_shares(ListSharesRequest {}).await };
+        Ok(self.runtime.block_on(self.caller.call(ask))?.shares)
     }
 
     /// Ends a job, or some tasks of an array.

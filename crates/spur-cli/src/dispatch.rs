@@ -26,8 +26,10 @@ pub const SLURM: &[Command] = &[
     command("scancel", "end jobs", commands::scancel::run),
     command("scontrol", "show and change the cluster", commands::scontrol::run),
     command("sinfo", "show nodes and partitions", commands::sinfo::run),
+    command("sprio", "show what priorities are made of", commands::sprio::run),
     command("squeue", "show jobs", commands::squeue::run),
     command("srun", "run tasks", commands::srun::run),
+    command("sshare", "show shares and usage", commands::sshare::run),
 ];
 
 /// Our own verbs.

@@ -8,6 +8,7 @@ mod decision;
 mod explain;
 mod fit;
 mod forecast;
+mod limits;
 mod nodes;
 mod pass;
 mod place;

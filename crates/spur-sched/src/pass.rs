@@ -417,6 +417,7 @@ impl Planner {
             }
         }
         pass.out.waits = Waits {
+            basis: Arc::default(),
             promised: Arc::new(pass.held),
             places: self.queue.places.clone(),
             by_class: Arc::new(pass.by_class),

@@ -36,11 +36,12 @@ impl Planner {
         self.follower.follow(&mut self.planner, state);
         // As many as can be told without holding up the pass.
         let jobs = (LOOKS / state.nodes.len().max(1)).min(TOLD);
-        let (Decisions { starts, waits, .. }, ()) =
+        let (Decisions { starts, mut waits, .. }, ()) =
             self.planner.decide_and(state.now, |planner, pass| {
                 planner.forecast(pass, Reach { jobs, until: None });
                 pass.held.append(&mut pass.out.forecast);
             });
+        waits.basis = self.follower.basis().clone();
         let mut tasks = BTreeMap::new();
         let starts = starts.iter().filter_map(|start| job_start(state, start, &mut tasks));
         Plan { starts: starts.collect(), waits }

@@ -1,7 +1,110 @@
 //! How important a job is: the weighted sum of factors, as `sprio` shows it.
 
+use std::collections::BTreeMap;
+
+use spur_core::accounts::fairshare::{self, Tree};
+use spur_core::accounts::limits::{Needs, Purse};
+use spur_core::accounts::usage::Usage;
 use spur_core::config::sections;
 use spur_core::config::words::PriorityKind;
+use spur_core::job::{Demand, Job};
+use spur_core::partition::Partition;
+use spur_core::state::State;
+use spur_core::time::Timestamp;
+use spur_core::tres::{self, Tres};
+
+/// What priorities are told by at one moment: the same for all jobs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Basis {
+    /// The moment, in seconds since the epoch.
+    pub told: i64,
+    /// Processors of the cluster.
+    pub cpus: u64,
+    /// Its nodes.
+    pub nodes: u64,
+    /// Everybody's share.
+    pub tree: Tree,
+    /// Everybody's usage.
+    pub usage: BTreeMap<Purse, Usage>,
+}
+
+impl Basis {
+    /// As of a moment.
+    pub fn of(state: &State, told: i64) -> Basis {
+        let usage = match state.rules.is_empty() {
+            true => BTreeMap::new(),
+            false => state.usage_at(Timestamp(told).max(state.now)),
+        };
+        // Sums stand at every level; the tree wants what each user did itself.
+        let own = state.rules.associations().filter(|one| !one.user_name.is_empty());
+        let billed =
+            own.filter_map(|one| Some((one.id, usage.get(&Purse::Association(one.id))?.billed())));
+        let tree = fairshare::tree(&state.rules, &billed.collect());
+        let cpus = state.nodes.values().map(|node| u64::from(node.inventory.cpus)).sum();
+        Basis { told, cpus, nodes: state.nodes.len() as u64, tree, usage }
+    }
+}
+
+/// When priorities are told anew, at moments that do not depend on when the planner was started.
+pub fn moment(state: &State) -> i64 {
+    let rules = &state.settings.config.priority;
+    let period = rules.calc_period.0.number().unwrap_or(5).clamp(1, 1440) as i64 * 60;
+    state.now.0.div_euclid(period) * period
+}
+
+/// What is known about a job.
+pub fn facts(state: &State, job: &Job, partition: Option<&Partition>, basis: &Basis) -> Facts {
+    let rules = &state.settings.config.priority;
+    let since = job.submitted.max(job.begin.unwrap_or(job.submitted)).0;
+    let factor = |it: &Partition| f64::from(it.rules.priority_job_factor);
+    let largest = state.partitions.iter().map(factor).fold(1.0, f64::max);
+    let demand = Demand::of(&job.spec);
+    let association = state.association_of(job);
+    Facts {
+        age_secs: basis.told - since,
+        size: size((demand.cpus().into(), demand.nodes_min.into()), basis, rules),
+        partition: partition.map_or(0.0, factor) / largest,
+        qos: state.rules.qos_factor(&job.spec.qos),
+        association: association.map_or(0.0, |one| state.rules.association_factor(one)),
+        fair_share: association.map_or(0.0, |one| basis.tree.factor(one.id)),
+        tres: tres_terms(state, job, partition).iter().map(|(_, term)| term).sum(),
+        site: 0,
+        nice: i64::from(job.spec.nice.unwrap_or(0)),
+    }
+}
+
+/// What the weights of resources make of a job: each as a part of what its partition has.
+pub fn tres_terms(state: &State, job: &Job, partition: Option<&Partition>) -> Vec<(String, f64)> {
+    let weights = &state.settings.config.priority.weight_tres.0;
+    let Some(partition) = partition.filter(|_| !weights.is_empty()) else { return Vec::new() };
+    let needs = state.needs_of(job);
+    let there = there_is(state, partition);
+    let term = |(name, weight): (&String, &spur_core::config::Weight)| {
+        let tres = tres::parse_name(name).ok()?;
+        let all = there.get(&tres).copied().filter(|all| *all > 0)?;
+        let part = needs.get(&tres).copied().unwrap_or(0) as f64 / all as f64;
+        Some((tres.to_string(), weight.factor * part.min(1.0)))
+    };
+    weights.iter().filter_map(term).collect()
+}
+
+/// What the nodes of a partition have together.
+fn there_is(state: &State, partition: &Partition) -> Needs {
+    let mut there = Needs::new();
+    for node in state.nodes.values().filter(|node| partition.nodes.contains(&node.name)) {
+        *there.entry(Tres::Cpu).or_insert(0) += u64::from(node.inventory.cpus);
+        *there.entry(Tres::Memory).or_insert(0) += node.inventory.memory_mb;
+        *there.entry(Tres::Node).or_insert(0) += 1;
+        for gres in &node.inventory.gres {
+            let typed = (!gres.kind.is_empty()).then(|| format!("{}:{}", gres.name, gres.kind));
+            for name in std::iter::once(gres.name.clone()).chain(typed) {
+                let tres = Tres::Named { kind: "gres".to_string(), name };
+                *there.entry(tres).or_insert(0) += gres.count;
+            }
+        }
+    }
+    there
+}
 
 /// What a job's priority is told from.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,6 +121,8 @@ pub struct Facts {
     pub association: f64,
     /// Its fair-share factor.
     pub fair_share: f64,
+    /// What the weights of resources make of it, already weighted.
+    pub tres: f64,
     /// Set by the site.
     pub site: i64,
     /// Subtracted.
@@ -39,6 +144,8 @@ pub struct Terms {
     pub association: f64,
     /// For fair share.
     pub fair_share: f64,
+    /// For what it asks for.
+    pub tres: f64,
     /// By the site.
     pub site: f64,
     /// Taken away.
@@ -58,6 +165,7 @@ impl Terms {
             qos: weigh(rules.weight_qos, facts.qos),
             association: weigh(rules.weight_association, facts.association),
             fair_share: weigh(rules.weight_fairshare, facts.fair_share),
+            tres: facts.tres,
             site: facts.site as f64,
             nice: facts.nice as f64,
         }
@@ -71,19 +179,50 @@ impl Terms {
             + self.qos
             + self.association
             + self.fair_share
+            + self.tres
             + self.site
             - self.nice;
         sum.clamp(1.0, f64::from(u32::MAX - 1)) as u32
     }
 }
 
-/// The size factor: large jobs are favoured, or small ones.
-pub fn size(cpus: u64, all: u64, rules: &sections::Priority) -> f64 {
-    let part = if all == 0 { 0.0 } else { (cpus as f64 / all as f64).min(1.0) };
+/// The size factor, of processors and nodes alike: large jobs are favoured, or small ones.
+pub fn size((cpus, nodes): (u64, u64), basis: &Basis, rules: &sections::Priority) -> f64 {
+    let of = |one: u64, all: u64| if all == 0 { 0.0 } else { (one as f64 / all as f64).min(1.0) };
+    let part = (of(cpus, basis.cpus) + of(nodes, basis.nodes)) / 2.0;
     if rules.favor_small { 1.0 - part } else { part }
 }
 
 /// Whether priorities are told from factors at all.
 pub fn is_multifactor(rules: &sections::Priority) -> bool {
     rules.plugin == PriorityKind::Multifactor
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terms_are_those_slurm_showed_for_the_same_jobs() {
+        let rules = sections::Priority {
+            weight_age: 1000,
+            weight_fairshare: 10_000,
+            weight_job_size: 1000,
+            weight_partition: 1000,
+            weight_qos: 2000,
+            ..sections::Priority::default()
+        };
+        let basis = Basis { cpus: 256, nodes: 4, ..Basis::default() };
+        let facts = |cpus, nodes, qos, nice| Facts {
+            size: size((cpus, nodes), &basis, &rules),
+            partition: 0.1,
+            fair_share: 1.0,
+            qos,
+            nice,
+            ..Facts::default()
+        };
+        assert_eq!(Terms::of(&facts(1, 1, 0.0, 0), &rules).sum(), 10_226);
+        assert_eq!(Terms::of(&facts(3, 3, 1.0, 0), &rules).sum(), 12_480);
+        assert_eq!(Terms::of(&facts(128, 4, 0.0, 500), &rules).sum(), 10_350);
+    }
 }

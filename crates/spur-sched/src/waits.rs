@@ -11,6 +11,8 @@ use spur_core::ids::{JobId, NodeName};
 use spur_core::job::Reason;
 use spur_core::time::Timestamp;
 
+use crate::priority::Basis;
+
 /// Why a job waits, and until when.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wait {
@@ -107,6 +109,8 @@ pub struct Waits {
     pub(crate) by_class: Arc<Vec<Wait>>,
     /// Jobs about which more is known than about their class; `None` for those that start.
     pub(crate) special: Arc<BTreeMap<JobId, Option<Wait>>>,
+    /// What priorities were told by.
+    pub basis: Arc<Basis>,
 }
 
 impl Waits {
@@ -124,6 +128,12 @@ impl Waits {
         self.promised.get(&job)
     }
 
+    /// The priority a pending job was looked at with.
+    pub fn priority(&self, job: JobId) -> Option<u32> {
+        // The rank ends in it, turned round.
+        self.places.get(job).map(|place| !(place.rank as u32))
+    }
+
     /// Every waiting job, by number.
     pub fn iter(&self) -> impl Iterator<Item = (JobId, Wait)> + '_ {
         self.places.iter().filter_map(|(job, _)| self.get(job).map(|wait| (job, wait)))
@@ -133,6 +143,7 @@ impl Waits {
     pub fn is_same(&self, other: &Waits) -> bool {
         Arc::ptr_eq(&self.by_class, &other.by_class)
             && Arc::ptr_eq(&self.special, &other.special)
+            && Arc::ptr_eq(&self.basis, &other.basis)
             && Arc::ptr_eq(&self.promised, &other.promised)
             && self.places.pages.ptr_eq(&other.places.pages)
     }

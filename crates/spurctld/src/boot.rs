@@ -131,6 +131,7 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     tokio::spawn(propose(raft.clone(), inbox.clone(), proposals));
     tokio::spawn(follow(raft.clone(), inbox.clone(), own.clone(), left.clone()));
     if let Some(address) = accounting {
+        tokio::spawn(accounting::rules::follow(inbox.clone(), address.clone()));
         tokio::spawn(accounting::send(inbox.clone(), state_dir.clone(), address));
     }
     let (reload_asked, reloads) = mpsc::channel(1);

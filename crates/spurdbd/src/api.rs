@@ -13,7 +13,7 @@ use spur_proto::slurm::{
     ListTransactionsRequest, PingAccountingReply, PingAccountingRequest,
 };
 use spur_proto::status::to_status;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Code, Request, Response, Status};
@@ -28,6 +28,8 @@ use crate::{history, ingest, rules};
 pub struct Service {
     pub pool: Pool,
     pub engine: &'static str,
+    /// The version of the rules, for those who wait for another.
+    pub rules_version: watch::Sender<u64>,
 }
 
 type Answer<T> = Result<Response<T>, Status>;
@@ -45,7 +47,25 @@ const PAGES: usize = 4;
 const PATIENCE: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(10);
 
+/// How long an answer about the rules waits for a change.
+const RULES_PATIENCE: Duration = Duration::from_secs(5);
+
 impl Service {
+    fn tell_version(&self, version: u64) {
+        self.rules_version.send_if_modified(|known| std::mem::replace(known, version) != version);
+    }
+
+    /// Returns when the rules have another version than this, or after a while.
+    async fn wait_for_rules(&self, known: u64) -> Result<(), Status> {
+        let mut changes = self.rules_version.subscribe();
+        let version = self.pool.with(rules::version).await.map_err(trouble)?;
+        if version == known {
+            // Another daemon on the same database may change them too: whoever waits looks again.
+            let _ = tokio::time::timeout(RULES_PATIENCE, changes.changed()).await;
+        }
+        Ok(())
+    }
+
     /// Returns when the database has come this far, or after a moment: late news is better than none.
     async fn wait_for(&self, point: HistoryPoint) -> Result<(), Status> {
         let deadline = Instant::now() + PATIENCE;
@@ -83,7 +103,9 @@ impl Accounting for Service {
             let acknowledged = ingest::ingest(connection, &request)?;
             Ok(IngestReply { acknowledged, rules_version: rules::version(connection)? })
         };
-        self.pool.with(take_in).await.map(Response::new).map_err(trouble)
+        let reply = self.pool.with(take_in).await.map_err(trouble)?;
+        self.tell_version(reply.rules_version);
+        Ok(Response::new(reply))
     }
 
     async fn list_job_history(
@@ -108,7 +130,10 @@ impl Accounting for Service {
         Ok(Response::new(ReceiverStream::new(reader)))
     }
 
-    async fn get_rules(&self, _: Request<GetRulesRequest>) -> Answer<RulesView> {
+    async fn get_rules(&self, request: Request<GetRulesRequest>) -> Answer<RulesView> {
+        if let Some(known) = request.into_inner().other_than {
+            self.wait_for_rules(known).await?;
+        }
         self.pool.with(rules::load).await.map(Response::new).map_err(trouble)
     }
 
@@ -118,7 +143,10 @@ impl Accounting for Service {
         let change =
             move |connection: &mut _| rules::change(connection, &author, version, put, remove);
         match self.pool.with(change).await.map_err(trouble)? {
-            Outcome::Changed(version) => Ok(Response::new(ChangeRulesReply { version })),
+            Outcome::Changed(version) => {
+                self.tell_version(version);
+                Ok(Response::new(ChangeRulesReply { version }))
+            }
             Outcome::Stale => Err(Status::new(Code::Aborted, "the rules have changed meanwhile")),
             Outcome::Denied => Err(to_status(SlurmError::AccessDenied)),
             Outcome::Refused(why) => Err(Status::new(Code::InvalidArgument, why)),

@@ -19,7 +19,7 @@ pub fn ingest(connection: &mut Connection, request: &IngestRequest) -> Result<u6
         let log = [Value::from(&request.cluster), Value::from(request.birth)];
         let had = acknowledged(connection, &log)?;
         let mut reached = had;
-        if had == 0 && !request.records.is_empty() {
+        if had == 0 {
             rules::know_cluster(connection, &request.cluster)?;
         }
         for record in &request.records {

@@ -46,7 +46,8 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     // The engines' calls block.
     tokio::task::spawn_blocking(prepare).await??;
     let engine = options.database.engine();
-    let service = Service { pool: Pool::start(&options.database)?, engine };
+    let rules_version = tokio::sync::watch::Sender::new(0);
+    let service = Service { pool: Pool::start(&options.database)?, engine, rules_version };
     let listener = listen(&options.socket)?;
     tracing::info!(socket = %options.socket.display(), engine, "ready");
     let serving = Server::builder()

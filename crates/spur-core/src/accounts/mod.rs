@@ -1,6 +1,11 @@
 //! Accounting: what is recorded of jobs and nodes, and the rules of who may use how much.
 
+pub mod book;
+pub mod fairshare;
+pub mod limits;
 pub mod manage;
+pub mod needs;
 pub mod record;
 pub mod rules;
 pub mod settings;
+pub mod usage;

@@ -1,6 +1,7 @@
 //! What accounting is told when a job changes: the whole row of the run, as it stands then. So a later
 //! record of a run says everything an earlier one said, and applying one twice changes nothing.
 
+use crate::accounts::limits::Needs;
 use crate::hostlist;
 use crate::ids::StepId;
 use crate::job::steps::Step;
@@ -128,7 +129,7 @@ fn row(state: &State, job: &Job) -> AccountingView {
         node_count: demand.nodes_min,
         memory_per_cpu_mb: job.spec.memory_per_cpu,
         memory_per_node_mb: job.spec.memory_per_node,
-        tres_requested: requested(job, &demand),
+        tres_requested: shown(&state.requested(&job.spec, partition)),
         priority: job.spec.priority.unwrap_or_default(),
         reservation: text(placement.map(|placement| &placement.reservation)),
         constraints: text(placement.map(|placement| &placement.constraint)),
@@ -191,7 +192,7 @@ fn row(state: &State, job: &Job) -> AccountingView {
         row.nodes = hostlist::compress(held.shares.iter().map(|share| share.node.as_str()));
         row.node_count = held.shares.len() as u32;
         row.cpus_allocated = held.cpus();
-        row.tres_allocated = allocated(held);
+        row.tres_allocated = shown(&state.held(job, held));
     }
     row
 }
@@ -309,21 +310,11 @@ pub fn ending(cause: Cause, exit: ExitStatus) -> (JobState, Reason) {
     }
 }
 
-fn requested(job: &Job, demand: &Demand) -> String {
-    let memory = match (job.spec.memory_per_cpu, job.spec.memory_per_node) {
-        (Some(megabytes), _) => megabytes.saturating_mul(demand.cpus().into()),
-        (None, Some(megabytes)) => megabytes.saturating_mul(demand.nodes_min.into()),
-        (None, None) => 0,
-    };
-    let mut amounts = amounts(demand.cpus(), memory, demand.nodes_min);
-    amounts.insert(Tres::Billing, Some(demand.cpus().into()));
-    by_name(&amounts)
-}
-
-fn allocated(held: &Allocation) -> String {
-    let mut amounts = step_amounts(held);
-    amounts.insert(Tres::Billing, Some(held.cpus().into()));
-    by_name(&amounts)
+/// Amounts as they are shown; licences are not among them.
+fn shown(needs: &Needs) -> String {
+    let is_license = |tres: &Tres| matches!(tres, Tres::Named { kind, .. } if kind == "license");
+    let listed = needs.iter().filter(|(tres, _)| !is_license(tres));
+    by_name(&listed.map(|(tres, amount)| (tres.clone(), Some(*amount))).collect())
 }
 
 /// Amounts in the order of names, as accounting has them: `billing=4,cpu=4,mem=4000M,node=2`.

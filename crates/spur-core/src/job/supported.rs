@@ -7,7 +7,6 @@ use crate::job::JobSpec;
 pub fn unsupported(spec: &JobSpec) -> Option<&'static str> {
     let (place, layout) = (spec.placement(), spec.layout());
     let asked: &[(bool, &str)] = &[
-        (!spec.qos.is_empty(), "--qos"),
         (place.switches.is_some(), "--switches"),
         (place.segment.is_some(), "--segment"),
         (place.reboot, "--reboot"),

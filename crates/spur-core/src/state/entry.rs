@@ -8,7 +8,7 @@ use crate::node::Inventory;
 use crate::state::{ChangeTrust, Settings};
 use crate::step::StepSpec;
 use crate::time::Timestamp;
-use crate::views::Usage;
+use crate::views::{RulesView, Usage};
 
 /// One proposal, as the log keeps it.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,6 +98,8 @@ pub enum Command {
     },
     /// Somebody changes which machines belong to the cluster, or which tokens count.
     ChangeTrust(Box<ChangeTrust>),
+    /// The rules of accounting, in place of those before.
+    SetRules(Box<RulesView>),
     /// Forgets jobs that ended before this moment.
     Purge {
         /// The moment.

@@ -6,6 +6,7 @@ use imbl::{OrdMap, OrdSet};
 use crate::ids::{JobId, NodeName, Uid};
 use crate::job::dependency::Term;
 use crate::job::{Job, Phase, RequestId};
+use crate::state::Charged;
 use crate::time::Timestamp;
 
 /// Ways to find jobs.
@@ -29,6 +30,8 @@ pub struct Index {
     pub begins: OrdSet<(Timestamp, JobId)>,
     /// Pending jobs with a deadline.
     pub deadlines: OrdSet<(Timestamp, JobId)>,
+    /// How many tasks count against whom.
+    pub charged: OrdMap<Charged, u64>,
     /// The job each user's request made.
     pub requests: OrdMap<(Uid, RequestId), JobId>,
 }
@@ -53,7 +56,15 @@ impl Index {
         }
     }
 
+    /// How many tasks count against those that are wanted.
+    pub fn charged_to(&self, wanted: &dyn Fn(&Charged) -> bool) -> u64 {
+        self.charged.iter().filter(|(whom, _)| wanted(whom)).map(|(_, tasks)| tasks).sum()
+    }
+
     fn insert(&mut self, job: &Job) {
+        if let Some(charged) = Charged::of(job) {
+            *self.charged.entry(charged).or_insert(0) += Charged::tasks(job);
+        }
         if let Some(request) = job.request {
             self.requests.insert((job.owner.uid, request), job.id);
         }
@@ -85,6 +96,14 @@ impl Index {
     }
 
     fn remove(&mut self, job: &Job) {
+        if let Some(charged) = Charged::of(job)
+            && let Some(tasks) = self.charged.get_mut(&charged)
+        {
+            *tasks -= Charged::tasks(job);
+            if *tasks == 0 {
+                self.charged.remove(&charged);
+            }
+        }
         if let Some(request) = job.request {
             self.requests.remove(&(job.owner.uid, request));
         }

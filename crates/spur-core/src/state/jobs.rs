@@ -10,7 +10,8 @@ use crate::job::{
     Array, Cause, ExitStatus, Granted, Hold, Job, JobSpec, Pause, Phase, Steps, array,
 };
 use crate::state::{
-    Effect, Finish, JobStart, Outcome, Reply, State, Submit, arrays, dependencies, named, steps,
+    Effect, Finish, JobStart, Outcome, Reply, State, Submit, arrays, dependencies, named, rules,
+    steps,
 };
 use crate::time::Timestamp;
 
@@ -27,6 +28,8 @@ pub(super) fn submit(
     let waits = dependencies::parse(&submit.spec.dependency, id)?;
     let array = array::parse(&submit.spec.array, state.settings.config.limits.max_array_size)
         .map_err(|_| SlurmError::InvalidArray)?;
+    let tasks = array.as_ref().map_or(1, |tasks| tasks.ids().count() as u64);
+    let spec = rules::admit(state, &submit.owner, &submit.spec, tasks)?;
     if state.next_job > JobId::MAX {
         return Err(SlurmError::SubmissionsDisabled);
     }
@@ -58,7 +61,7 @@ pub(super) fn submit(
     state.put_job(Job {
         id,
         owner: submit.owner.clone(),
-        spec: share_spec(state, id, submit),
+        spec: share_spec(state, id, spec),
         script: submit.script,
         environment: submit.environment,
         request: Some(submit.request),
@@ -104,10 +107,10 @@ pub(super) fn check(state: &State, spec: &JobSpec) -> Result<(), SlurmError> {
 }
 
 /// A loop of equal submissions keeps one record of what was asked for.
-fn share_spec(state: &State, id: JobId, submit: &Submit) -> Arc<crate::job::JobSpec> {
+fn share_spec(state: &State, id: JobId, spec: JobSpec) -> Arc<JobSpec> {
     match state.jobs.get(&JobId(id.0 - 1)) {
-        Some(before) if *before.spec == submit.spec => before.spec.clone(),
-        _ => Arc::new(submit.spec.clone()),
+        Some(before) if *before.spec == spec => before.spec.clone(),
+        _ => Arc::new(spec),
     }
 }
 

@@ -15,6 +15,7 @@ mod jobs;
 mod named;
 mod nodes;
 mod repeats;
+mod rules;
 mod settings;
 mod settle;
 mod steps;
@@ -36,11 +37,15 @@ pub use entry::{
     Noun, Origin, Outcome, RegisterNode, Reply, SignalScope, Submit, Verb,
 };
 pub use index::Index;
+pub use rules::Charged;
 pub use settings::Settings;
 pub use trust::{ChangeTrust, Trust, TrustChange};
 pub use used::Used;
 
+use crate::accounts::book::Book;
+use crate::accounts::limits::Purse;
 use crate::accounts::record;
+use crate::accounts::usage::Usage;
 use crate::blob::BlobHash;
 use crate::errors::SlurmError;
 use crate::ids::{JobId, NodeName};
@@ -73,6 +78,10 @@ pub struct State {
     pub index: Index,
     /// Requests carried out lately.
     pub repeats: repeats::Repeats,
+    /// The rules of accounting in force.
+    pub rules: Arc<Book>,
+    /// What runs that are over have used.
+    pub usage: OrdMap<Purse, Arc<Usage>>,
     /// How far the telling of accounting has come.
     pub history: History,
     /// What the entry at hand has to tell accounting; [`apply`] hands it out.
@@ -131,6 +140,7 @@ pub fn apply(state: &mut State, entry: &Entry) -> Applied {
             steps::end_allocation(state, *job, *exit, by, &mut effects)
         }
         Command::ChangeTrust(change) => trust::change(state, change),
+        Command::SetRules(rules) => rules::set(state, rules),
         Command::Purge { before } => jobs::purge(state, *before, &mut effects),
     };
     if let (Ok(_), Some(asked)) = (&reply, asked) {
@@ -156,6 +166,7 @@ impl State {
             && Arc::ptr_eq(&self.settings, &other.settings)
             && Arc::ptr_eq(&self.trust, &other.trust)
             && Arc::ptr_eq(&self.partitions, &other.partitions)
+            && Arc::ptr_eq(&self.rules, &other.rules)
             && self.jobs.ptr_eq(&other.jobs)
             && self.nodes.ptr_eq(&other.nodes)
     }
@@ -207,6 +218,7 @@ impl State {
             let records = record::of_job(self, former.as_deref(), &job);
             self.untold.extend(records);
         }
+        self.charge(former.as_deref(), &job);
         job.steps.gone.clear();
         self.index.replace(former.as_deref(), Some(&job));
         self.touched.push(job.id);

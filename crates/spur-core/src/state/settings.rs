@@ -48,6 +48,7 @@ impl Settings {
             accounting: sections::Accounting {
                 enforce: config.accounting.enforce.clone(),
                 tres: config.accounting.tres.clone(),
+                track_wckey: config.accounting.track_wckey,
                 ..none.accounting
             },
             rest: none.rest,

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use crate::auth::Actor;
 use crate::errors::SlurmError;
-use crate::job::{Array, ArraySpec, Hold, Job, Phase};
+use crate::job::{Array, ArraySpec, Hold, Job, JobSpec, Phase};
 use crate::limit::Limit;
-use crate::state::{Assignment, State, dependencies, jobs};
+use crate::state::{Assignment, State, dependencies, jobs, rules};
 use crate::time::Timestamp;
 use crate::update::job::{JobDraft, When, find};
 
@@ -62,6 +62,11 @@ pub(super) fn job(
     }
     if job.phase == Phase::Pending {
         jobs::check(state, &draft.spec)?;
+        let charged =
+            |spec: &JobSpec| (spec.account.clone(), spec.qos.clone(), spec.partition.clone());
+        if charged(&draft.spec) != charged(&job.spec) {
+            draft.spec = rules::admit(state, &job.owner, &draft.spec, 0)?;
+        }
     }
     if draft.spec.time_limit != job.spec.time_limit {
         changed.granted.minutes = None;

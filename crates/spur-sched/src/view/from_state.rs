@@ -18,9 +18,10 @@ use super::request::{self, Shapes};
 use super::{
     Charge, Counter, PendingJob, RunId, RunningJob, Standing, Tiers, ViewGres, ViewNode, ViewShare,
 };
+use crate::limits;
 use crate::place::Choice;
 use crate::planner::{Planner, Policy};
-use crate::priority::{self, Facts, Terms};
+use crate::priority::{self, Basis, Terms};
 use crate::shape::FOREVER;
 
 /// Reads states and tells a planner what has changed since the last one.
@@ -32,9 +33,8 @@ pub struct Follower {
     charges: BTreeMap<Vec<Charge>, Arc<[Charge]>>,
     /// Records of which single tasks may start, as other jobs end.
     watched: BTreeSet<JobId>,
-    /// The moment priorities were told for.
-    told: i64,
-    cpus: u64,
+    /// What priorities were told by.
+    basis: Arc<Basis>,
 }
 
 impl Follower {
@@ -46,9 +46,12 @@ impl Follower {
             Some(last) => {
                 !Arc::ptr_eq(&last.settings, &state.settings)
                     || !Arc::ptr_eq(&last.partitions, &state.partitions)
+                    || !Arc::ptr_eq(&last.rules, &state.rules)
             }
         };
-        self.told = told.unwrap_or(self.told);
+        if afresh || told.is_some() {
+            self.basis = Arc::new(Basis::of(state, priority::moment(state)));
+        }
         if afresh {
             *planner = Planner::new(policy(state));
             self.names.clear();
@@ -68,12 +71,12 @@ impl Follower {
     /// when the planner was started.
     fn priorities_at(&self, state: &State) -> Option<i64> {
         let rules = &state.settings.config.priority;
-        if !priority::is_multifactor(rules) || rules.weight_age == 0 {
+        let grows = rules.weight_age > 0 || !state.rules.is_empty();
+        if !priority::is_multifactor(rules) || !grows {
             return None;
         }
-        let period = rules.calc_period.0.number().unwrap_or(5).clamp(1, 1440) as i64 * 60;
-        let at = state.now.0.div_euclid(period) * period;
-        (at != self.told).then_some(at)
+        let at = priority::moment(state);
+        (at != self.basis.told).then_some(at)
     }
 
     fn read_all(&mut self, planner: &mut Planner, state: &State) {
@@ -81,12 +84,9 @@ impl Follower {
             let counter = Counter { max: u64::from(*count), reason: Reason::Licenses };
             planner.put_counter(&license_name(name), Some(&counter));
         }
-        let mut cpus = 0;
         for node in state.nodes.values() {
-            cpus += u64::from(node.inventory.cpus);
             planner.put_node(&Arc::new(view_node(state, node)));
         }
-        self.cpus = cpus;
         for job in state.index.active.iter().filter_map(|id| state.jobs.get(id)) {
             self.put_run(planner, state, job);
         }
@@ -162,13 +162,19 @@ impl Follower {
         if job.waits.is_some() && job.waiting_tasks().is_some() {
             self.watched.insert(job.id);
         }
-        planner.put_job(&Arc::new(self.pending(state, job)));
+        let job = self.pending(planner, state, job);
+        planner.put_job(&Arc::new(job));
     }
 
     /// A waiting job as the planner sees it.
-    fn pending(&mut self, state: &State, job: &Job) -> PendingJob {
+    fn pending(&mut self, planner: &mut Planner, state: &State, job: &Job) -> PendingJob {
         let partition = state.partition_of(job);
-        let standing = standing(state, job, partition);
+        let standing = match standing(state, job, partition) {
+            Standing::Ready => {
+                limits::bar(state, job, &self.basis).map_or(Standing::Ready, Standing::Barred)
+            }
+            other => other,
+        };
         let (partitions, shape) = match partition {
             Some(partition) => {
                 let jobs = &state.settings.config.jobs;
@@ -177,7 +183,7 @@ impl Follower {
             }
             None => (self.partitions("", 0), crate::shape::Shape::default()),
         };
-        let facts = self.facts(state, job, partition, shape.cpus());
+        let facts = priority::facts(state, job, partition, &self.basis);
         let priority = match job.spec.priority {
             Some(priority) => priority,
             None => Terms::of(&facts, &state.settings.config.priority).sum(),
@@ -192,23 +198,9 @@ impl Follower {
             shape: self.shapes.one(shape),
             priority,
             user: job.owner.uid.0,
-            charges: self.charges(job),
+            charges: self.charges(planner, state, job),
             standing,
             rank: 0,
-        }
-    }
-
-    fn facts(&self, state: &State, job: &Job, partition: Option<&Partition>, cpus: u64) -> Facts {
-        let rules = &state.settings.config.priority;
-        let since = job.submitted.max(job.begin.unwrap_or(job.submitted)).0;
-        let factor = |it: &Partition| f64::from(it.rules.priority_job_factor);
-        let largest = state.partitions.iter().map(factor).fold(1.0, f64::max);
-        Facts {
-            age_secs: self.told - since,
-            size: priority::size(cpus, self.cpus, rules),
-            partition: partition.map_or(0.0, factor) / largest,
-            nice: i64::from(job.spec.nice.unwrap_or(0)),
-            ..Facts::default()
         }
     }
 
@@ -221,7 +213,12 @@ impl Follower {
         one
     }
 
-    fn charges(&mut self, job: &Job) -> Arc<[Charge]> {
+    /// What priorities were told by last.
+    pub fn basis(&self) -> &Arc<Basis> {
+        &self.basis
+    }
+
+    fn charges(&mut self, planner: &mut Planner, state: &State, job: &Job) -> Arc<[Charge]> {
         let licenses = license::parse(&job.spec.placement().licenses).unwrap_or_default();
         let mut charges: Vec<Charge> = (licenses.iter())
             .map(|it| Charge { counter: license_name(&it.name), amount: u64::from(it.count) })
@@ -229,6 +226,7 @@ impl Follower {
         if let (Some(array), Some(_)) = (job.array_id(), throttle(job)) {
             charges.push(Charge { counter: array_name(array), amount: 1 });
         }
+        charges.extend(limits::charges(planner, state, job));
         if self.charges.len() >= 1 << 16 {
             self.charges.retain(|_, shared| Arc::strong_count(shared) > 1);
         }
@@ -274,7 +272,7 @@ impl Follower {
             shares,
             user: job.owner.uid.0,
             sharing: shape.sharing,
-            charges: self.charges(job),
+            charges: self.charges(planner, state, job),
             preemptible: None,
         };
         planner.put_run(RunId(job.id, 0), &Arc::new(run));

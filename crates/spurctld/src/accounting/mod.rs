@@ -2,6 +2,7 @@
 //! there. Nothing waits for it.
 
 pub mod outbox;
+pub mod rules;
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -67,7 +68,8 @@ async fn converse(
         let history = published.state.history;
         let cluster = published.state.settings.cluster_name.clone();
         let is_behind = acknowledged.is_none_or(|acknowledged| acknowledged < history.records);
-        if history.records > 0 && is_behind {
+        // Asked once even without records: that makes the cluster known.
+        if history.birth > 0 && is_behind {
             let mut records = match acknowledged {
                 Some(after) if published.leads || stands_still => read(state_dir, after).await?,
                 _ => Vec::new(),

@@ -1,15 +1,17 @@
 //! Jobs: submit, cancel, list, wait.
 
 use std::ops::Bound;
+use std::time::Duration;
 
 use prost::Message;
 use spur_core::auth::Actor;
 use spur_core::blob::BlobHash;
+use spur_core::config::words::Enforce;
 use spur_core::errors::SlurmError;
 use spur_core::ids::{JobId, Uid};
 use spur_core::job::supported::unsupported;
 use spur_core::job::{Job, Owner, RequestId};
-use spur_core::state::{Blob, Command, Control, JobAction, Reply, Submit};
+use spur_core::state::{Blob, Command, Control, JobAction, Reply, State, Submit};
 use spur_core::views::JobView;
 use spur_proto::slurm::{
     CancelJobReply, CancelJobRequest, ListJobsReply, ListJobsRequest, SubmitJobReply,
@@ -32,6 +34,9 @@ const MAX_SPEC: usize = 256 << 10;
 
 /// The most jobs on one page.
 const LARGEST_PAGE: u32 = 10_000;
+
+/// How long a submission waits for the rules of accounting.
+const RULES_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The largest environment taken.
 const MAX_ENVIRONMENT: usize = 1 << 20;
@@ -57,6 +62,7 @@ impl Service {
             return Err(Status::new(Code::Unimplemented, message));
         }
         check_size("environment", request.environment.len(), MAX_ENVIRONMENT)?;
+        self.wait_for_rules().await;
         let is_allocation = spec.allocation.is_some();
         let submit = Submit {
             request: name(&request.request_id)?,
@@ -75,6 +81,24 @@ impl Service {
             }
             _ => Err(Status::internal("a submission made no job")),
         }
+    }
+
+    /// Where jobs need an association, a controller that has just begun waits a moment to learn who has one.
+    async fn wait_for_rules(&self) {
+        let lacks = |state: &State| {
+            state.settings.accounting
+                && state.rules.is_empty()
+                && state.enforces(Enforce::Associations)
+        };
+        let mut changes = self.inbox.changes();
+        let learn = async {
+            while lacks(&self.inbox.published().state) {
+                if changes.changed().await.is_err() {
+                    return;
+                }
+            }
+        };
+        let _ = tokio::time::timeout(RULES_PATIENCE, learn).await;
     }
 
     pub(super) async fn cancel(

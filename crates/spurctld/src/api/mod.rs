@@ -11,6 +11,7 @@ mod machines;
 mod nodes;
 mod read;
 mod service;
+mod shares;
 mod steps;
 mod watch;
 mod why;

@@ -27,6 +27,7 @@ impl Service {
             history_birth: published.state.history.birth,
             history_records: published.state.history.records,
             leader_address: leader_address(&self.raft).unwrap_or_default(),
+            rules_version: published.state.rules.rules().version,
         })
     }
 

@@ -37,7 +37,7 @@ pub fn job_view(published: &Published, job: &Job) -> JobView {
     view.time_limit = Some(limit);
     view.cluster = state.settings.cluster_name.clone();
     view.requeue = job.spec.requeue.unwrap_or(state.settings.config.jobs.requeue);
-    view.priority = priority(job);
+    view.priority = priority(published, job);
     if let (None, None, Some(partition)) =
         (view.memory_per_cpu_mb, view.memory_per_node_mb, partition)
     {
@@ -147,9 +147,12 @@ fn file(job: &Job, pattern: &str, default: &str) -> String {
 }
 
 /// Zero while it is held.
-fn priority(job: &Job) -> u32 {
+fn priority(published: &Published, job: &Job) -> u32 {
     match job.hold {
-        Hold::None => job.spec.priority.unwrap_or(1),
+        Hold::None => {
+            let said = job.spec.priority.or_else(|| published.waits.priority(job.id));
+            said.unwrap_or(1)
+        }
         Hold::User | Hold::Admin => 0,
     }
 }

@@ -21,7 +21,8 @@ use spur_proto::slurm::{
     IssueTokenRequest, ListControllersReply, ListControllersRequest, ListJobsReply,
     ListJobsRequest, ListLicensesReply, ListLicensesRequest, ListMachinesReply,
     ListMachinesRequest, ListNodesReply, ListNodesRequest, ListPartitionsReply,
-    ListPartitionsRequest, ListStepsReply, ListStepsRequest, PingReply, PingRequest, PlanReply,
+    ListPartitionsRequest, ListPrioritiesReply, ListPrioritiesRequest, ListSharesReply,
+    ListSharesRequest, ListStepsReply, ListStepsRequest, PingReply, PingRequest, PlanReply,
     PlanRequest, ReconfigureReply, ReconfigureRequest, RemoveControllerReply,
     RemoveControllerRequest, RemoveMachineReply, RemoveMachineRequest, RevokeTokensReply,
     RevokeTokensRequest, SignalStepReply, SignalStepRequest, StepAccess, StepAccessRequest,
@@ -190,6 +191,17 @@ impl Controller for Service {
 
     async fn wait_job(&self, request: Request<WaitJobRequest>) -> Answer<WaitJobReply> {
         self.wait(request.into_inner()).await.map(Response::new)
+    }
+
+    async fn list_priorities(
+        &self,
+        _: Request<ListPrioritiesRequest>,
+    ) -> Answer<ListPrioritiesReply> {
+        self.priorities().await.map(Response::new)
+    }
+
+    async fn list_shares(&self, _: Request<ListSharesRequest>) -> Answer<ListSharesReply> {
+        self.shares().await.map(Response::new)
     }
 
     async fn list_nodes(&self, _: Request<ListNodesRequest>) -> Answer<ListNodesReply> {

@@ -402,6 +402,7 @@ impl<D: Disk> Controller<D> {
 fn changes_the_plan(command: &Command) -> bool {
     match command {
         Command::Configure(_)
+        | Command::SetRules(_)
         | Command::RegisterNode(_)
         | Command::NodeLost { .. }
         | Command::Submit(_)

@@ -69,7 +69,8 @@ pub fn carry_out(style: &Style, think: impl Fn(&RulesView) -> Result<Plan, Refus
         let mut client = accounting::connect().await?;
         let mut asked = style.immediate;
         loop {
-            let rules = client.get_rules(GetRulesRequest {}).await.map_err(accounting::refused)?;
+            let rules =
+                client.get_rules(GetRulesRequest::default()).await.map_err(accounting::refused)?;
             let rules = rules.into_inner();
             let plan = match think(&rules) {
                 Ok(plan) => plan,
@@ -93,7 +94,10 @@ pub fn carry_out(style: &Style, think: impl Fn(&RulesView) -> Result<Plan, Refus
             let request =
                 ChangeRulesRequest { version: rules.version, put: plan.put, remove: plan.remove };
             match client.change_rules(request).await {
-                Ok(_) => return Ok(0),
+                Ok(reply) => {
+                    accounting::in_force(reply.into_inner().version).await;
+                    return Ok(0);
+                }
                 Err(status) if status.code() == Code::Aborted => {}
                 Err(status) => return Err(accounting::refused(status)),
             }

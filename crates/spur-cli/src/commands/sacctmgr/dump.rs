@@ -42,7 +42,7 @@ pub fn dump(style: &Style, words: &[String]) -> u8 {
     };
     let asked = cluster::block_on(async {
         let mut client = accounting::connect().await?;
-        client.get_rules(GetRulesRequest {}).await.map_err(accounting::refused)
+        client.get_rules(GetRulesRequest::default()).await.map_err(accounting::refused)
     });
     let rules = match asked {
         Ok(rules) => rules.into_inner(),

@@ -174,7 +174,11 @@ async fn answer_to(
         let rows: Vec<_> = reply.into_inner().transactions;
         return Ok(table(style, TRANSACTION_FIELDS, wanted, rules::TRANSACTION, &rows));
     }
-    let all = client.get_rules(GetRulesRequest {}).await.map_err(accounting::refused)?.into_inner();
+    let all = client
+        .get_rules(GetRulesRequest::default())
+        .await
+        .map_err(accounting::refused)?
+        .into_inner();
     if is("tres", 4) {
         return Ok(table(style, TRES_FIELDS, wanted, rules::TRES, &tres()));
     }

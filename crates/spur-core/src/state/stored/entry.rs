@@ -17,7 +17,7 @@ use crate::state::{
     Blob, Command, Entry, Finish, JobStart, Origin, Outcome, RegisterNode, Settings, Submit,
 };
 use crate::time::Timestamp;
-use crate::views::Usage;
+use crate::views::{RulesView, Usage};
 
 /// Encodes the entries of one proposal.
 pub fn encode_entries(entries: &[Entry]) -> Vec<u8> {
@@ -50,7 +50,7 @@ struct StoredEntry {
     number: u64,
     #[prost(
         oneof = "StoredCommand",
-        tags = "10, 11, 12, 13, 14, 16, 17, 18, 20, 21, 22, 23, 60, 61, 62, 70"
+        tags = "10, 11, 12, 13, 14, 16, 17, 18, 20, 21, 22, 23, 50, 60, 61, 62, 70"
     )]
     command: Option<StoredCommand>,
 }
@@ -73,6 +73,8 @@ enum StoredCommand {
     Finished(StoredFinished),
     #[prost(int64, tag = "18")]
     Purge(i64),
+    #[prost(message, tag = "50")]
+    SetRules(Box<RulesView>),
     #[prost(message, tag = "60")]
     CreateStep(Box<StoredCreateStep>),
     #[prost(message, tag = "61")]
@@ -281,6 +283,7 @@ impl From<&Entry> for StoredEntry {
             Command::ChangeTrust(change) => {
                 StoredCommand::ChangeTrust(Box::new((&**change).into()))
             }
+            Command::SetRules(rules) => StoredCommand::SetRules(rules.clone()),
         };
         StoredEntry {
             at: entry.at.0,
@@ -342,6 +345,7 @@ impl TryFrom<StoredEntry> for Entry {
             StoredCommand::ChangeTrust(change) => {
                 Command::ChangeTrust(Box::new((*change).try_into()?))
             }
+            StoredCommand::SetRules(rules) => Command::SetRules(rules),
         };
         let origin = Origin { life: stored.life, number: stored.number };
         Ok(Entry { at: Timestamp(stored.at), origin, command })

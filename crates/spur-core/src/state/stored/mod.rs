@@ -4,6 +4,7 @@
 mod control;
 mod course;
 mod entry;
+mod rules;
 mod snapshot;
 mod steps;
 mod trust;

@@ -6,9 +6,11 @@ use prost::Message;
 
 use super::course::StoredCourse;
 use super::entry::{StoredSettings, StoredShare, allocation, hash, request_id, stored_shares};
+use super::rules::StoredUsage;
 use super::steps::StoredSteps;
 use super::trust::StoredTrust;
 use super::{Error, VERSION, check_version, missing};
+use crate::accounts::book::Book;
 use crate::config::{self, Config};
 use crate::ids::{Epoch, Gid, JobId, NodeName, Uid};
 use crate::job::{Cause, ExitStatus, Granted, Hold, Job, JobSpec, Owner, Pause, Phase, Steps};
@@ -16,6 +18,7 @@ use crate::node::{Inventory, Link, Node, Note, Service};
 use crate::partition::Partition;
 use crate::state::{History, Index, Settings, State};
 use crate::time::Timestamp;
+use crate::views::RulesView;
 
 /// Hands each record of a snapshot of `state` to `sink`.
 pub fn encode(state: &State, mut sink: impl FnMut(Vec<u8>)) {
@@ -30,6 +33,10 @@ pub fn encode(state: &State, mut sink: impl FnMut(Vec<u8>)) {
         records: state.history.records,
         trust: Some((&*state.trust).into()),
     }));
+    if !state.rules.is_empty() {
+        put(Thing::Rules(Box::new(state.rules.rules().clone())));
+    }
+    state.usage.iter().for_each(|(purse, usage)| put(Thing::Usage((*purse, &**usage).into())));
     state.nodes.values().for_each(|node| put(Thing::Node(Box::new((&**node).into()))));
     state.jobs.values().for_each(|job| put(Thing::Job(Box::new((&**job).into()))));
     state.repeats.iter().for_each(|(at, (uid, request))| {
@@ -66,6 +73,15 @@ impl Reader {
                     ..State::new()
                 });
             }
+            Thing::Rules(rules) => {
+                let state = self.state()?;
+                let cluster = state.settings.cluster_name.clone();
+                state.rules = Arc::new(Book::of(*rules, &cluster));
+            }
+            Thing::Usage(usage) => {
+                let (purse, usage) = usage.read()?;
+                self.state()?.usage.insert(purse, Arc::new(usage));
+            }
             Thing::Node(node) => {
                 let node = Node::from(*node);
                 self.state()?.nodes.insert(node.name.clone(), Arc::new(node));
@@ -100,7 +116,7 @@ impl Reader {
 
 #[derive(Clone, PartialEq, Message)]
 struct StoredRecord {
-    #[prost(oneof = "Thing", tags = "1, 2, 3, 9")]
+    #[prost(oneof = "Thing", tags = "1, 2, 3, 9, 50, 51")]
     thing: Option<Thing>,
 }
 
@@ -114,6 +130,10 @@ enum Thing {
     Job(Box<StoredJob>),
     #[prost(message, tag = "9")]
     Repeat(StoredRepeat),
+    #[prost(message, tag = "50")]
+    Rules(Box<RulesView>),
+    #[prost(message, tag = "51")]
+    Usage(StoredUsage),
 }
 
 /// A request carried out lately.

@@ -1,0 +1,186 @@
+//! `sprio`: what the priorities of pending jobs are made of.
+
+use spur_core::fields::priority::{DEFAULT, LONG, PRIORITY_FIELDS};
+use spur_core::fields::{RenderContext, format, render};
+use spur_core::getopt::{Flag, flag, option};
+use spur_core::views::PriorityView;
+
+use super::VERSION;
+use crate::cluster::Controller;
+use crate::output::{complain, print};
+use crate::zone;
+
+const FLAGS: &[Flag] = &[
+    option("clusters", Some('M')),
+    flag("federation", None),
+    option("format", Some('o')),
+    flag("help", None),
+    option("jobs", Some('j')),
+    flag("local", None),
+    flag("long", Some('l')),
+    flag("noheader", Some('h')),
+    flag("norm", Some('n')),
+    option("partition", Some('p')),
+    flag("sibling", None),
+    option("sort", Some('S')),
+    flag("usage", None),
+    option("user", Some('u')),
+    flag("verbose", Some('v')),
+    flag("version", Some('V')),
+    flag("weights", Some('w')),
+];
+
+const USAGE: &str = "Usage: sprio [-j jid[s]] [-u user_name[s]] [-o format] [-p partitions]\n   \
+[--federation] [--local] [--sibling] [--usage] [-hlnVvw]\n";
+
+/// What is asked for.
+#[derive(Default)]
+struct Query {
+    jobs: Vec<u32>,
+    users: Vec<String>,
+    partitions: Vec<String>,
+    format: Option<String>,
+    long: bool,
+    norm: bool,
+    weights: bool,
+    no_header: bool,
+    sort: Option<String>,
+}
+
+/// Runs the command.
+pub fn run(args: &[String]) -> u8 {
+    let words = match super::read("sprio", FLAGS, args) {
+        Ok(words) => words,
+        Err(status) => return status,
+    };
+    let mut query = Query::default();
+    let list = |value: &str| value.split(',').map(str::to_string).collect::<Vec<_>>();
+    for (flag, value) in &words.options {
+        match flag.long {
+            "jobs" => match value.split(',').map(|word| word.trim().parse()).collect() {
+                Ok(jobs) => query.jobs = jobs,
+                Err(_) => {
+                    complain("sprio", format!("Invalid job id: {value}"));
+                    return 1;
+                }
+            },
+            "user" => query.users.extend(list(value)),
+            "partition" => query.partitions.extend(list(value)),
+            "format" => query.format = Some(value.clone()),
+            "long" => query.long = true,
+            "norm" => query.norm = true,
+            "weights" => query.weights = true,
+            "noheader" => query.no_header = true,
+            "sort" => query.sort = Some(value.clone()),
+            "clusters" => {
+                let checked = super::check_cluster("sprio", value, &mut Controller::find());
+                if let Err(ended) = checked {
+                    return ended.0;
+                }
+            }
+            "version" => {
+                print(&format!("{VERSION}\n"));
+                return 0;
+            }
+            "help" | "usage" => {
+                print(USAGE);
+                return 0;
+            }
+            _ => {}
+        }
+    }
+    let rows = match Controller::find().priorities() {
+        Ok(rows) => rows,
+        Err(error) => {
+            complain("sprio", format!("Couldn't get priority factors from controller: {error}"));
+            return 1;
+        }
+    };
+    print(&table(&query, rows));
+    0
+}
+
+fn table(query: &Query, rows: Vec<PriorityView>) -> String {
+    let (weights, mut jobs): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.is_weights);
+    let weights = weights.into_iter().next().unwrap_or_default();
+    jobs.retain(|row| is_wanted(query, row));
+    sort(query, &mut jobs);
+    let spec = query.format.clone().unwrap_or_else(|| layout(query, &weights));
+    let columns = format::letters(PRIORITY_FIELDS, &spec).columns;
+    let context =
+        RenderContext { now: zone::now(), offset_at: &zone::offset_at, ..RenderContext::default() };
+    let mut lines = Vec::new();
+    if !query.no_header {
+        lines.push(render::header(&columns));
+    }
+    match query.weights {
+        true => lines.push(render::row(&columns, &weights, &context)),
+        false => lines.extend(jobs.iter().map(|row| render::row(&columns, row, &context))),
+    }
+    lines.into_iter().map(|line| line + "\n").collect()
+}
+
+/// Factors that weigh nothing are left out; `-n` shows factors instead of what they come to.
+fn layout(query: &Query, weights: &PriorityView) -> String {
+    let weight = |letter: char| match letter.to_ascii_uppercase() {
+        'A' => weights.age_weight,
+        'B' => weights.association_weight,
+        'F' => weights.fairshare_weight,
+        'J' => weights.job_size_weight,
+        'P' => weights.partition_weight,
+        'Q' => weights.qos_weight,
+        'T' => u32::from(!weights.tres_weights.is_empty()),
+        _ => 1,
+    };
+    let whole = if query.long { LONG } else { DEFAULT };
+    let columns = whole.split(' ').filter(|column| {
+        let letter = column.chars().last().unwrap_or('i');
+        query.long || weight(letter) > 0
+    });
+    let normal = |column: &str| match column.chars().last() {
+        Some(letter) if query.norm && "ABFJPQTY".contains(letter) => {
+            let body = &column[..column.len() - 1];
+            format!("{body}{}", letter.to_ascii_lowercase())
+        }
+        _ => column.to_string(),
+    };
+    columns.map(normal).collect::<Vec<_>>().join(" ")
+}
+
+fn is_wanted(query: &Query, row: &PriorityView) -> bool {
+    let is = |list: &[String], word: &str| list.is_empty() || list.iter().any(|one| one == word);
+    (query.jobs.is_empty()
+        || query.jobs.contains(&row.job_id)
+        || query.jobs.contains(&row.array_job_id))
+        && is(&query.users, &row.user_name)
+        && is(&query.partitions, &row.partition)
+}
+
+/// By the letters of `-S`, each with `-` in front to turn it round; else by job.
+fn sort(query: &Query, rows: &mut [PriorityView]) {
+    rows.sort_by_key(|row| row.job_id);
+    let Some(order) = &query.sort else { return };
+    for key in order.split(',').rev() {
+        let (turned, letter) = match key.strip_prefix('-') {
+            Some(rest) => (true, rest),
+            None => (false, key.strip_prefix('+').unwrap_or(key)),
+        };
+        let Some(letter) = letter.chars().next() else { continue };
+        rows.sort_by(|a, b| {
+            let order = match letter {
+                'i' => a.job_id.cmp(&b.job_id),
+                'u' => a.user_name.cmp(&b.user_name),
+                'r' => a.partition.cmp(&b.partition),
+                'y' | 'Y' => a.priority.cmp(&b.priority),
+                'N' => a.nice.cmp(&b.nice),
+                'a' | 'A' => a.age.total_cmp(&b.age),
+                'f' | 'F' => a.fairshare.total_cmp(&b.fairshare),
+                'j' | 'J' => a.job_size.total_cmp(&b.job_size),
+                'p' | 'P' => a.partition_factor.total_cmp(&b.partition_factor),
+                'q' | 'Q' => a.qos_factor.total_cmp(&b.qos_factor),
+                _ => std::cmp::Ordering::Equal,
+            };
+            if turned { order.reverse() } else { order }
+        });
+    }
+}

@@ -1,0 +1,177 @@
+//! `sshare`: everybody's share and usage.
+
+use spur_core::fields::render::Layout;
+use spur_core::fields::share::{DEFAULT, LONG, SHARE_FIELDS};
+use spur_core::fields::{RenderContext, format, render};
+use spur_core::getopt::{Flag, Takes, flag, option};
+use spur_core::views::ShareView;
+
+use super::{Notation, VERSION, answer};
+use crate::cluster::Controller;
+use crate::output::{complain, print};
+use crate::zone;
+
+const FLAGS: &[Flag] = &[
+    option("accounts", Some('A')),
+    flag("all", Some('a')),
+    option("clusters", Some('M')),
+    option("format", Some('o')),
+    flag("help", None),
+    flag("helpformat", Some('e')),
+    Flag { long: "json", short: None, takes: Takes::MayValue },
+    flag("long", Some('l')),
+    flag("noheader", Some('n')),
+    flag("noheader", Some('h')),
+    flag("parsable", Some('p')),
+    flag("parsable2", Some('P')),
+    flag("partition", Some('m')),
+    option("users", Some('u')),
+    option("uid", None),
+    flag("Users", Some('U')),
+    flag("usage", None),
+    flag("verbose", Some('v')),
+    flag("version", Some('V')),
+    Flag { long: "yaml", short: None, takes: Takes::MayValue },
+];
+
+const USAGE: &str = "Usage: sshare [-ahlnpPvV] [-A account] [-M cluster] [-o format] [-u user]\n";
+
+/// What is asked for.
+#[derive(Default)]
+struct Query {
+    accounts: Vec<String>,
+    users: Vec<String>,
+    all: bool,
+    users_only: bool,
+    format: Option<String>,
+    partition: bool,
+    header: bool,
+    layout: Option<Layout>,
+    notation: Option<Notation>,
+}
+
+/// Runs the command.
+pub fn run(args: &[String]) -> u8 {
+    let words = match super::read("sshare", FLAGS, args) {
+        Ok(words) => words,
+        Err(status) => return status,
+    };
+    let mut query = Query { header: true, ..Query::default() };
+    let parsable = |ends| Some(Layout::Parsable { delimiter: "|".to_string(), ends });
+    let list = |value: &str| value.split(',').map(str::to_lowercase).collect::<Vec<_>>();
+    for (flag, value) in &words.options {
+        match flag.long {
+            "accounts" => query.accounts.extend(list(value)),
+            "users" | "uid" => query.users.extend(list(value)),
+            "all" => query.all = true,
+            "Users" => query.users_only = true,
+            "format" => query.format = Some(value.clone()),
+            "long" => query.format = Some(LONG.to_string()),
+            "partition" => query.partition = true,
+            "noheader" => query.header = false,
+            "parsable" => query.layout = parsable(true),
+            "parsable2" => query.layout = parsable(false),
+            "json" => query.notation = Some(Notation::Json),
+            "yaml" => query.notation = Some(Notation::Yaml),
+            "clusters" => {
+                let checked = super::check_cluster("sshare", value, &mut Controller::find());
+                if let Err(ended) = checked {
+                    return ended.0;
+                }
+            }
+            "helpformat" => {
+                let names: Vec<&str> = SHARE_FIELDS
+                    .iter()
+                    .map(|field| field.name)
+                    .filter(|name| !name.is_empty())
+                    .collect();
+                print(&format!("{}\n", names.join(" ")));
+                return 0;
+            }
+            "version" => {
+                print(&format!("{VERSION}\n"));
+                return 0;
+            }
+            "help" | "usage" => {
+                print(USAGE);
+                return 0;
+            }
+            _ => {}
+        }
+    }
+    let mut controller = Controller::find();
+    let shares = match controller.shares() {
+        Ok(shares) => shares,
+        Err(error) => {
+            complain("sshare", format!("Couldn't get shares from controller: {error}"));
+            return 1;
+        }
+    };
+    if shares.is_empty() {
+        eprintln!("You are not running a supported accounting_storage plugin");
+        return 1;
+    }
+    let shown: Vec<ShareView> = shares
+        .into_iter()
+        .filter(|share| is_wanted(&query, share))
+        .map(|it| prepared(&query, it))
+        .collect();
+    if let Some(notation) = query.notation {
+        let list = shown.iter().map(|share| render::json(SHARE_FIELDS, share)).collect();
+        let whole = answer::envelope(&mut controller, "shares", list, &[], &["sshare"]);
+        print(&answer::written(&whole, notation));
+        return 0;
+    }
+    match table(&query, &shown) {
+        Ok(text) => {
+            print(&text);
+            0
+        }
+        Err(field) => {
+            eprintln!("Invalid field requested: \"{field}\"");
+            1
+        }
+    }
+}
+
+fn table(query: &Query, shown: &[ShareView]) -> Result<String, String> {
+    let mut format = query.format.clone().unwrap_or_else(|| DEFAULT.to_string());
+    if query.partition {
+        format = format.replacen("User,", "User,Partition,", 1);
+    }
+    let columns = format::accounting(SHARE_FIELDS, &format).map_err(|field| field.0)?;
+    let layout = query.layout.clone().unwrap_or(Layout::Fixed);
+    let context =
+        RenderContext { now: zone::now(), offset_at: &zone::offset_at, ..RenderContext::default() };
+    let header = query.header.then(|| render::accounting_header(&columns, &layout));
+    let rows = shown.iter().map(|row| render::accounting_row(&columns, row, &layout, &context));
+    Ok(header.into_iter().flatten().chain(rows).map(|line| line + "\n").collect())
+}
+
+/// Accounts are shown to everybody, users to themselves unless more is asked for.
+fn is_wanted(query: &Query, share: &ShareView) -> bool {
+    let of_account = query.accounts.is_empty() || query.accounts.contains(&share.account);
+    if !of_account || (query.users_only && share.user_name.is_empty()) {
+        return false;
+    }
+    if share.user_name.is_empty() || query.all && query.users.is_empty() {
+        return true;
+    }
+    match query.users.is_empty() {
+        true => share.user_name == own_name(),
+        false => query.users.contains(&share.user_name),
+    }
+}
+
+/// Without the accounts around them users are not indented.
+fn prepared(query: &Query, mut share: ShareView) -> ShareView {
+    if query.users_only {
+        share.depth = 0;
+    }
+    share
+}
+
+fn own_name() -> String {
+    let own = nix::unistd::User::from_uid(nix::unistd::Uid::effective());
+    own.ok().flatten().map_or_else(String::new, |user| user.name)
+}

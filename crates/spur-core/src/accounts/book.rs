@@ -1,0 +1,227 @@
+//! The rules as the controllers keep them: all rows, and those of this cluster at hand by name.
+
+use std::collections::BTreeMap;
+
+use crate::accounts::rules::ROOT;
+use crate::views::{AssociationView, QosView, RulesView};
+
+/// Rules in force on one cluster.
+#[derive(Clone, Debug, Default)]
+pub struct Book {
+    rules: RulesView,
+    cluster: String,
+    /// By account, user and partition; an account's own has neither user nor partition.
+    associations: BTreeMap<(String, String, String), usize>,
+    qos: BTreeMap<String, usize>,
+    largest_qos_priority: u32,
+    largest_association_priority: u32,
+}
+
+impl PartialEq for Book {
+    fn eq(&self, other: &Book) -> bool {
+        self.rules == other.rules && self.cluster == other.cluster
+    }
+}
+
+impl Book {
+    /// Puts the rules of a cluster at hand.
+    pub fn of(rules: RulesView, cluster: &str) -> Book {
+        let here = rules.associations.iter().enumerate().filter(|(_, one)| one.cluster == cluster);
+        let key = |one: &AssociationView| {
+            (one.account.clone(), one.user_name.clone(), one.partition.clone())
+        };
+        let associations = here.clone().map(|(place, one)| (key(one), place)).collect();
+        let qos = rules.qos.iter().enumerate().map(|(place, one)| (one.name.clone(), place));
+        let priorities = here.map(|(_, one)| one.priority.unwrap_or(0));
+        Book {
+            associations,
+            qos: qos.collect(),
+            largest_qos_priority: rules.qos.iter().map(|one| one.priority).max().unwrap_or(0),
+            largest_association_priority: priorities.max().unwrap_or(0),
+            cluster: cluster.to_string(),
+            rules,
+        }
+    }
+
+    /// All rows, of all clusters.
+    pub fn rules(&self) -> &RulesView {
+        &self.rules
+    }
+
+    /// Which cluster's they are.
+    pub fn cluster(&self) -> &str {
+        &self.cluster
+    }
+
+    /// Nobody has said anything yet, or there is no accounting.
+    pub fn is_empty(&self) -> bool {
+        self.rules.version == 0
+    }
+
+    /// What a user has in an account, for a partition or for all.
+    pub fn association(
+        &self,
+        account: &str,
+        user: &str,
+        partition: &str,
+    ) -> Option<&AssociationView> {
+        let find = |partition: &str| {
+            let key = (account.to_string(), user.to_string(), partition.to_string());
+            self.associations.get(&key).map(|place| &self.rules.associations[*place])
+        };
+        let own = (!partition.is_empty()).then(|| find(partition)).flatten();
+        own.or_else(|| find(""))
+    }
+
+    /// An account's own association.
+    pub fn account(&self, account: &str) -> Option<&AssociationView> {
+        self.association(account, "", "")
+    }
+
+    /// An association and everything above it, the root last.
+    pub fn lineage<'a>(&'a self, first: &'a AssociationView) -> Vec<&'a AssociationView> {
+        let mut line = vec![first];
+        let mut next = match first.user_name.is_empty() {
+            true => self.parent(first),
+            false => self.account(&first.account),
+        };
+        while let Some(one) = next.filter(|_| line.len() <= self.associations.len()) {
+            line.push(one);
+            next = self.parent(one);
+        }
+        line
+    }
+
+    fn parent(&self, account: &AssociationView) -> Option<&AssociationView> {
+        let parent = Some(account.parent.as_str()).filter(|name| !name.is_empty());
+        self.account(parent?)
+    }
+
+    /// The account a user's jobs go to when they name none.
+    pub fn default_account<'a>(&'a self, user: &'a str) -> Option<&'a str> {
+        let own = || self.of_user(user);
+        let named = own().find(|one| one.is_default).map(|one| one.account.as_str());
+        let known = self.rules.user(user).map(|user| user.default_account.as_str());
+        let has = |account: &&str| self.association(account, user, "").is_some();
+        named.or(known.filter(has)).filter(|name| !name.is_empty())
+    }
+
+    /// Everything a user has here.
+    pub fn of_user<'a>(&'a self, user: &'a str) -> impl Iterator<Item = &'a AssociationView> {
+        let places = self.associations.iter().filter(move |((_, name, _), _)| name == user);
+        places.map(|(_, place)| &self.rules.associations[*place])
+    }
+
+    /// Every association of this cluster.
+    pub fn associations(&self) -> impl Iterator<Item = &AssociationView> {
+        self.associations.values().map(|place| &self.rules.associations[*place])
+    }
+
+    /// The QOS of this name.
+    pub fn qos(&self, name: &str) -> Option<&QosView> {
+        self.qos.get(name).map(|place| &self.rules.qos[*place])
+    }
+
+    /// What is said first on the way up.
+    pub fn inherited<'a, T>(
+        &'a self,
+        association: &'a AssociationView,
+        get: impl Fn(&'a AssociationView) -> Option<T>,
+    ) -> Option<T> {
+        self.lineage(association).into_iter().find_map(get)
+    }
+
+    /// The QOS that an association may use.
+    pub fn qos_of<'a>(&'a self, association: &'a AssociationView) -> &'a [String] {
+        let said = |one: &'a AssociationView| Some(&one.qos[..]).filter(|list| !list.is_empty());
+        self.inherited(association, said).unwrap_or_default()
+    }
+
+    /// The QOS a job gets that names none.
+    pub fn default_qos<'a>(&'a self, association: Option<&'a AssociationView>) -> &'a str {
+        let said = |one: &'a AssociationView| {
+            Some(one.default_qos.as_str()).filter(|name| !name.is_empty())
+        };
+        let own = association.and_then(|one| {
+            self.inherited(one, said).or_else(|| match self.qos_of(one) {
+                [only] => Some(only.as_str()),
+                _ => None,
+            })
+        });
+        own.or_else(|| self.qos(NORMAL).map(|qos| qos.name.as_str())).unwrap_or_default()
+    }
+
+    /// A QOS's priority as a part of the largest.
+    pub fn qos_factor(&self, name: &str) -> f64 {
+        let own = self.qos(name).map_or(0, |qos| qos.priority);
+        part(own, self.largest_qos_priority)
+    }
+
+    /// An association's priority as a part of the largest.
+    pub fn association_factor(&self, association: &AssociationView) -> f64 {
+        let own = self.inherited(association, |one| one.priority).unwrap_or(0);
+        part(own, self.largest_association_priority)
+    }
+
+    /// The root of the tree.
+    pub fn root(&self) -> Option<&AssociationView> {
+        self.account(ROOT)
+    }
+}
+
+/// What jobs get where nothing else is said.
+pub const NORMAL: &str = "normal";
+
+fn part(own: u32, largest: u32) -> f64 {
+    if largest == 0 { 0.0 } else { f64::from(own) / f64::from(largest) }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::accounts::manage::{self, Entity, Request, Word};
+
+    /// Rules made by lines of `sacctmgr add` and `modify`, on the cluster `c`.
+    pub(crate) fn book(lines: &[&str]) -> Book {
+        let mut rules = RulesView { version: 1, ..RulesView::default() };
+        let mut last = 0;
+        let mut put = |rules: &mut RulesView, rows: Vec<crate::views::RuleRow>| {
+            for mut row in rows {
+                if let Some(one) = &mut row.association
+                    && one.id == 0
+                {
+                    last += 1;
+                    one.id = last;
+                }
+                rules.put(row);
+            }
+        };
+        put(&mut rules, RulesView::founding());
+        put(&mut rules, RulesView::cluster_rows("c"));
+        for line in lines {
+            let mut words = line.split(' ');
+            let verb = words.next().expect("a verb");
+            let entity = match words.next().expect("a noun") {
+                "account" => Entity::Account,
+                "user" => Entity::User,
+                _ => Entity::Qos,
+            };
+            let words: Vec<Word> = words.map(Word::parse).collect();
+            let at = words.iter().position(|word| word.value == "set" && word.name.is_empty());
+            let request = match (verb, at) {
+                ("modify", Some(at)) => {
+                    Request { which: words[..at].to_vec(), set: words[at + 1..].to_vec() }
+                }
+                _ => Request { which: words, set: Vec::new() },
+            };
+            let plan = match verb {
+                "add" => manage::add(&rules, entity, &request),
+                _ => manage::modify(&rules, entity, &request),
+            };
+            let plan = plan.unwrap_or_else(|refusal| panic!("{line}: {refusal:?}"));
+            put(&mut rules, plan.put);
+        }
+        assert_eq!(rules.problems(), [""; 0]);
+        Book::of(rules, "c")
+    }
+}

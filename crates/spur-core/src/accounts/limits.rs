@@ -1,0 +1,386 @@
+//! What the rules let a job do: amounts it shares with others, and what bars it by itself. For each limit the
+//! first of QOS, association and accounts above that says something counts, as in Slurm; group limits of
+//! accounts hold on every level.
+
+mod reasons;
+
+use std::collections::BTreeMap;
+
+use crate::accounts::book::Book;
+use crate::job::Reason;
+use crate::limit::Limit;
+use crate::tres::{self, Tres};
+use crate::views::{AssociationView, QosView};
+use reasons::{Kind, Level};
+
+/// Amounts of resources.
+pub type Needs = BTreeMap<Tres, u64>;
+
+/// A job as the rules see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Asks<'a> {
+    /// Whose it is.
+    pub user: &'a str,
+    /// What it is charged to.
+    pub account: &'a str,
+    /// Where it is to run.
+    pub partition: &'a str,
+    /// Its QOS.
+    pub qos: &'a str,
+    /// The partition's own QOS; empty without one.
+    pub partition_qos: &'a str,
+    /// What it needs, or holds.
+    pub needs: &'a Needs,
+    /// Nodes it is spread over, at least.
+    pub nodes: u64,
+    /// How long it may run; nothing is for ever.
+    pub minutes: Option<u64>,
+}
+
+/// An amount that jobs use up together, and what this one uses of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// Names the amount; equal names are one.
+    pub counter: String,
+    /// How much there is.
+    pub max: u64,
+    /// How much of it this job takes.
+    pub amount: u64,
+    /// Why a job waits that finds too little.
+    pub reason: Reason,
+}
+
+/// Amounts a job shares with others while it runs.
+pub fn claims(book: &Book, asks: &Asks) -> Vec<Claim> {
+    let mut claims = Vec::new();
+    let qos = qos_of(book, asks);
+    let mut said: Vec<(&'static str, Option<Tres>)> = Vec::new();
+    for one in &qos {
+        let place = format!("qos/{}", one.id);
+        for (name, limit, by, reason) in [
+            ("GrpJobs", one.grp_jobs, String::new(), Reason::QOSGrpJobsLimit),
+            (
+                "MaxJobsPU",
+                one.max_jobs_per_user,
+                asks.user.to_string(),
+                Reason::QOSMaxJobsPerUserLimit,
+            ),
+            (
+                "MaxJobsPA",
+                one.max_jobs_per_account,
+                asks.account.to_string(),
+                Reason::MaxJobsPerAccount,
+            ),
+        ] {
+            let Some(max) = limit.and_then(Limit::number) else { continue };
+            if first(&mut said, name, None) {
+                let counter = format!("{place}/{name}/{by}");
+                claims.push(Claim { counter, max, amount: 1, reason });
+            }
+        }
+        for (name, limits, by, kind) in [
+            ("GrpTRES", &one.grp_tres, String::new(), Kind::Grp),
+            ("MaxTRESPU", &one.max_tres_per_user, asks.user.to_string(), Kind::PerUser),
+            ("MaxTRESPA", &one.max_tres_per_account, asks.account.to_string(), Kind::PerAccount),
+        ] {
+            for (tres, max) in amounts(limits) {
+                if first(&mut said, name, Some(tres.clone())) {
+                    let counter = format!("{place}/{name}/{by}/{tres}");
+                    claims.extend(claim(
+                        counter,
+                        asks,
+                        &tres,
+                        max,
+                        reasons::of(Level::Qos, kind, &tres),
+                    ));
+                }
+            }
+        }
+        for (name, limits, by, kind) in [
+            ("GrpTRESRunMins", &one.grp_tres_run_mins, String::new(), Kind::GrpRunMinutes),
+            (
+                "MaxTRESRunMinsPU",
+                &one.max_tres_run_mins_per_user,
+                asks.user.to_string(),
+                Kind::RunMinutesPerUser,
+            ),
+            (
+                "MaxTRESRunMinsPA",
+                &one.max_tres_run_mins_per_account,
+                asks.account.to_string(),
+                Kind::RunMinutesPerAccount,
+            ),
+        ] {
+            for (tres, max) in amounts(limits) {
+                if first(&mut said, name, Some(tres.clone())) {
+                    let counter = format!("{place}/{name}/{by}/{tres}");
+                    let reason = reasons::of(Level::Qos, kind, &tres);
+                    claims.push(Claim { counter, max, amount: run_minutes(asks, &tres), reason });
+                }
+            }
+        }
+    }
+    let Some(own) = book.association(asks.account, asks.user, asks.partition) else {
+        return claims;
+    };
+    let max_jobs = book.inherited(own, |one| one.max_jobs).and_then(Limit::number);
+    let by_qos = qos.iter().any(|one| one.max_jobs_per_user.is_some());
+    if let Some(max) = max_jobs.filter(|_| !by_qos) {
+        let counter = format!("assoc/{}/MaxJobs", own.id);
+        claims.push(Claim { counter, max, amount: 1, reason: Reason::AssocMaxJobsLimit });
+    }
+    let by_qos = |name: &'static str, tres: Option<&Tres>| {
+        said.iter().any(|(known, of)| *known == name && of.as_ref() == tres)
+    };
+    for one in book.lineage(own) {
+        let place = format!("assoc/{}", one.id);
+        if let Some(max) = one.grp_jobs.and_then(Limit::number).filter(|_| !by_qos("GrpJobs", None))
+        {
+            let counter = format!("{place}/GrpJobs");
+            claims.push(Claim { counter, max, amount: 1, reason: Reason::AssocGrpJobsLimit });
+        }
+        for (tres, max) in amounts(&one.grp_tres) {
+            if !by_qos("GrpTRES", Some(&tres)) {
+                let reason = reasons::of(Level::Association, Kind::Grp, &tres);
+                claims.extend(claim(format!("{place}/GrpTRES/{tres}"), asks, &tres, max, reason));
+            }
+        }
+        for (tres, max) in amounts(&one.grp_tres_run_mins) {
+            if !by_qos("GrpTRESRunMins", Some(&tres)) {
+                let reason = reasons::of(Level::Association, Kind::GrpRunMinutes, &tres);
+                let counter = format!("{place}/GrpTRESRunMins/{tres}");
+                claims.push(Claim { counter, max, amount: run_minutes(asks, &tres), reason });
+            }
+        }
+    }
+    claims
+}
+
+fn claim(counter: String, asks: &Asks, tres: &Tres, max: u64, reason: Reason) -> Option<Claim> {
+    let amount = asks.needs.get(tres).copied().unwrap_or(0);
+    (amount > 0).then_some(Claim { counter, max, amount, reason })
+}
+
+fn run_minutes(asks: &Asks, tres: &Tres) -> u64 {
+    let amount = asks.needs.get(tres).copied().unwrap_or(0);
+    amount.saturating_mul(asks.minutes.unwrap_or(YEAR_MINUTES))
+}
+
+/// What a job without a limit is taken to run.
+const YEAR_MINUTES: u64 = 365 * 1440;
+
+/// Why a job cannot run at all by the rules, whoever else runs.
+pub fn bars(book: &Book, asks: &Asks) -> Option<Reason> {
+    let qos = qos_of(book, asks);
+    let own = book.association(asks.account, asks.user, asks.partition);
+    let mut said = Vec::new();
+    for one in &qos {
+        for (tres, min) in amounts(&one.min_tres_per_job) {
+            let need = asks.needs.get(&tres).copied().unwrap_or(0);
+            if first(&mut said, "MinTRES", Some(tres.clone())) && need < min {
+                return Some(reasons::of(Level::Qos, Kind::Min, &tres));
+            }
+        }
+        if let Some(max) = one.max_wall.and_then(Limit::number)
+            && first(&mut said, "MaxWall", None)
+            && asks.minutes.is_none_or(|minutes| minutes > max)
+        {
+            return Some(Reason::QOSMaxWallDurationPerJobLimit);
+        }
+        let per_job = [
+            ("MaxTRES", &one.max_tres_per_job, Kind::PerJob),
+            ("MaxTRESPerNode", &one.max_tres_per_node, Kind::PerNode),
+            ("MaxTRESMins", &one.max_tres_mins_per_job, Kind::MinutesPerJob),
+        ];
+        // What nobody could ever take together with others bars too.
+        let whole = [
+            ("GrpTRES", &one.grp_tres, Kind::Grp),
+            ("MaxTRESPU", &one.max_tres_per_user, Kind::PerUser),
+            ("MaxTRESPA", &one.max_tres_per_account, Kind::PerAccount),
+        ];
+        for (name, limits, kind) in per_job.into_iter().chain(whole) {
+            for (tres, max) in amounts(limits) {
+                if first(&mut said, name, Some(tres.clone())) && used(asks, kind, &tres) > max {
+                    return Some(reasons::of(Level::Qos, kind, &tres));
+                }
+            }
+        }
+    }
+    let own = own?;
+    let known = |name: &'static str, tres: Option<&Tres>| {
+        said.iter().any(|(known, of): &(&str, Option<Tres>)| *known == name && of.as_ref() == tres)
+    };
+    if let Some(max) = book.inherited(own, |one| one.max_wall).and_then(Limit::number)
+        && !known("MaxWall", None)
+        && asks.minutes.is_none_or(|minutes| minutes > max)
+    {
+        return Some(Reason::AssocMaxWallDurationPerJobLimit);
+    }
+    type Get = fn(&AssociationView) -> &String;
+    let per_job: [(&'static str, Get, Kind); 3] = [
+        ("MaxTRES", |one| &one.max_tres_per_job, Kind::PerJob),
+        ("MaxTRESPerNode", |one| &one.max_tres_per_node, Kind::PerNode),
+        ("MaxTRESMins", |one| &one.max_tres_mins_per_job, Kind::MinutesPerJob),
+    ];
+    for (name, get, kind) in per_job {
+        let limits = book.inherited(own, |one| Some(get(one)).filter(|text| !text.is_empty()));
+        for (tres, max) in limits.map(|text| amounts(text)).unwrap_or_default() {
+            if !known(name, Some(&tres)) && used(asks, kind, &tres) > max {
+                return Some(reasons::of(Level::Association, kind, &tres));
+            }
+        }
+    }
+    for one in book.lineage(own) {
+        for (tres, max) in amounts(&one.grp_tres) {
+            if !known("GrpTRES", Some(&tres)) && used(asks, Kind::Grp, &tres) > max {
+                return Some(reasons::of(Level::Association, Kind::Grp, &tres));
+            }
+        }
+    }
+    None
+}
+
+/// How much counts against a limit of this kind.
+fn used(asks: &Asks, kind: Kind, tres: &Tres) -> u64 {
+    let need = asks.needs.get(tres).copied().unwrap_or(0);
+    match kind {
+        Kind::PerNode => need.div_ceil(asks.nodes.max(1)),
+        Kind::MinutesPerJob => need.saturating_mul(asks.minutes.unwrap_or(YEAR_MINUTES)),
+        _ => need,
+    }
+}
+
+/// Minutes of resources that are used up, as decayed usage has them.
+pub fn spent_bar(
+    book: &Book,
+    asks: &Asks,
+    spent: impl Fn(Purse) -> Option<Spent>,
+) -> Option<Reason> {
+    let over = |limits: &String, wall: Option<Limit>, purse: Purse, level: Level| {
+        let limits = amounts(limits);
+        if limits.is_empty() && wall.is_none() {
+            return None;
+        }
+        let spent = spent(purse)?;
+        for (tres, max) in limits {
+            if spent.minutes.get(&tres).copied().unwrap_or(0) >= max {
+                return Some(reasons::of(level, Kind::GrpMinutes, &tres));
+            }
+        }
+        let is_over = wall.and_then(Limit::number).is_some_and(|max| spent.wall_minutes >= max);
+        is_over.then_some(match level {
+            Level::Qos => Reason::QOSGrpWallLimit,
+            Level::Association => Reason::AssocGrpWallLimit,
+        })
+    };
+    for one in qos_of(book, asks) {
+        let found = over(&one.grp_tres_mins, one.grp_wall, Purse::Qos(one.id), Level::Qos);
+        if found.is_some() {
+            return found;
+        }
+    }
+    let own = book.association(asks.account, asks.user, asks.partition)?;
+    book.lineage(own).into_iter().find_map(|one| {
+        over(&one.grp_tres_mins, one.grp_wall, Purse::Association(one.id), Level::Association)
+    })
+}
+
+/// Whose usage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Purse {
+    /// An association's, by its number.
+    Association(u32),
+    /// A QOS's.
+    Qos(u32),
+}
+
+/// Usage so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// Minutes of each resource.
+    pub minutes: BTreeMap<Tres, u64>,
+    /// Minutes of running.
+    pub wall_minutes: u64,
+}
+
+/// The QOS that say something about a job, the first word first.
+fn qos_of<'a>(book: &'a Book, asks: &Asks) -> Vec<&'a QosView> {
+    let job = book.qos(asks.qos);
+    let partition = book.qos(asks.partition_qos);
+    let over = job
+        .is_some_and(|one| one.flags.iter().any(|flag| flag.eq_ignore_ascii_case("OverPartQOS")));
+    let both = if over { [job, partition] } else { [partition, job] };
+    both.into_iter().flatten().collect()
+}
+
+fn first(
+    said: &mut Vec<(&'static str, Option<Tres>)>,
+    name: &'static str,
+    tres: Option<Tres>,
+) -> bool {
+    let entry = (name, tres);
+    let is_first = !said.contains(&entry);
+    if is_first {
+        said.push(entry);
+    }
+    is_first
+}
+
+fn amounts(limits: &str) -> Vec<(Tres, u64)> {
+    if limits.is_empty() {
+        return Vec::new();
+    }
+    let parsed = tres::parse(limits).unwrap_or_default();
+    parsed.into_iter().filter_map(|(tres, amount)| Some((tres, amount?))).collect()
+}
+
+/// How many jobs of some kind there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Submitted {
+    /// By this user in this QOS.
+    pub user_in_qos: u64,
+    /// By this account in this QOS.
+    pub account_in_qos: u64,
+    /// In this QOS.
+    pub in_qos: u64,
+    /// Of the association itself.
+    pub association: u64,
+}
+
+/// Whether one more submission, of so many tasks, is within the rules. `below` counts the jobs of an
+/// association and everything below it.
+pub fn may_submit(
+    book: &Book,
+    asks: &Asks,
+    tasks: u64,
+    there: Submitted,
+    below: impl Fn(&AssociationView) -> u64,
+) -> bool {
+    let within = |limit: Option<Limit>, there: u64| {
+        limit.and_then(Limit::number).is_none_or(|max| there + tasks <= max)
+    };
+    let qos = qos_of(book, asks);
+    let of_qos = qos.iter().all(|one| {
+        within(one.max_submit_per_user, there.user_in_qos)
+            && within(one.max_submit_per_account, there.account_in_qos)
+            && within(one.grp_submit, there.in_qos)
+    });
+    let Some(own) = book.association(asks.account, asks.user, asks.partition) else {
+        return of_qos;
+    };
+    let by_qos = qos.iter().any(|one| one.max_submit_per_user.is_some());
+    let max_submit = book.inherited(own, |one| one.max_submit).filter(|_| !by_qos);
+    of_qos
+        && within(max_submit, there.association)
+        && book.lineage(own).iter().all(|one| within(one.grp_submit, below(one)))
+}
+
+/// Whether a job that the rules bar is refused at once instead of waiting.
+pub fn denies(book: &Book, asks: &Asks) -> bool {
+    let flag =
+        |one: &&QosView| one.flags.iter().any(|flag| flag.eq_ignore_ascii_case("DenyOnLimit"));
+    qos_of(book, asks).iter().any(flag)
+}
+
+#[cfg(test)]
+mod tests;

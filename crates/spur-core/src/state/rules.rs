@@ -1,0 +1,271 @@
+//! The rules of accounting in the replicated state: taken in, held against submissions, and usage charged when a
+//! run is over.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::accounts::book::Book;
+use crate::accounts::limits::{self, Asks, Needs, Purse, Submitted};
+use crate::accounts::needs;
+use crate::accounts::usage::{Fading, Usage};
+use crate::config::sections;
+use crate::config::words::Enforce;
+use crate::errors::SlurmError;
+use crate::ids::JobId;
+use crate::job::{Allocation, Array, Job, JobSpec, Owner, Phase};
+use crate::partition::Partition;
+use crate::state::{Reply, State};
+use crate::time::Timestamp;
+use crate::views::{AssociationView, RulesView};
+
+/// Takes rules in place of those before.
+pub(super) fn set(state: &mut State, rules: &RulesView) -> Result<Reply, SlurmError> {
+    state.rules = Arc::new(Book::of(rules.clone(), &state.settings.cluster_name));
+    Ok(Reply::Done)
+}
+
+/// What a submission is charged to, filled in and held against the rules.
+pub(super) fn admit(
+    state: &State,
+    owner: &Owner,
+    spec: &JobSpec,
+    tasks: u64,
+) -> Result<JobSpec, SlurmError> {
+    let mut spec = spec.clone();
+    let book = &state.rules;
+    if !state.settings.accounting || book.is_empty() {
+        if !spec.qos.is_empty() {
+            return Err(SlurmError::InvalidQos);
+        }
+        return match state.enforces(Enforce::Associations) {
+            true => Err(SlurmError::InvalidAccount),
+            false => Ok(spec),
+        };
+    }
+    let partition = state.partition_named(&spec);
+    let name = partition.map(|partition| partition.name.as_str()).unwrap_or_default();
+    if spec.account.is_empty() {
+        spec.account = book.default_account(&owner.name).unwrap_or_default().to_string();
+    } else {
+        spec.account = spec.account.to_lowercase();
+    }
+    let association = book.association(&spec.account, &owner.name, name);
+    if association.is_none() && state.enforces(Enforce::Associations) {
+        return Err(SlurmError::InvalidAccount);
+    }
+    if spec.qos.is_empty() {
+        spec.qos = book.default_qos(association).to_string();
+    } else {
+        spec.qos = spec.qos.to_lowercase();
+        if book.qos(&spec.qos).is_none() {
+            return Err(SlurmError::InvalidQos);
+        }
+    }
+    if let Some(association) = association.filter(|_| state.enforces(Enforce::Qos))
+        && !book.qos_of(association).contains(&spec.qos)
+    {
+        return Err(SlurmError::InvalidQos);
+    }
+    if state.enforces(Enforce::Limits) {
+        let needs = state.requested(&spec, partition);
+        let asks = asks(&owner.name, &spec, partition, &needs);
+        let there = |wanted: &dyn Fn(&Charged) -> bool| state.index.charged_to(wanted);
+        let submitted = Submitted {
+            user_in_qos: there(&|it| it.qos == spec.qos && it.user == owner.name),
+            account_in_qos: there(&|it| it.qos == spec.qos && it.account == spec.account),
+            in_qos: there(&|it| it.qos == spec.qos),
+            association: there(&|it| it.user == owner.name && it.account == spec.account),
+        };
+        let below = |one: &AssociationView| {
+            there(&|it| {
+                let own = book.association(&it.account, &it.user, "");
+                own.is_some_and(|own| book.lineage(own).iter().any(|above| above.id == one.id))
+            })
+        };
+        if !limits::may_submit(book, &asks, tasks, submitted, below)
+            || limits::denies(book, &asks) && limits::bars(book, &asks).is_some()
+        {
+            return Err(SlurmError::AccountingPolicy);
+        }
+    }
+    Ok(spec)
+}
+
+/// Who and what a job counts against.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Charged {
+    /// The account.
+    pub account: String,
+    /// The user.
+    pub user: String,
+    /// The QOS.
+    pub qos: String,
+}
+
+impl Charged {
+    /// Of a job that counts; ended ones do not, nor those nobody is charged for.
+    pub(super) fn of(job: &Job) -> Option<Charged> {
+        let nobody = job.spec.account.is_empty() && job.spec.qos.is_empty();
+        let counts = !job.phase.is_over() && !nobody;
+        counts.then(|| Charged {
+            account: job.spec.account.clone(),
+            user: job.owner.name.clone(),
+            qos: job.spec.qos.clone(),
+        })
+    }
+
+    /// How many a record stands for.
+    pub(super) fn tasks(job: &Job) -> u64 {
+        match job.array.as_deref() {
+            Some(Array::Waiting(tasks)) => tasks.ids().count() as u64,
+            _ => 1,
+        }
+    }
+}
+
+fn asks<'a>(
+    user: &'a str,
+    spec: &'a JobSpec,
+    partition: Option<&'a Partition>,
+    needs: &'a Needs,
+) -> Asks<'a> {
+    let default = |it: &Partition| it.default_time.unwrap_or(it.max_time);
+    let limit = spec.time_limit.or_else(|| partition.map(default));
+    Asks {
+        user,
+        account: &spec.account,
+        partition: partition.map(|it| it.name.as_str()).unwrap_or_default(),
+        qos: &spec.qos,
+        partition_qos: partition.and_then(|it| it.rules.qos.as_deref()).unwrap_or_default(),
+        needs,
+        nodes: needs.get(&crate::tres::Tres::Node).copied().unwrap_or(1),
+        minutes: limit.and_then(|limit| limit.number()),
+    }
+}
+
+impl State {
+    /// Whether a rule of accounting holds; stronger ones imply weaker ones.
+    pub fn enforces(&self, what: Enforce) -> bool {
+        let said = &self.settings.config.accounting.enforce;
+        let has = |word| said.contains(&word);
+        match what {
+            Enforce::Associations => {
+                let any = [
+                    Enforce::Associations,
+                    Enforce::Limits,
+                    Enforce::Safe,
+                    Enforce::Qos,
+                    Enforce::Wckeys,
+                ];
+                any.into_iter().any(has)
+            }
+            Enforce::Limits => has(Enforce::Limits) || has(Enforce::Safe),
+            other => has(other),
+        }
+    }
+
+    fn partition_named(&self, spec: &JobSpec) -> Option<&Partition> {
+        match spec.partition.split(',').find(|name| !name.is_empty()) {
+            Some(name) => self.partition(name),
+            None => self.default_partition(),
+        }
+    }
+
+    pub(crate) fn requested(&self, spec: &JobSpec, partition: Option<&Partition>) -> Needs {
+        let none = sections::Partition::default();
+        let rules = partition.map_or(&none, |it| &it.rules);
+        let mut needs = needs::requested(spec, rules, &self.settings.config.jobs);
+        needs::bill(&mut needs, Some(rules), &self.settings.config.priority);
+        needs
+    }
+
+    /// What a job asks for, or holds, as it is counted and billed.
+    pub fn needs_of(&self, job: &Job) -> Needs {
+        let partition = self.partition_of(job);
+        match job.phase.holds() {
+            Some(held) => self.held(job, held),
+            None => self.requested(&job.spec, partition),
+        }
+    }
+
+    pub(crate) fn held(&self, job: &Job, held: &Allocation) -> Needs {
+        let mut needs = needs::held(held, &job.spec);
+        let rules = self.partition_of(job).map(|it| &*it.rules);
+        needs::bill(&mut needs, rules, &self.settings.config.priority);
+        needs
+    }
+
+    /// A job as the rules see it.
+    pub fn asks_of<'a>(&'a self, job: &'a Job, needs: &'a Needs) -> Asks<'a> {
+        let partition = self.partition_of(job);
+        let minutes = job.time_limit(partition).number();
+        Asks { minutes, ..asks(&job.owner.name, &job.spec, partition, needs) }
+    }
+
+    /// The association a job is charged to.
+    pub fn association_of(&self, job: &Job) -> Option<&AssociationView> {
+        let partition = self.partition_of(job).map(|it| it.name.as_str()).unwrap_or_default();
+        self.rules.association(&job.spec.account, &job.owner.name, partition)
+    }
+
+    fn fading(&self) -> Fading {
+        Fading::of_days(self.settings.config.scheduler.fairshare_halflife_days)
+    }
+
+    /// Charges a run that gives its resources back with this change.
+    pub(super) fn charge(&mut self, former: Option<&Job>, job: &Job) {
+        let Some(former) = former.filter(|former| former.phase.holds().is_some()) else { return };
+        if !self.settings.accounting || self.rules.is_empty() {
+            return;
+        }
+        let goes_on = job.phase.holds().is_some() && job.epoch == former.epoch;
+        if goes_on {
+            return;
+        }
+        let Some((purses, needs, secs, factor)) = self.run_until(former, self.now) else { return };
+        let (now, fading) = (self.now, self.fading());
+        for purse in purses {
+            let before = self.usage.get(&purse).cloned().unwrap_or_default();
+            let mut usage = before.at(now, fading);
+            usage.add(&needs, secs, factor, fading);
+            self.usage.insert(purse, Arc::new(usage));
+        }
+    }
+
+    /// Who pays for a run, and what it has used until a moment.
+    fn run_until(&self, job: &Job, now: Timestamp) -> Option<(Vec<Purse>, Needs, i64, f64)> {
+        let since = match &job.phase {
+            Phase::Running { since, .. } | Phase::Completing { started: since, .. } => *since,
+            Phase::Pending | Phase::Ended { .. } => return None,
+        };
+        let paused = job.pause.secs + job.pause.since.map_or(0, |stopped| now.0 - stopped.0);
+        let qos = self.rules.qos(&job.spec.qos);
+        let association = self.association_of(job).map(|one| Purse::Association(one.id));
+        let purses = association.into_iter().chain(qos.map(|one| Purse::Qos(one.id))).collect();
+        let factor = qos.map_or(1.0, |qos| qos.usage_factor);
+        Some((purses, self.needs_of(job), (now.0 - since.0 - paused).max(0), factor))
+    }
+
+    /// What everybody has used up to a moment, running jobs included. Accounts have what is below them.
+    pub fn usage_at(&self, now: Timestamp) -> BTreeMap<Purse, Usage> {
+        let fading = self.fading();
+        let mut all: BTreeMap<Purse, Usage> =
+            self.usage.iter().map(|(purse, usage)| (*purse, usage.at(now, fading))).collect();
+        for job in self.index.active.iter().filter_map(|id: &JobId| self.jobs.get(id)) {
+            let Some((purses, needs, secs, factor)) = self.run_until(job, now) else { continue };
+            for purse in purses {
+                let usage =
+                    all.entry(purse).or_insert_with(|| Usage { at: now, ..Usage::default() });
+                usage.add(&needs, secs, factor, fading);
+            }
+        }
+        let mut sums = all.clone();
+        for one in self.rules.associations() {
+            let Some(own) = all.get(&Purse::Association(one.id)) else { continue };
+            for above in self.rules.lineage(one).into_iter().skip(1) {
+                sums.entry(Purse::Association(above.id)).or_default().join(own);
+            }
+        }
+        sums
+    }
+}

@@ -1,0 +1,91 @@
+//! Rules of accounting in force, with the real binaries: accounts, QOS, limits, priorities.
+
+use std::fs;
+
+use spur_tests::harness::{Cluster, until};
+
+const CONFIG: &str = r#"
+[accounting]
+enforce = ["associations", "limits", "qos"]
+
+[priority]
+weight_fairshare = 10000
+weight_qos = 2000
+weight_job_size = 1000
+"#;
+
+fn cluster() -> Cluster {
+    let dir = tempfile::tempdir().expect("a directory");
+    let config = dir.path().join("spur.toml");
+    fs::write(&config, CONFIG).expect("a file");
+    let cluster = Cluster::up_with("n1", 4, &["--config", &config.display().to_string()]);
+    done(&cluster, "sacctmgr -i add account physics");
+    cluster
+}
+
+fn done(cluster: &Cluster, line: &str) -> String {
+    let output = cluster.run(line);
+    assert_eq!(output.status, 0, "{line}: {}{}", output.stdout, output.stderr);
+    output.stdout
+}
+
+fn submit(cluster: &Cluster, words: &[&str]) -> Result<String, String> {
+    let words: Vec<&str> = ["--parsable"].iter().chain(words).copied().collect();
+    let output = cluster.run_words("sbatch", &words);
+    match output.status {
+        0 => Ok(output.stdout.trim().to_string()),
+        _ => Err(output.stderr),
+    }
+}
+
+fn me() -> String {
+    nix::unistd::User::from_uid(nix::unistd::Uid::current()).expect("users").expect("me").name
+}
+
+#[test]
+fn jobs_are_held_to_associations_qos_and_limits() {
+    let cluster = cluster();
+    let me = me();
+    done(&cluster, "sacctmgr -i add qos high Priority=10 MaxJobsPU=1");
+    done(&cluster, &format!("sacctmgr -i add user {me} account=physics MaxSubmitJobs=5"));
+    done(&cluster, &format!("sacctmgr -i modify user {me} set qos+=normal,high"));
+    let refused = |words: &[&str]| submit(&cluster, words).expect_err("it is refused");
+    assert!(
+        refused(&["-A", "nosuch", "--wrap", "true"])
+            .contains("Invalid account or account/partition combination specified")
+    );
+    assert!(refused(&["--qos=nosuch", "--wrap", "true"]).contains("Invalid qos specification"));
+
+    let long = ["-A", "physics", "--qos=high", "--wrap", "sleep 300"];
+    let first = submit(&cluster, &long).expect("it is taken");
+    let second = submit(&cluster, &long).expect("it is taken");
+    until("one of the two runs", || (cluster.squeue(&first, "%t") == "R").then_some(()));
+    until("the other waits for the limit", || {
+        (cluster.squeue(&second, "%r %a %q") == "QOSMaxJobsPerUserLimit physics high").then_some(())
+    });
+    done(&cluster, "sacctmgr -i modify account physics set GrpTRES=cpu=1");
+    let third = submit(&cluster, &["-A", "physics", "--wrap", "sleep 300"]).expect("it is taken");
+    until("the account has no processor left", || {
+        (cluster.squeue(&third, "%r") == "AssocGrpCpuLimit").then_some(())
+    });
+    for _ in 0..2 {
+        submit(&cluster, &["-A", "physics", "-H", "--wrap", "true"]).expect("it is taken");
+    }
+    let sixth = refused(&["-A", "physics", "-H", "--wrap", "true"]);
+    assert!(sixth.contains("Job violates accounting/QOS policy"), "{sixth}");
+
+    // What a job that waits is weighed by is what orders it.
+    let terms = done(&cluster, &format!("sprio -h -j {second} -o %i|%Y|%F|%Q|%J"));
+    let terms: Vec<f64> = terms.trim().split('|').map(|it| it.parse().expect("a number")).collect();
+    assert_eq!(terms[3], 2000.0, "the largest QOS weighs all");
+    assert!((terms[1] - terms[2..].iter().sum::<f64>()).abs() <= 2.0, "{terms:?}");
+    assert_eq!(cluster.squeue(&second, "%Q"), format!("{}", terms[1]));
+    let shares = done(&cluster, "sshare -n -P -a -o Account,User,RawShares");
+    assert!(shares.lines().any(|line| line == format!("  physics|{me}|1")), "{shares}");
+
+    done(&cluster, &format!("scancel {first}"));
+    until("the next one runs", || (cluster.squeue(&second, "%t") == "R").then_some(()));
+    let kept = done(&cluster, &format!("sacct -n -P -X -j {second} -o Account,QOS"));
+    assert_eq!(kept, "physics|high\n");
+    done(&cluster, &format!("scancel -u {me}"));
+}

@@ -1,0 +1,179 @@
+//! What priorities are made of, and everybody's share.
+
+use std::collections::BTreeMap;
+
+use spur_core::accounts::limits::{Needs, Purse};
+use spur_core::job::{Array, Job, Phase};
+use spur_core::state::State;
+use spur_core::tres::Tres;
+use spur_core::views::{PriorityView, ShareView};
+use spur_proto::slurm::{ListPrioritiesReply, ListSharesReply};
+use spur_sched::priority::{self, Basis, Terms};
+use tonic::Status;
+
+use super::service::Service;
+use crate::shell::Published;
+
+impl Service {
+    pub(super) async fn priorities(&self) -> Result<ListPrioritiesReply, Status> {
+        let published = self.latest().await?;
+        let state = &published.state;
+        let pending = state.index.pending.iter().filter_map(|id| state.jobs.get(id));
+        let shown = pending.filter(|job| state.obstacle(job).is_none());
+        let rows = shown.map(|job| priority_view(&published, job));
+        Ok(ListPrioritiesReply {
+            priorities: std::iter::once(weights(state)).chain(rows).collect(),
+        })
+    }
+
+    pub(super) async fn shares(&self) -> Result<ListSharesReply, Status> {
+        let published = self.latest().await?;
+        let state = &published.state;
+        let basis = &published.waits.basis;
+        let run_minutes = run_minutes(state);
+        let rows = basis.tree.shares.iter();
+        let shares = rows.filter_map(|share| share_view(state, basis, share, &run_minutes));
+        Ok(ListSharesReply { shares: shares.collect() })
+    }
+}
+
+fn weights(state: &State) -> PriorityView {
+    let rules = &state.settings.config.priority;
+    let tres: Vec<String> = rules
+        .weight_tres
+        .0
+        .iter()
+        .map(|(name, weight)| format!("{name}={}", weight.factor))
+        .collect();
+    PriorityView {
+        is_weights: true,
+        cluster: state.settings.cluster_name.clone(),
+        age_weight: rules.weight_age,
+        association_weight: rules.weight_association,
+        fairshare_weight: rules.weight_fairshare,
+        job_size_weight: rules.weight_job_size,
+        partition_weight: rules.weight_partition,
+        qos_weight: rules.weight_qos,
+        tres_weights: tres.join(","),
+        ..PriorityView::default()
+    }
+}
+
+fn priority_view(published: &Published, job: &Job) -> PriorityView {
+    let state = &published.state;
+    let rules = &state.settings.config.priority;
+    let partition = state.partition_of(job);
+    let facts = priority::facts(state, job, partition, &published.waits.basis);
+    let terms = Terms::of(&facts, rules);
+    // Factors as they were weighed: none is above one.
+    let factor = |term: f64, weight: u32| if weight == 0 { 0.0 } else { term / f64::from(weight) };
+    let tres = priority::tres_terms(state, job, partition);
+    let list = |of: &dyn Fn(&str, f64) -> String| -> String {
+        let parts: Vec<String> = tres.iter().map(|(name, term)| of(name, *term)).collect();
+        parts.join(",")
+    };
+    let weight_of = |name: &str| rules.weight_tres.0.get(name).map_or(1.0, |weight| weight.factor);
+    let told = published.waits.priority(job.id).unwrap_or_else(|| terms.sum());
+    PriorityView {
+        job_id: job.id.0,
+        array_job_id: job.array_id().map_or(0, |array| array.0),
+        array_task_id: job.task(),
+        array_task_string: match job.array.as_deref() {
+            Some(Array::Waiting(tasks)) => tasks.shown(),
+            _ => String::new(),
+        },
+        partition: partition.map(|it| it.name.clone()).unwrap_or_default(),
+        user_name: job.owner.name.clone(),
+        account: job.spec.account.clone(),
+        qos: job.spec.qos.clone(),
+        priority: told,
+        site: facts.site,
+        nice: facts.nice,
+        age: factor(terms.age, rules.weight_age),
+        association: factor(terms.association, rules.weight_association),
+        fairshare: factor(terms.fair_share, rules.weight_fairshare),
+        job_size: factor(terms.job_size, rules.weight_job_size),
+        partition_factor: factor(terms.partition, rules.weight_partition),
+        qos_factor: factor(terms.qos, rules.weight_qos),
+        tres: list(&|name, term| format!("{name}={term:.2}")),
+        tres_normalized: list(&|name, term| format!("{name}={:.2}", term / weight_of(name))),
+        is_weights: false,
+        ..weights(state)
+    }
+}
+
+/// Minutes that running jobs may still use, by association and everything above it.
+fn run_minutes(state: &State) -> BTreeMap<u32, Needs> {
+    let mut sums: BTreeMap<u32, Needs> = BTreeMap::new();
+    for job in state.index.active.iter().filter_map(|id| state.jobs.get(id)) {
+        let Some(own) = state.association_of(job) else { continue };
+        let needs = state.needs_of(job);
+        let Some(minutes) = state.asks_of(job, &needs).minutes else { continue };
+        let since = match &job.phase {
+            Phase::Running { since, .. } | Phase::Completing { started: since, .. } => *since,
+            Phase::Pending | Phase::Ended { .. } => continue,
+        };
+        let left = minutes.saturating_sub((state.now.0 - since.0).max(0) as u64 / 60);
+        for one in state.rules.lineage(own) {
+            let sum = sums.entry(one.id).or_default();
+            for (tres, amount) in &needs {
+                *sum.entry(tres.clone()).or_insert(0) += amount * left;
+            }
+        }
+    }
+    sums
+}
+
+fn share_view(
+    state: &State,
+    basis: &Basis,
+    share: &spur_core::accounts::fairshare::Share,
+    run_minutes: &BTreeMap<u32, Needs>,
+) -> Option<ShareView> {
+    let one = state.rules.associations().find(|one| one.id == share.id)?;
+    let is_root = share.depth == 0;
+    let from_parent = one.shares == spur_core::accounts::settings::SHARES_FROM_PARENT;
+    let spent = basis.usage.get(&Purse::Association(one.id)).map(|usage| usage.spent());
+    let raw = spent.map(|spent| listed(&spent.minutes)).unwrap_or_default();
+    Some(ShareView {
+        id: one.id,
+        cluster: one.cluster.clone(),
+        account: one.account.clone(),
+        user_name: one.user_name.clone(),
+        partition: one.partition.clone(),
+        parent: if one.user_name.is_empty() { one.parent.clone() } else { one.account.clone() },
+        depth: share.depth,
+        raw_shares: (!is_root && !from_parent).then_some(one.shares),
+        shares_from_parent: from_parent,
+        norm_shares: share.norm_shares,
+        raw_usage: share.usage as u64,
+        norm_usage: Some(share.norm_usage),
+        effective_usage: share.effective_usage,
+        fairshare: share.factor,
+        level_fairshare: match is_root {
+            true => None,
+            false => Some(share.level.unwrap_or(f64::INFINITY)),
+        },
+        grp_tres_mins: one.grp_tres_mins.clone(),
+        grp_tres_raw: raw,
+        tres_run_mins: listed(run_minutes.get(&one.id).unwrap_or(&Needs::new())),
+    })
+}
+
+/// As `sshare` lists amounts: everything that is always counted, zero or not.
+fn listed(amounts: &BTreeMap<Tres, u64>) -> String {
+    let always = [
+        Tres::Cpu,
+        Tres::Memory,
+        Tres::Energy,
+        Tres::Node,
+        Tres::Billing,
+        Tres::Disk,
+        Tres::VirtualMemory,
+        Tres::Pages,
+    ];
+    let mut all: Needs = always.into_iter().map(|tres| (tres, 0)).collect();
+    all.extend(amounts.iter().map(|(tres, amount)| (tres.clone(), *amount)));
+    let parts: Vec<String> = all.iter().map(|(tres, amount)| format!("{tres}={amount}")).collect();
+    parts.join(",")
+}
