@@ -13,7 +13,8 @@ impl JobFacts {
             reservation: spec.placement().reservation.clone(),
             tasks_per_node: tasks_per_node(spec, cpus),
             cpus_per_node: cpus.to_vec(),
-            tasks: spec.ntasks.filter(|_| spec.ntasks_said),
+            // Tasks for each node say how many there are as well.
+            tasks: spec.ntasks.filter(|_| spec.ntasks_said || spec.ntasks_per_node.is_some()),
             cpus_per_task: spec.cpus_per_task,
             tasks_per_node_asked: spec.ntasks_per_node,
             tasks_per_core: spec.layout().ntasks_per_core,

@@ -97,11 +97,14 @@ pub fn prepare(
         let (rows, columns) = terminal::size().unwrap_or((24, 80));
         (program.rows, program.columns) = (rows.into(), columns.into());
     }
+    let view = access.job.as_ref().and_then(|job| job.view.clone()).unwrap_or_default();
     let values = Values {
         job: access.job_id,
         step: Some(access.step_id),
+        array_job: (view.array_job_id > 0).then_some(view.array_job_id),
+        array_task: view.array_task_id,
         node_name: access.nodes.first().map_or(String::new(), |node| node.name.clone()),
-        user: access.job.as_ref().and_then(|job| job.view.clone()).unwrap_or_default().user_name,
+        user: view.user_name,
         job_name: access.job.as_ref().and_then(|job| job.spec.clone()).unwrap_or_default().name,
         ..Values::default()
     };

@@ -61,6 +61,8 @@ impl Program {
         let values = Values {
             job: launch.job,
             step: Some(step.step),
+            array_job: launch.array_task.map(|_| launch.array_job),
+            array_task: launch.array_task,
             node: step.node_id,
             node_name: here.node.clone(),
             user: launch.user_name.clone(),
