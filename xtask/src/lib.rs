@@ -1,5 +1,6 @@
 //! Chores of the workspace: what is printed from its tables, and what is checked about its shape.
 
+pub mod bench;
 pub mod completions;
 pub mod conformance;
 pub mod docs;

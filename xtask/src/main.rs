@@ -1,7 +1,7 @@
 //! `cargo xtask CHORE`.
 
 use anyhow::{Result, bail};
-use xtask::{conformance, docs, layers, replay, root};
+use xtask::{bench, conformance, docs, layers, replay, root};
 
 const USAGE: &str = "\
 cargo xtask layers [--write]   print which crate knows which, or write it into ARCHITECTURE.md
@@ -25,9 +25,10 @@ fn main() -> Result<()> {
         ["conformance", words @ ..] => {
             conformance::run(&conformance::Request::read(words)?)?;
         }
+        ["bench", rest @ ..] => bench::run(rest)?,
         ["replay", rest @ ..] => replay::run(rest)?,
-        ["help" | "--help" | "-h"] => print!("{USAGE}{}", replay::USAGE),
-        _ => bail!("there is no such chore\n\n{USAGE}{}", replay::USAGE),
+        ["help" | "--help" | "-h"] => print!("{USAGE}{}{}", bench::USAGE, replay::USAGE),
+        _ => bail!("there is no such chore\n\n{USAGE}{}{}", bench::USAGE, replay::USAGE),
     }
     Ok(())
 }
