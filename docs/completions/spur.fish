@@ -372,6 +372,7 @@ complete -c spur -n __fish_use_subcommand -f -a env -d 'print the shell variable
 complete -c spur -n __fish_use_subcommand -f -a init -d 'begin a cluster of several machines'
 complete -c spur -n __fish_use_subcommand -f -a token -d 'make a token that lets machines join'
 complete -c spur -n __fish_use_subcommand -f -a join -d 'make this machine one of a cluster'
+complete -c spur -n __fish_use_subcommand -f -a audit -d 'show who did what, and check the record of it'
 complete -c spur -n __fish_use_subcommand -f -a config -d 'check a configuration, or turn slurm.conf into one'
 complete -c spur -n __fish_use_subcommand -f -a controllers -d 'list, add and remove controllers'
 complete -c spur -n __fish_use_subcommand -f -a submit -d 'hand in a script, as sbatch'

@@ -40,6 +40,7 @@ pub const NATIVE: &[Command] = &[
     command("init", "begin a cluster of several machines", native::init::run),
     command("token", "make a token that lets machines join", native::token::run),
     command("join", "make this machine one of a cluster", native::join::run),
+    command("audit", "show who did what, and check the record of it", native::audit::run),
     command("config", "check a configuration, or turn slurm.conf into one", native::config::run),
     command("controllers", "list, add and remove controllers", native::controllers::run),
     command("submit", "hand in a script, as sbatch", commands::sbatch::run),

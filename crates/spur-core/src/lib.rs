@@ -1,6 +1,7 @@
 //! Slurm's words and Spur's rules. Nothing here does IO, reads a clock or knows a runtime.
 
 pub mod accounts;
+pub mod audit;
 pub mod auth;
 pub mod blob;
 pub mod config;

@@ -8,8 +8,9 @@ use tonic::transport::Channel;
 use tonic::{Code, Response, Status};
 
 use crate::client::{self, Address};
-use crate::slurm::PingRequest;
+use crate::proof::{self, Proof};
 use crate::slurm::controller_client::ControllerClient;
+use crate::slurm::{IssueTokenReply, IssueTokenRequest, PingRequest};
 use crate::status::{from_status, leader_hint};
 
 /// Why a call came to nothing.
@@ -110,6 +111,7 @@ impl Caller {
         F: Future<Output = Result<Response<T>, Status>>,
     {
         let Some(client) = self.client().await else { return Tried::Nothing };
+        let asked = client.clone();
         let status = match ask(client).await {
             Ok(response) => {
                 self.silent = None;
@@ -126,6 +128,9 @@ impl Caller {
                 }
                 let is_news = |leader: &Address| self.silent.as_ref() != Some(leader);
                 self.hint = leader_hint(&status).filter(is_news);
+                if matches!(self.hint, Some(Address::Tls { .. })) && !proof::is_set() {
+                    introduce(asked).await;
+                }
                 if self.hint.is_some() { Tried::Elsewhere } else { Tried::Nothing }
             }
             (Some(error), _) => Tried::Answer(Err(CallError::Refused(error))),
@@ -163,6 +168,19 @@ impl Caller {
         Some(self.client.insert(client).clone())
     }
 }
+
+/// The leader is on another machine: this machine's controller, which knows the caller from the kernel, gives
+/// them a token to show there.
+async fn introduce(mut client: ControllerClient<Channel>) {
+    let own = IssueTokenRequest { user_name: String::new(), lifetime_secs: TOKEN_SECS };
+    if let Ok(reply) = client.issue_token(own).await {
+        let IssueTokenReply { token, authority } = reply.into_inner();
+        proof::set(Proof::Token { token, authority });
+    }
+}
+
+/// As long as a command may want to be known by it, in the memory of its process.
+const TOKEN_SECS: u64 = 24 * 3600;
 
 /// What a try came to.
 enum Tried<T> {

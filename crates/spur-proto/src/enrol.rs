@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use spur_net::identity::MachineKey;
 use spur_net::tls::Dialler;
-use spur_net::{Identity, JoinToken};
+use spur_net::{Identity, JoinToken, sha256};
 
 use crate::address::Address;
 use crate::caller::{CallError, Caller};
@@ -24,10 +24,10 @@ pub struct Enrolled {
 pub enum Outcome {
     /// It belongs to the cluster.
     Enrolled(Box<Enrolled>),
-    /// An administrator must let it in; the fingerprint is that of the cluster's authority.
+    /// An administrator must let it in.
     Waits {
-        /// What both sides show.
-        authority: String,
+        /// The hash of the authority that was shown; no other may be believed the next time.
+        authority: [u8; 32],
     },
 }
 
@@ -47,15 +47,17 @@ pub enum Error {
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Asks once. With a token, only the controller of that token is believed; without, the first that answers.
+/// Asks once. Only the authority of the token is believed, or the one that was shown before; with neither, the
+/// first that answers.
 pub async fn ask(
     key: MachineKey,
     name: &str,
     role: &str,
     token: Option<&JoinToken>,
+    shown: Option<[u8; 32]>,
     controllers: &[Address],
 ) -> Result<Outcome, Error> {
-    let dialler = Dialler::newcomer(token.map(|token| token.authority))?;
+    let dialler = Dialler::newcomer(token.map(|token| token.authority).or(shown))?;
     proof::set(Proof::Machine(dialler.clone()));
     let request = EnrolRequest {
         name: name.to_string(),
@@ -68,20 +70,17 @@ pub async fn ask(
         let request = request.clone();
         async move { client.enrol(request).await }
     };
-    let reply = Caller::new(controllers.to_vec(), PATIENCE).call(ask).await?;
+    let reply = Caller::new(controllers.to_vec(), PATIENCE).call(ask).await;
+    proof::forget();
+    let reply = reply?;
     // Over a socket of this machine nothing was shown: the kernel keeps others out.
     if dialler.authority().is_some_and(|shown| *shown != *reply.authority) {
         return Err(Error::Differs);
     }
     let EnrolReply { certificate, authority, controllers, secrets } = reply;
     if certificate.is_empty() {
-        return Ok(Outcome::Waits { authority: fingerprint(&authority) });
+        return Ok(Outcome::Waits { authority: sha256(&authority) });
     }
     let identity = Identity::new(key, &certificate, &authority, &controllers)?;
     Ok(Outcome::Enrolled(Box::new(Enrolled { identity, secrets })))
-}
-
-/// An authority as people compare it.
-pub fn fingerprint(authority: &[u8]) -> String {
-    spur_net::hex(&spur_net::sha256(authority)[..16])
 }

@@ -44,6 +44,13 @@ pub fn set(proof: Proof) {
     }
 }
 
+/// From now on this process is nobody: what a newcomer believed counts for nothing else.
+pub fn forget() {
+    if let Ok(mut own) = OWN.write() {
+        *own = None;
+    }
+}
+
 /// Whether this process has said who it is.
 pub fn is_set() -> bool {
     OWN.read().is_ok_and(|own| own.is_some())

@@ -29,17 +29,28 @@ struct Said {
 
 impl Site {
     fn new() -> Site {
-        let dir = tempfile::Builder::new().prefix("spur-net-").tempdir().expect("a directory");
-        let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        std::fs::set_permissions(dir.path(), open).expect("permissions");
-        let mut site = Site { dir, daemons: Vec::new() };
+        let mut site = Site::empty();
         let listen = format!("{},127.0.0.1:0", site.socket());
         let state = site.path("state");
         site.start("spurctld", &["--state-dir", &state, "--listen", &listen]);
-        until("the controller leads", || {
-            (site.spur(&["sinfo", "-h"]).status == Some(0)).then_some(())
-        });
+        site.is_led(&site.socket());
         site
+    }
+
+    fn empty() -> Site {
+        let dir = tempfile::Builder::new().prefix("spur-net-").tempdir().expect("a directory");
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(dir.path(), open).expect("permissions");
+        Site { dir, daemons: Vec::new() }
+    }
+
+    fn is_led(&self, at: &str) {
+        until("somebody leads", || (self.at(at, &["sinfo", "-h"]).status == Some(0)).then_some(()));
+    }
+
+    /// Runs a command that knows the cluster by this address.
+    fn at(&self, address: &str, args: &[&str]) -> Said {
+        self.spur_with(args, &[("SPUR_CONTROLLER_ADDR", address)], None)
     }
 
     fn path(&self, name: &str) -> String {
@@ -75,7 +86,7 @@ impl Site {
     }
 
     fn spur(&self, args: &[&str]) -> Said {
-        self.spur_with(args, &[("SPUR_CONTROLLER_ADDR", &self.socket())], None)
+        self.at(&self.socket(), args)
     }
 
     fn spur_with(&self, args: &[&str], variables: &[(&str, &str)], uid: Option<u32>) -> Said {
@@ -237,4 +248,84 @@ fn a_token_of_scontrol_names_its_user_until_it_is_revoked() {
     assert_ne!(site.spur_with(&["squeue"], &bad, None).status, Some(0));
     assert_eq!(site.spur(&["scontrol", "token", "revoke"]).status, Some(0));
     assert_ne!(site.spur_with(&["squeue"], &remote, None).status, Some(0));
+}
+
+#[test]
+fn controllers_of_three_machines_join_by_token_and_one_may_be_lost() {
+    let mut site = Site::empty();
+    let ports: Vec<String> = {
+        let free = || std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let held: Vec<std::net::TcpListener> = (0..3).map(|_| free()).collect();
+        held.iter().map(|port| port.local_addr().expect("an address").to_string()).collect()
+    };
+    let all = ports.join(",");
+    let sockets: Vec<String> =
+        (1..=3).map(|number| format!("unix:{}", site.path(&format!("ctl{number}.sock")))).collect();
+    let args = |site: &Site, number: usize| {
+        let listen = format!("{},{}", sockets[number - 1], ports[number - 1]);
+        let state = site.path(&format!("state{number}"));
+        let words = ["--state-dir", &state, "--listen", &listen, "--controllers", &all];
+        words.map(str::to_string).to_vec()
+    };
+    let start = |site: &mut Site, number: usize| {
+        let args = args(site, number);
+        site.start("spurctld", &args.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    start(&mut site, 1);
+    site.is_led(&sockets[0]);
+    let stranger = Command::new(binary("spurctld")).args(args(&site, 2)).output().expect("runs");
+    let said = String::from_utf8_lossy(&stranger.stderr).into_owned();
+    assert!(!stranger.status.success() && said.contains("spur join TOKEN"), "{said}");
+    let made = site.at(&sockets[0], &["token", "create", "--role", "controller", "--uses", "2"]);
+    for number in [2, 3] {
+        let state = site.path(&format!("state{number}"));
+        let joined = site.spur_with(&["join", &made.out, "--state-dir", &state], &[], None);
+        assert_eq!(joined.status, Some(0), "{}", joined.err);
+        start(&mut site, number);
+    }
+    until("all three vote", || {
+        let shown = site.at(&sockets[0], &["controllers", "list"]).out;
+        (shown.matches("follower").count() == 2).then_some(())
+    });
+    // Asked at a machine that does not lead, the caller is known by that machine's word to the one that does.
+    let handed = site.at(&sockets[1], &["sbatch", "--hold", "--wrap", "true"]);
+    assert_eq!(handed.status, Some(0), "{}", handed.err);
+    drop(site.daemons.remove(0));
+    until("another leads", || {
+        let shown =
+            site.at(&format!("{},{}", sockets[1], sockets[2]), &["squeue", "-h", "-o", "%i"]);
+        (shown.out == "1").then_some(())
+    });
+}
+
+#[test]
+fn what_was_done_and_refused_is_written_down_and_a_change_to_it_is_noticed() {
+    let site = Site::new();
+    let state = site.path("state");
+    let audit = |more: &[&str]| {
+        site.spur_with(&[&["audit", "--state-dir", &state], more].concat(), &[], None)
+    };
+    assert_eq!(site.spur(&["sbatch", "--hold", "--wrap", "true"]).status, Some(0));
+    if is_root() {
+        let socket = site.socket();
+        let other = [("SPUR_CONTROLLER_ADDR", socket.as_str())];
+        assert_ne!(site.spur_with(&["scancel", "1"], &other, Some(65534)).status, Some(0));
+        assert_ne!(site.spur_with(&["token", "create"], &other, Some(65534)).status, Some(0));
+        let shown = until("all is written", || {
+            let shown = audit(&[]).out;
+            shown.contains("CreateToken: refused").then_some(shown)
+        });
+        assert!(shown.contains("uid 65534    cancel job 1: refused"), "{shown}");
+    }
+    until("the job is written down", || audit(&[]).out.contains("submit: job 1").then_some(()));
+    let whole = audit(&["--verify"]);
+    assert_eq!(whole.status, Some(0), "{}", whole.err);
+    let last = whole.out.split_whitespace().last().expect("a hash").to_string();
+    assert_eq!(audit(&["--verify", "--contains", &last]).status, Some(0));
+    let file = site.path("state/audit/000001.log");
+    let text = std::fs::read_to_string(&file).expect("is there");
+    std::fs::write(&file, text.replacen("submit", "nothing", 1)).expect("is written");
+    let broken = audit(&["--verify"]);
+    assert_eq!(broken.status, Some(1));
+    assert!(broken.err.contains("record 1 was changed"), "{}", broken.err);
 }

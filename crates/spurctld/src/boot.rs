@@ -26,6 +26,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::accounting::{self, outbox::Outbox};
 use crate::api;
+use crate::audit::Audit;
 use crate::configuration::Configuration;
 use crate::controller::Controller;
 use crate::metrics;
@@ -151,8 +152,10 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
         tokio::spawn(belong(raft.clone(), identity, joining, left.clone()));
     }
     let member = Member { raft: raft.clone(), id, left: left.clone(), trusted: trusted.clone() };
-    let callers = Callers::new(inbox.clone(), trusted.clone());
-    let service = api::Service::new(inbox, raft.clone(), log_size, key, trusted, reload_asked);
+    let audit = Audit::open(&state_dir)?;
+    let callers = Callers::new(inbox.clone(), trusted.clone(), audit.clone());
+    let service =
+        api::Service::new(inbox, raft.clone(), log_size, key, trusted, audit, reload_asked);
     let ended = tokio::select! {
         result = api::serve(service, member, callers, connections, stop) => {
             result.context("could not serve the socket").map(|()| Ended::Stopped)

@@ -3,6 +3,7 @@
 pub mod accounting;
 pub mod adviser;
 pub mod api;
+mod audit;
 pub mod boot;
 mod clock;
 pub mod configuration;

@@ -16,6 +16,7 @@ use spur_proto::door::{Judge, local_user};
 use spur_proto::entrance::{KeyOf, Peer, now};
 use spur_proto::internal::JoinReply;
 
+use crate::audit::Audit;
 use crate::shell::Inbox;
 
 /// The authority, and who waits for it.
@@ -156,6 +157,7 @@ pub fn keys(inbox: &Inbox) -> KeyOf {
 pub struct Callers {
     inbox: Inbox,
     trusted: Arc<Trusted>,
+    audit: Audit,
     users: Mutex<BTreeMap<String, Known>>,
 }
 
@@ -167,8 +169,8 @@ const REMEMBERED: Duration = Duration::from_secs(60);
 
 impl Callers {
     /// Asks this state.
-    pub fn new(inbox: Inbox, trusted: Arc<Trusted>) -> Callers {
-        Callers { inbox, trusted, users: Mutex::default() }
+    pub fn new(inbox: Inbox, trusted: Arc<Trusted>, audit: Audit) -> Callers {
+        Callers { inbox, trusted, audit, users: Mutex::default() }
     }
 
     fn by_token(&self, state: &State, token: &str) -> Actor {
@@ -217,6 +219,10 @@ impl Judge for Callers {
             Peer::Token(token) => self.by_token(state, token),
             Peer::Nobody => Actor::Anonymous,
         }
+    }
+
+    fn refused(&self, method: &str, actor: &Actor) {
+        self.audit.refused(spur_core::audit::who(actor), method.to_string());
     }
 }
 

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use spur_net::identity::MachineKey;
+use spur_net::role::is_name;
 use spur_net::tls::Dialler;
 use spur_net::{Identity, Role};
 use spur_proto::client::Address;
 use spur_proto::enrol::{self, Outcome};
 use spur_proto::proof::{self, Proof};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use tracing::{error, info};
 
 /// How often a machine that waits asks again.
@@ -30,7 +31,7 @@ pub async fn identity(
         None if controllers.iter().any(is_remote) => {
             Some(wait(&dir, state_dir, node, controllers).await?)
         }
-        None => None,
+        None => by_socket(&dir, node, controllers).await?,
     };
     if let Some(found) = &found {
         match &found.role {
@@ -42,24 +43,48 @@ pub async fn identity(
     Ok(found)
 }
 
+/// On the controller's own machine root needs nobody's leave. Where the cluster has no network, or no
+/// controller is there yet, the agent does without.
+async fn by_socket(dir: &Path, node: &str, controllers: &[Address]) -> Result<Option<Identity>> {
+    let is_there = |address: &&Address| address.socket().is_some_and(Path::exists);
+    let there: Vec<Address> = controllers.iter().filter(is_there).cloned().collect();
+    if there.is_empty() || !is_name(node) {
+        return Ok(None);
+    }
+    let asked = enrol::ask(MachineKey::generate()?, node, "compute", None, None, &there);
+    let asked = timeout(GLANCE, asked).await;
+    proof::forget();
+    match asked {
+        Ok(Ok(Outcome::Enrolled(enrolled))) => {
+            enrolled.identity.save(dir)?;
+            Ok(Some(enrolled.identity))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// How long a controller of this machine is waited for.
+const GLANCE: Duration = Duration::from_secs(1);
+
 async fn wait(
     dir: &Path,
     state_dir: &Path,
     node: &str,
     controllers: &[Address],
 ) -> Result<Identity> {
-    let mut told = false;
+    let (mut told, mut shown) = (false, None);
     loop {
         let key = MachineKey::open(dir)?;
         let fingerprint = key.public().fingerprint();
-        match enrol::ask(key, node, "compute", None, controllers).await {
+        match enrol::ask(key, node, "compute", None, shown, controllers).await {
             Ok(Outcome::Enrolled(enrolled)) => {
                 enrolled.identity.save(dir)?;
                 info!(role = %enrolled.identity.role, "this machine belongs to the cluster now");
                 return Ok(enrolled.identity);
             }
-            Ok(Outcome::Waits { authority }) if !told => {
-                told = true;
+            Ok(Outcome::Waits { authority }) if shown.is_none() => {
+                (told, shown) = (true, Some(authority));
+                let authority = spur_net::hex(&authority[..16]);
                 let dir = state_dir.display();
                 error!(
                     "this machine has not joined the cluster. Run here: spur join TOKEN --name \

@@ -65,7 +65,7 @@ fn join(arguments: Arguments) -> anyhow::Result<String> {
     let dir = state_dir.clone().unwrap_or_else(|| PathBuf::from("/var/spool/spurd"));
     // The same key whenever it is tried again: a token that was spent and whose answer was lost still counts.
     let key = MachineKey::open(&Identity::dir(&dir))?;
-    let asked = enrol::ask(key, &name, "", Some(&token), &controllers);
+    let asked = enrol::ask(key, &name, "", Some(&token), None, &controllers);
     let Outcome::Enrolled(enrolled) = cluster::block_on(asked)? else {
         bail!("the controller did not take the token");
     };

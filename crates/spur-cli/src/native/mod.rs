@@ -1,5 +1,6 @@
 //! Spur's own verbs, a file each.
 
+pub mod audit;
 pub mod config;
 pub mod controllers;
 pub mod down;

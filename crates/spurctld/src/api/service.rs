@@ -3,6 +3,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
+use spur_core::audit;
 use spur_core::auth::Actor;
 use spur_core::errors::SlurmError;
 use spur_core::state::{Command, Reply};
@@ -37,6 +38,7 @@ use tonic::{Request, Response, Status, Streaming};
 
 use super::attendance::{Attendance, watch_over};
 use super::identify::UserNames;
+use crate::audit::Audit;
 use crate::controller::Refusal;
 use crate::raft::members::leader_address;
 use crate::raft::{Raft, Size};
@@ -58,6 +60,7 @@ pub struct Service {
     /// When this controller began.
     pub(super) since: i64,
     pub(super) trusted: Arc<Trusted>,
+    pub(super) audit: Audit,
     pub(super) reload: Reload,
 }
 
@@ -69,6 +72,7 @@ impl Service {
         log: Arc<Size>,
         key: Key,
         trusted: Arc<Trusted>,
+        audit: Audit,
         reload: Reload,
     ) -> Service {
         let attendance = Attendance::default();
@@ -83,13 +87,25 @@ impl Service {
             attendance,
             since,
             trusted,
+            audit,
             reload,
         }
     }
 
     /// Proposes a command and waits until it is applied.
     pub(super) async fn propose(&self, command: Command) -> Result<Reply, Status> {
-        self.inbox.call(command).await.map_err(|refusal| match refusal {
+        let described = audit::describe(&command);
+        let outcome = self.inbox.call(command).await;
+        if let Some((who, what)) = described {
+            match &outcome {
+                Ok(reply) => self.audit.note(who, what, audit::outcome(reply)),
+                Err(Refusal::Slurm(SlurmError::AccessDenied)) => self.audit.refused(who, what),
+                Err(Refusal::Slurm(error)) => self.audit.note(who, what, error.to_string()),
+                // Whoever leads writes it down.
+                Err(Refusal::NotLeading) => {}
+            }
+        }
+        outcome.map_err(|refusal| match refusal {
             Refusal::Slurm(error) => to_status(error),
             Refusal::NotLeading => self.standby(),
         })

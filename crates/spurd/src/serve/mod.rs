@@ -17,7 +17,7 @@ use spur_disk::{Error, RealDisk};
 use spur_net::{Role, tls};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{MissedTickBehavior, interval};
-use tracing::{error, info};
+use tracing::{error, info, warn};
 use tracing_subscriber::EnvFilter;
 
 use crate::agent::{Agent, Found, Identity, Input, Output};
@@ -59,8 +59,17 @@ pub fn serve(options: Options) -> Result<()> {
         let node = identity.node.clone();
         let controllers = options.controller.0;
         let machine = joining::identity(&spool, &node, &controllers).await?;
+        let is_near = controllers.iter().all(|address| address.socket().is_some());
         let listener = match &machine {
-            Some(_) => Some(network::listen(&options.listen).await?),
+            Some(_) => match network::listen(&options.listen).await {
+                Ok(listener) => Some(listener),
+                // Several nodes of one machine share its socket, but not its port.
+                Err(error) if is_near => {
+                    warn!("{error:#}: srun on other machines will not reach this node");
+                    None
+                }
+                Err(error) => return Err(error),
+            },
             None => None,
         };
         if let Some(listener) = &listener {

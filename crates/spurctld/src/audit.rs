@@ -1,0 +1,257 @@
+//! Writes the audit log: files that only grow, in `audit/` below the state directory.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use spur_core::audit::{self, End, Record};
+
+use crate::clock;
+
+/// Where lines are handed in. They are written within a moment, and before the process ends in peace.
+#[derive(Clone)]
+pub struct Audit {
+    records: SyncSender<Record>,
+    /// Records that found no place, since the last one that tells how many.
+    lost: Arc<AtomicU64>,
+}
+
+/// Records that may wait for the disk. Of more, only how many they were is written down: a disk that takes
+/// nothing must not stop the controller.
+const WAITING: usize = 16_384;
+
+/// Refusals that are written down in a second; of more, only how many they were. Strangers do not fill disks.
+const REFUSALS: u32 = 200;
+
+/// A file of this size is followed by another.
+const LARGEST: u64 = 64 << 20;
+
+const SYNC_EVERY: Duration = Duration::from_secs(1);
+
+/// The outcome of whatever was not allowed.
+pub const REFUSED: &str = "refused";
+
+impl Audit {
+    /// Goes on where the files end.
+    pub fn open(state_dir: &Path) -> anyhow::Result<Audit> {
+        let dir = state_dir.join("audit");
+        let at = || format!("could not use {}", dir.display());
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&dir).with_context(at)?;
+        let book = Book::open(&dir).with_context(at)?;
+        let (records, waiting) = sync_channel(WAITING);
+        let name = "audit".to_string();
+        let lost = Arc::<AtomicU64>::default();
+        let counted = lost.clone();
+        let write = move || book.write_all(&waiting, &counted);
+        std::thread::Builder::new().name(name).spawn(write)?;
+        Ok(Audit { records, lost })
+    }
+
+    /// Writes down who did what.
+    pub fn note(&self, who: String, what: String, outcome: String) {
+        let record = Record { at: clock::now().wall, who, what, outcome };
+        if self.records.try_send(record).is_err() {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Writes down who was turned away; of a flood, what fits.
+    pub fn refused(&self, who: String, what: String) {
+        self.note(who, what, REFUSED.to_string());
+    }
+}
+
+struct Book {
+    dir: PathBuf,
+    number: u32,
+    file: File,
+    size: u64,
+    end: End,
+    refusals: Refusals,
+}
+
+struct Refusals {
+    since: Instant,
+    written: u32,
+    left_out: u32,
+}
+
+impl Book {
+    fn open(dir: &Path) -> std::io::Result<Book> {
+        let number = files(dir)?.last().map_or(1, |(number, _)| *number);
+        let (file, mut size) = append(dir, number)?;
+        let path = dir.join(name(number));
+        let text = fs::read(&path)?;
+        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        // A line that was cut short by a crash was never answered for.
+        if whole < text.len() {
+            file.set_len(whole as u64)?;
+            size = whole as u64;
+        }
+        let last = String::from_utf8_lossy(&text[..whole]).lines().last().map(str::to_string);
+        let end = match last.or_else(|| last_of_earlier(dir, number)) {
+            Some(line) => audit::end_of(&line).ok_or(std::io::ErrorKind::InvalidData)?,
+            None => End::default(),
+        };
+        let refusals = Refusals { since: Instant::now(), written: 0, left_out: 0 };
+        Ok(Book { dir: dir.to_path_buf(), number, file, size, end, refusals })
+    }
+
+    fn write_all(mut self, records: &Receiver<Record>, lost: &AtomicU64) {
+        let mut lines = String::new();
+        let mut synced = Instant::now();
+        loop {
+            let first = match records.recv_timeout(SYNC_EVERY) {
+                Ok(first) => Some(first),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            for record in first.into_iter().chain(records.try_iter().take(WAITING)) {
+                self.tie(record, &mut lines);
+            }
+            let lost = lost.swap(0, Ordering::Relaxed);
+            if lost > 0 {
+                self.tie(summary(&format!("{lost} more calls"), "not listed"), &mut lines);
+            }
+            if let Some(record) = self.refusals.left_out() {
+                self.tie(record, &mut lines);
+            }
+            if lines.is_empty() {
+                continue;
+            }
+            match self.append(&lines, &mut synced) {
+                Ok(()) => lines.clear(),
+                Err(error) => {
+                    tracing::error!(%error, "could not write the audit log; trying again");
+                    std::thread::sleep(SYNC_EVERY);
+                }
+            }
+        }
+    }
+
+    fn tie(&mut self, record: Record, lines: &mut String) {
+        if record.outcome == REFUSED && !self.refusals.has_room() {
+            return;
+        }
+        let (line, end) = audit::tie(&self.end, &record);
+        lines.push_str(&line);
+        self.end = end;
+    }
+
+    fn append(&mut self, lines: &str, synced: &mut Instant) -> std::io::Result<()> {
+        if self.size > LARGEST {
+            self.file.sync_data()?;
+            (self.file, self.size) = append(&self.dir, self.number + 1)?;
+            self.number += 1;
+        }
+        // A write that failed half way is taken back, or its rest would follow twice.
+        self.file.set_len(self.size)?;
+        self.file.write_all(lines.as_bytes())?;
+        self.size += lines.len() as u64;
+        if synced.elapsed() >= SYNC_EVERY {
+            self.file.sync_data()?;
+            *synced = Instant::now();
+        }
+        Ok(())
+    }
+}
+
+impl Refusals {
+    fn has_room(&mut self) -> bool {
+        if self.written < REFUSALS {
+            self.written += 1;
+            return true;
+        }
+        self.left_out += 1;
+        false
+    }
+
+    /// Once a second, how many were left out.
+    fn left_out(&mut self) -> Option<Record> {
+        if self.since.elapsed() < SYNC_EVERY {
+            return None;
+        }
+        let left_out = std::mem::take(&mut self.left_out);
+        (self.since, self.written) = (Instant::now(), 0);
+        let what = format!("{left_out} more calls");
+        (left_out > 0).then(|| summary(&what, "refused, not listed"))
+    }
+}
+
+fn summary(what: &str, outcome: &str) -> Record {
+    let (who, what, outcome) = ("several".to_string(), what.to_string(), outcome.to_string());
+    Record { at: clock::now().wall, who, what, outcome }
+}
+
+fn name(number: u32) -> String {
+    format!("{number:06}.log")
+}
+
+fn append(dir: &Path, number: u32) -> std::io::Result<(File, u64)> {
+    let path = dir.join(name(number));
+    let file = File::options().append(true).create(true).mode(0o600).open(path)?;
+    let size = file.metadata()?.len();
+    Ok((file, size))
+}
+
+fn last_of_earlier(dir: &Path, number: u32) -> Option<String> {
+    let earlier = files(dir).ok()?.into_iter().rev().find(|(other, _)| *other < number)?;
+    fs::read_to_string(earlier.1).ok()?.lines().last().map(str::to_string)
+}
+
+/// The files there are, in their order.
+fn files(dir: &Path) -> std::io::Result<Vec<(u32, PathBuf)>> {
+    let entries = fs::read_dir(dir)?.flatten();
+    let mut files: Vec<(u32, PathBuf)> = entries
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            Some((name.strip_suffix(".log")?.parse().ok()?, entry.path()))
+        })
+        .collect();
+    files.sort();
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(dir: &Path) -> Vec<String> {
+        let text = fs::read_to_string(dir.join("audit/000001.log")).unwrap_or_default();
+        text.lines().map(str::to_string).collect()
+    }
+
+    fn wait_for(dir: &Path, count: usize) -> Vec<String> {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while lines(dir).len() < count && Instant::now() < deadline {
+            std::thread::yield_now();
+        }
+        lines(dir)
+    }
+
+    #[test]
+    fn the_chain_goes_on_over_restarts_and_torn_lines() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let note = |what: &str| {
+            let audit = Audit::open(dir.path()).expect("opens");
+            audit.note("uid 0".to_string(), what.to_string(), "done".to_string());
+        };
+        note("one");
+        assert_eq!(wait_for(dir.path(), 1).len(), 1);
+        let file = dir.path().join("audit/000001.log");
+        let mut torn = File::options().append(true).open(file).expect("is there");
+        torn.write_all(b"{\"number\":2,").expect("is written");
+        note("two");
+        let lines = wait_for(dir.path(), 2);
+        let end = lines
+            .iter()
+            .try_fold(End::default(), |end, line| audit::check(&end, line).map(|(_, end)| end));
+        assert_eq!(end.map(|end| end.number), Ok(2));
+    }
+}
