@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use spur_core::job::reference::{JobReference, Part};
-use spur_core::views::{JobView, NodeView, PartitionView, PriorityView, ShareView, StepView};
+use spur_core::views::{JobView, NodeView, PartitionView, PriorityView, ReservationView, ShareView, StepView};
 use spur_net::Identity;
 use spur_proto::address::SYSTEM_SOCKET;
 use spur_proto::caller::{CallError, Caller};
@@ -17,7 +17,7 @@ use spur_proto::slurm::watch_reply::Event;
 use spur_proto::slurm::{
     AdministerRequest, CancelJobRequest, ControlJobRequest, GetConfigReply, GetConfigRequest,
     GetScriptRequest, IssueTokenRequest, License, ListJobsRequest, ListLicensesRequest,
-    ListNodesRequest, ListPartitionsRequest, ListPrioritiesRequest, ListSharesRequest,
+    ListNodesRequest, ListPartitionsRequest, ListPrioritiesRequest, ListReservationsRequest, ListSharesRequest,
     ListStepsRequest, PingReply, PingRequest, ReconfigureRequest, RevokeTokensRequest,
     SignalStepRequest, WaitJobRequest, WatchRequest,
 };
@@ -185,6 +185,14 @@ impl Controller {
         Ok(self.runtime.block_on(self.caller.call(ask))?.shares)
     }
 
+    /// Reservations, by start.
+    pub fn reservations(&mut self) -> Result<Vec<ReservationView>, CallError> {
+        let ask = |mut client: Client| async move {
+            client.list_reservations(ListReservationsRequest {}).await
+        };
+        Ok(self.runtime.block_on(self.caller.call(ask))?.reservations)
+    }
+
     /// Ends a job, or some tasks of an array.
     pub fn cancel(&mut self, reference: &JobReference) -> Result<(), CallError> {
         let request = CancelJobRequest {
@@ -215,12 +223,12 @@ impl Controller {
     }
 
     /// Makes, changes or takes away a node, partition or reservation.
-    pub fn administer(&mut self, request: &AdministerRequest) -> Result<(), CallError> {
+    pub fn administer(&mut self, request: &AdministerRequest) -> Result<String, CallError> {
         let ask = |mut client: Client| {
             let request = request.clone();
             async move { client.administer(request).await }
         };
-        self.runtime.block_on(self.caller.call(ask)).map(|_| ())
+        self.runtime.block_on(self.caller.call(ask)).map(|reply| reply.name)
     }
 
     /// Signals a step; 0 ends it.

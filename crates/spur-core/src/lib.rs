@@ -22,6 +22,7 @@ pub mod node;
 mod number;
 pub mod options;
 pub mod partition;
+pub mod reservation;
 pub mod script;
 pub mod show;
 pub mod size;

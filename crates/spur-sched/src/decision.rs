@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use spur_core::ids::JobId;
+use spur_core::time::Timestamp;
 
 use crate::view::{Displaced, RunId, ViewShare};
 use crate::waits::{Promised, Waits};
@@ -38,6 +39,8 @@ pub struct Start {
     pub threads: u32,
     /// For how long, where that is less than was asked for.
     pub secs: Option<i64>,
+    /// When it is over at the latest: at its limit, or with its reservation.
+    pub end: Timestamp,
 }
 
 /// Running jobs that must go for another.

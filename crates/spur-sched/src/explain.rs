@@ -16,6 +16,7 @@ use crate::place;
 use crate::planner::Planner;
 use crate::possible::Fits;
 use crate::shape::{Memory, Per, Shape};
+use crate::timeline::But;
 use crate::waits::{Promised, Wait};
 
 /// Everything there is to say about a job that waits.
@@ -244,7 +245,7 @@ impl Planner {
             Some(Lack::Tmp) => return Some(Test::TooLittleTmp),
             None => {}
         }
-        if pass.reserved.get(&shape.reservation).is_some_and(|within| !within.contains(&node)) {
+        if self.within(pass, shape).is_some_and(|within| !within.contains(&node)) {
             return Some(Test::OutsideReservation);
         }
         let until = pass.now.saturating_add(shape.secs_min.unwrap_or(shape.secs));
@@ -261,7 +262,7 @@ impl Planner {
             None => {}
         }
         let secs = until - pass.now;
-        let room = pass.calendar.room_but(shape, fit, node, slot, pass.now, secs, Some(job));
+        let room = pass.calendar.room_but(shape, fit, node, slot, pass.now, secs, But::Job(job));
         (room == 0).then_some(Test::Promised)
     }
 

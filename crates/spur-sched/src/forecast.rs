@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use spur_core::ids::JobId;
 use spur_core::job::Reason;
+use spur_core::reservation::names;
 
 use crate::pass::Pass;
 use crate::planner::Planner;
@@ -82,10 +83,9 @@ impl Planner {
         partition: Arc<str>,
     ) {
         let begin = self.queue.begins(job).unwrap_or(pass.now);
-        let from = match self.reservations.get(&shape.reservation) {
-            Some(it) if it.end.0 <= pass.now => return,
-            Some(it) => it.start.0.max(begin),
-            None => begin,
+        let from = match self.opens(pass, shape) {
+            Some(opens) => begin.max(opens),
+            None => return,
         };
         let count = self.queue.counts.get(&job).copied().unwrap_or(1).min(TASKS);
         for _ in 0..count {
@@ -94,5 +94,15 @@ impl Planner {
             let promised = self.promised(pass, &place, partition.clone(), cpus);
             pass.out.forecast.entry(job).or_insert(promised);
         }
+    }
+
+    /// When a job's reservation opens: now where it names none; never where all are over.
+    fn opens(&self, pass: &Pass, shape: &Shape) -> Option<i64> {
+        if shape.reservation.is_empty() {
+            return Some(pass.now);
+        }
+        let mine = names(&shape.reservation).filter_map(|name| self.reservations.get(name));
+        let open = mine.filter(|it| it.flexible || it.end.0 > pass.now);
+        open.map(|it| if it.flexible { pass.now } else { it.start.0.max(pass.now) }).min()
     }
 }

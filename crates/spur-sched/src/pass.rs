@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use spur_core::ids::JobId;
 use spur_core::job::Reason;
+use spur_core::reservation::names;
 use spur_core::time::Timestamp;
 
 use crate::decision::{Decisions, Start};
@@ -19,7 +20,7 @@ use crate::preempt;
 use crate::queue::Key;
 use crate::shape::Shape;
 use crate::timeline::{Ahead, Calendar, Place};
-use crate::view::{RunId, ViewShare};
+use crate::view::{RunId, ViewReservation, ViewShare};
 use crate::waits::{Promised, Wait, Waits};
 
 /// When a class is looked at: in turn, or behind the promises by how long its jobs take.
@@ -49,7 +50,12 @@ pub(crate) struct Pass {
     taken: Vec<(RunId, NodeIndex, i64)>,
     charged: Vec<(Arc<str>, u64)>,
     displaced: BTreeSet<RunId>,
+    /// Classes of which it was asked whether a reservation keeps them out.
+    wondered: u32,
 }
+
+/// The most of them: it is asked for the sake of a word.
+const WONDER: u32 = 64;
 
 impl Planner {
     /// Decides about every pending job.
@@ -96,12 +102,15 @@ impl Planner {
             taken: Vec::new(),
             charged: Vec::new(),
             displaced: BTreeSet::new(),
+            wondered: 0,
         };
         for (name, reservation) in &self.reservations {
             let nodes: BTreeSet<NodeIndex> =
                 reservation.nodes.iter().filter_map(|node| self.nodes.index(node)).collect();
-            for node in &nodes {
-                pass.calendar.reserve(*node, reservation.start.0, reservation.end.0, name);
+            for (start, end) in reservation.turns() {
+                for node in &nodes {
+                    pass.calendar.reserve(*node, start, end, name);
+                }
             }
             pass.reserved.insert(name.clone(), nodes);
         }
@@ -182,6 +191,11 @@ impl Planner {
             }
             pass.failed.insert(class);
         }
+        let kept_out = self.keeps_out(pass, &fits, &shape);
+        if kept_out {
+            pass.by_class[class as usize] =
+                Wait { reason: Reason::ReqNodeNotAvail, start: None, reserved: true };
+        }
         if !fits.possible_now(&shape, &self.nodes) {
             pass.by_class[class as usize] = Reason::ReqNodeNotAvail.into();
             return;
@@ -190,6 +204,9 @@ impl Planner {
             return;
         }
         self.promise(pass, job, class, &fits, &shape, promised == 0);
+        if kept_out && let Some(Some(wait)) = pass.special.get_mut(&job) {
+            (wait.reason, wait.reserved) = (Reason::ReqNodeNotAvail, true);
+        }
         *pass.promised.entry(partition).or_default() += 1;
         self.next(pass, turn, key, class);
     }
@@ -218,18 +235,51 @@ impl Planner {
         if shape.reservation.is_empty() {
             return None;
         }
-        match self.reservations.get(&shape.reservation) {
+        let mut known = names(&shape.reservation).filter_map(|name| self.reservations.get(name));
+        match known.next() {
             None => Some(Reason::ReservationDeleted),
-            Some(it) if it.start.0 > pass.now => Some(Reason::Reservation),
-            Some(it) if it.end.0 <= pass.now => Some(Reason::Reservation),
-            Some(_) => None,
+            Some(first) => {
+                let open = |it: &Arc<ViewReservation>| {
+                    it.flexible || it.start.0 <= pass.now && pass.now < it.end.0
+                };
+                let any = open(first) || known.any(open);
+                (!any).then_some(Reason::Reservation)
+            }
         }
+    }
+
+    /// The nodes a job is bound to by the reservations it names; none when it is bound to none.
+    pub(crate) fn within(&self, pass: &Pass, shape: &Shape) -> Option<BTreeSet<NodeIndex>> {
+        if shape.reservation.is_empty() {
+            return None;
+        }
+        let mut all = BTreeSet::new();
+        for name in names(&shape.reservation) {
+            let Some(it) = self.reservations.get(name) else { continue };
+            if it.flexible {
+                return None;
+            }
+            all.extend(pass.reserved.get(name).into_iter().flatten());
+        }
+        Some(all)
+    }
+
+    /// How long a job may run: no longer than its reservation.
+    fn secs_left(&self, pass: &Pass, shape: &Shape) -> i64 {
+        let mine = names(&shape.reservation).filter_map(|name| self.reservations.get(name));
+        let open = mine.filter(|it| it.start.0 <= pass.now && pass.now < it.end.0);
+        let left = open.map(|it| if it.flexible { i64::MAX } else { it.end.0 - pass.now }).max();
+        left.unwrap_or(i64::MAX)
     }
 
     /// Nodes for a job now, and for how long.
     fn place(&mut self, pass: &Pass, fits: &Fits, shape: &Shape) -> Option<(Chosen, i64)> {
         self.nodes.settle();
-        let for_secs = |secs| self.place_for(pass, fits, shape, secs);
+        let left = self.secs_left(pass, shape);
+        let within = self.within(pass, shape);
+        let for_secs = |secs: i64| {
+            self.place_for(pass, fits, shape, secs.min(left), within.as_ref(), false)
+        };
         if let Some(chosen) = for_secs(shape.secs) {
             return Some((chosen, shape.secs));
         }
@@ -247,8 +297,25 @@ impl Planner {
         Some(best)
     }
 
-    fn place_for(&self, pass: &Pass, fits: &Fits, shape: &Shape, secs: i64) -> Option<Chosen> {
-        let within = pass.reserved.get(&shape.reservation);
+    /// Whether a job would start if there were no reservations.
+    fn keeps_out(&self, pass: &mut Pass, fits: &Fits, shape: &Shape) -> bool {
+        if self.reservations.is_empty() || !shape.reservation.is_empty() || pass.wondered >= WONDER
+        {
+            return false;
+        }
+        pass.wondered += 1;
+        self.place_for(pass, fits, shape, shape.secs, None, true).is_some()
+    }
+
+    fn place_for(
+        &self,
+        pass: &Pass,
+        fits: &Fits,
+        shape: &Shape,
+        secs: i64,
+        within: Option<&BTreeSet<NodeIndex>>,
+        unreserved: bool,
+    ) -> Option<Chosen> {
         let search = |kinds: &[Fit], shape: &Shape, barred: &BTreeSet<NodeIndex>| {
             Search {
                 nodes: &self.nodes,
@@ -262,6 +329,7 @@ impl Planner {
                 wanted: &fits.wanted,
                 barred,
                 within,
+                unreserved,
             }
             .choose()
         };
@@ -285,7 +353,7 @@ impl Planner {
         secs: i64,
     ) {
         let run = RunId(job, 1 << 31 | task);
-        let end = pass.now.saturating_add(secs);
+        let end = pass.now.saturating_add(secs.min(self.secs_left(pass, shape)));
         let mut shares = Vec::with_capacity(chosen.len());
         let mut threads = 1;
         for (node, units) in chosen {
@@ -316,7 +384,8 @@ impl Planner {
         }
         let partition = self.queue.classes[class as usize].partition.clone();
         let secs = (secs < shape.secs).then_some(secs);
-        pass.out.starts.push(Start { job, task, partition, shares, threads, secs });
+        let end = Timestamp(end);
+        pass.out.starts.push(Start { job, task, partition, shares, threads, secs, end });
     }
 
     /// Finds a job a place in the future; nobody lower may delay it. A job that waits in several
@@ -343,7 +412,7 @@ impl Planner {
         let reason = if first { Reason::Resources } else { Reason::Priority };
         let said = pass.special.get(&job).copied().flatten().map(|wait| wait.reason);
         let reason = if said == Some(Reason::Resources) { Reason::Resources } else { reason };
-        pass.special.insert(job, Some(Wait { reason, start }));
+        pass.special.insert(job, Some(Wait { reason, start, reserved: false }));
         let rank = self.queue.classes[class as usize].rank;
         if self.policy.preempt && rank > 0 {
             let victims = preempt::victims(self, pass.now, rank, fits, shape, &pass.displaced);
@@ -370,7 +439,7 @@ impl Planner {
         shape: &Shape,
         from: i64,
     ) -> Option<(Place, Vec<Fit>)> {
-        let within = pass.reserved.get(&shape.reservation);
+        let within = self.within(pass, shape);
         let ahead = |kinds: &[Fit]| {
             Ahead {
                 nodes: &self.nodes,
@@ -382,7 +451,7 @@ impl Planner {
                 from,
                 wanted: &fits.wanted,
                 barred: &fits.barred,
-                within,
+                within: within.as_ref(),
             }
             .earliest()
         };

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use spur_core::ids::{JobId, NodeName};
-use spur_core::job::{Allocation, GresShare, Share};
-use spur_core::state::{JobStart, State};
+use spur_core::job::{Allocation, GresShare, Removal, Share};
+use spur_core::state::{Displace, JobStart, State};
 
 use crate::decision::{Decisions, Start};
 use crate::explain::Explanation;
 use crate::forecast::Reach;
-use crate::view::{Follower, ViewShare};
+use crate::view::{Displaced, Follower, ViewShare};
 use crate::waits::{Promised, Waits};
 use crate::{planner, view};
 
@@ -18,6 +18,8 @@ use crate::{planner, view};
 pub struct Plan {
     /// What should start now.
     pub starts: Vec<JobStart>,
+    /// What must go so that others can start.
+    pub preempts: Vec<Displace>,
     /// Why each other one waits.
     pub waits: Waits,
 }
@@ -36,7 +38,7 @@ impl Planner {
         self.follower.follow(&mut self.planner, state);
         // As many as can be told without holding up the pass.
         let jobs = (LOOKS / state.nodes.len().max(1)).min(TOLD);
-        let (Decisions { starts, mut waits, .. }, ()) =
+        let (Decisions { starts, preempts, mut waits, .. }, ()) =
             self.planner.decide_and(state.now, |planner, pass| {
                 planner.forecast(pass, Reach { jobs, until: None });
                 pass.held.append(&mut pass.out.forecast);
@@ -44,7 +46,9 @@ impl Planner {
         waits.basis = self.follower.basis().clone();
         let mut tasks = BTreeMap::new();
         let starts = starts.iter().filter_map(|start| job_start(state, start, &mut tasks));
-        Plan { starts: starts.collect(), waits }
+        let victims = preempts.iter().flat_map(|it| &it.victims);
+        let preempts = victims.filter_map(|(run, how)| displace(state, run.0, *how)).collect();
+        Plan { starts: starts.collect(), preempts, waits }
     }
 
     /// Why a job waits, in numbers, and when it is expected to start; nothing about a job that does not
@@ -85,6 +89,16 @@ impl Planner {
 /// Nodes that a pass may look at to tell when further jobs are expected to start, and the most such jobs.
 const LOOKS: usize = 20_000;
 const TOLD: usize = 100;
+
+fn displace(state: &State, job: JobId, how: Displaced) -> Option<Displace> {
+    let epoch = state.jobs.get(&job)?.epoch;
+    let how = match how {
+        Displaced::Cancelled => Removal::Cancel,
+        Displaced::Requeued => Removal::Requeue,
+        Displaced::Suspended => return None,
+    };
+    Some(Displace { job, epoch, how })
+}
 
 /// Jobs ahead of one whose start is to be told that get a place first; further ones tell little.
 const AHEAD: usize = 1000;

@@ -95,10 +95,9 @@ impl Cluster {
     fn started(mut self) -> Cluster {
         for start in self.decide().starts {
             let Some(job) = self.view.pending.remove(&start.job) else { continue };
-            let secs = start.secs.unwrap_or(job.shape.secs);
             let run = RunningJob {
                 since: self.view.now,
-                end: Timestamp(self.view.now.0 + secs),
+                end: start.end,
                 shares: start.shares.into(),
                 user: job.user,
                 sharing: job.shape.sharing,

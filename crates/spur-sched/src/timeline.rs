@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use spur_core::ids::JobId;
+use spur_core::reservation::names;
 
 use crate::fit::{Fit, Taken};
 use crate::nodes::{Free, NodeIndex, Nodes, Slot};
@@ -32,6 +33,15 @@ enum What {
     Reserved(Arc<str>),
 }
 
+/// Promises that are not looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum But {
+    Nothing,
+    /// Those to one job.
+    Job(JobId),
+    Reservations,
+}
+
 impl Calendar {
     /// Keeps a node for a reservation.
     pub fn reserve(&mut self, node: NodeIndex, start: i64, end: i64, name: &Arc<str>) {
@@ -54,7 +64,7 @@ impl Calendar {
     pub fn reserved(&self, node: NodeIndex, from: i64, until: i64, but: &str) -> Option<&Arc<str>> {
         let promises = self.promises.get(&node).into_iter().flatten();
         promises.filter(|it| it.start < until && from < it.end).find_map(|it| match &it.what {
-            What::Reserved(name) if **name != *but => Some(name),
+            What::Reserved(name) if names(but).all(|it| *it != **name) => Some(name),
             _ => None,
         })
     }
@@ -74,10 +84,10 @@ impl Calendar {
         from: i64,
         secs: i64,
     ) -> u32 {
-        self.room_but(shape, fit, node, slot, from, secs, None)
+        self.room_but(shape, fit, node, slot, from, secs, But::Nothing)
     }
 
-    /// The same, as if nothing were promised to one job.
+    /// The same, as if some promises were not there.
     #[allow(clippy::too_many_arguments)]
     pub fn room_but(
         &self,
@@ -87,7 +97,7 @@ impl Calendar {
         slot: &Slot,
         from: i64,
         secs: i64,
-        but: Option<JobId>,
+        but: But,
     ) -> u32 {
         let until = from.saturating_add(secs);
         let promises = self.promises.get(&node).map_or(&[][..], |promises| promises);
@@ -99,8 +109,9 @@ impl Calendar {
             let mut free = slot.free_at(at);
             for promise in promises.iter().filter(|it| it.start <= at && at < it.end) {
                 match &promise.what {
-                    What::Job(job, _) if Some(*job) == but => {}
-                    What::Reserved(name) if *name == shape.reservation => {}
+                    What::Job(job, _) if but == But::Job(*job) => {}
+                    What::Reserved(_) if but == But::Reservations => {}
+                    What::Reserved(name) if names(&shape.reservation).any(|it| *it == **name) => {}
                     What::Reserved(_) => return 0,
                     What::Job(..) if shape.sharing != Sharing::Anybody => return 0,
                     What::Job(_, taken) => subtract(&mut free, taken, &slot.node.gres),

@@ -210,4 +210,20 @@ pub struct ViewReservation {
     pub end: Timestamp,
     /// The nodes.
     pub nodes: Arc<[NodeName]>,
+    /// After how many seconds it comes again.
+    pub every: Option<i64>,
+    /// Its jobs may begin before, end after, and be elsewhere too.
+    pub flexible: bool,
 }
+
+impl ViewReservation {
+    /// Its times, as far ahead as anybody looks.
+    pub fn turns(&self) -> impl Iterator<Item = (i64, i64)> + '_ {
+        let count = if self.every.is_some() { TURNS } else { 1 };
+        let shift = move |turn| self.every.unwrap_or(0) * turn;
+        (0..count).map(move |turn| (self.start.0 + shift(turn), self.end.0 + shift(turn)))
+    }
+}
+
+/// Times of a reservation that comes again which are kept free.
+const TURNS: i64 = 32;

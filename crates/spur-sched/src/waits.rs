@@ -20,11 +20,13 @@ pub struct Wait {
     pub reason: Reason,
     /// When it is expected to start, if the pass found out.
     pub start: Option<Timestamp>,
+    /// A reservation keeps it out.
+    pub reserved: bool,
 }
 
 impl From<Reason> for Wait {
     fn from(reason: Reason) -> Wait {
-        Wait { reason, start: None }
+        Wait { reason, start: None, reserved: false }
     }
 }
 

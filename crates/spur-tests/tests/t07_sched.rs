@@ -111,3 +111,29 @@ fn a_start_is_told_before_it_happens() {
         (told == format!("3 {end} n1\n4 {end} n2\n")).then_some(())
     });
 }
+
+#[test]
+fn a_job_of_a_higher_tier_takes_the_place_of_another() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("spur.conf");
+    let text = "[preemption]\nby = \"partition_tier\"\nmode = \"requeue\"\n\
+                [[partitions]]\nname = \"low\"\ndefault = true\nnodes = \"ALL\"\n\
+                [[partitions]]\nname = \"high\"\nnodes = \"ALL\"\npriority_tier = 10\n";
+    fs::write(&file, text).expect("writes");
+    let cluster = Cluster::up_with("n[1-2]", 2, &["--config", &file.display().to_string()]);
+    for _ in 0..2 {
+        cluster.run_words("sbatch", &["-n2", "--wrap", "sleep 300"]);
+    }
+    let states = || {
+        let words = ["-h", "-t", "all", "-o", "%i %t", "-S", "i"];
+        cluster.run_words("squeue", &words).stdout.replace('\n', " ")
+    };
+    until("both run", || states().contains("2 R 3 R").then_some(()));
+    let high = cluster.run_words("sbatch", &["-p", "high", "-n2", "--wrap", "sleep 300"]);
+    assert_eq!(high.status, 0, "{}", high.stderr);
+    // One is enough, and the last one has lost least.
+    until("one makes room", || states().contains("2 R 3 PD 4 R").then_some(()));
+    cluster.run("scancel 4");
+    until("it runs again", || states().contains("2 R 3 R").then_some(()));
+    assert_eq!(cluster.squeue("3", "%N"), cluster.squeue("4", "%N"));
+}

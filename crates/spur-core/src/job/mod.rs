@@ -75,6 +75,26 @@ pub struct Job {
     pub is_warned: bool,
     /// On which terms its present or last run was started.
     pub granted: Granted,
+    /// It is making room for another job.
+    pub displaced: Option<Displaced>,
+}
+
+/// A run that was asked to make room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Displaced {
+    /// When it is ended at the latest.
+    pub until: Timestamp,
+    /// What becomes of it then.
+    pub how: Removal,
+}
+
+/// What becomes of a job that makes room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Removal {
+    /// It ends.
+    Cancel,
+    /// It goes back to the queue.
+    Requeue,
 }
 
 /// What of a request was left open and is settled by a start.

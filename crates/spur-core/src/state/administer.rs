@@ -1,4 +1,4 @@
-//! What administrators do to nodes and partitions at run time.
+//! What administrators do to nodes, partitions and reservations at run time.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::ids::{NodeName, Uid};
 use crate::job::Phase;
 use crate::node::{Node, Note};
 use crate::partition::Partition;
-use crate::state::{Administer, Noun, Reply, State, Verb};
+use crate::state::{Administer, Noun, Reply, State, Verb, reservations};
 use crate::update::{self, NodeChange, NodeVerb};
 
 pub(super) fn administer(state: &mut State, change: &Administer) -> Result<Reply, SlurmError> {
@@ -21,7 +21,10 @@ pub(super) fn administer(state: &mut State, change: &Administer) -> Result<Reply
         (Noun::Partition, Verb::Update) => update_partition(state, change),
         (Noun::Partition, Verb::Delete) => delete_partition(state, &change.name),
         (Noun::Node, Verb::Delete) => delete_nodes(state, change),
-        (Noun::Node, Verb::Create) | (Noun::Reservation, _) => Err(SlurmError::NotSupported),
+        (Noun::Reservation, Verb::Create) => reservations::create(state, change),
+        (Noun::Reservation, Verb::Update) => reservations::update(state, change),
+        (Noun::Reservation, Verb::Delete) => reservations::delete(state, &change.name),
+        (Noun::Node, Verb::Create) => Err(SlurmError::NotSupported),
     }
 }
 

@@ -33,6 +33,18 @@ pub fn problems(state: &State) -> Vec<String> {
             ));
         }
     }
+    for (name, used) in state.licenses_used() {
+        let has = state.settings.config.cluster.licenses.0.get(&name).copied().unwrap_or(0);
+        // The configuration may have taken some away since.
+        if used > u64::from(has) && has > 0 {
+            found.push(format!("there are {has} licences of {name} and {used} are held"));
+        }
+    }
+    for it in state.reservations.values() {
+        if it.end <= it.start || it.nodes.is_empty() {
+            found.push(format!("reservation {} keeps nothing", it.name));
+        }
+    }
     if !references.iter().eq(state.blobs.iter()) {
         found.push("blob references are miscounted".to_string());
     }

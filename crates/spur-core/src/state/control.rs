@@ -104,7 +104,7 @@ fn act(
     }
 }
 
-fn signal_job(
+pub(super) fn signal_job(
     job: &Job,
     signal: u32,
     scope: SignalScope,
@@ -179,6 +179,7 @@ fn requeue(
                 pause: Pause::default(),
                 is_warned: false,
                 granted: Granted::default(),
+                displaced: None,
                 steps: Steps::default(),
                 ..job.clone()
             });

@@ -3,7 +3,7 @@
 use crate::auth::Actor;
 use crate::blob::BlobHash;
 use crate::ids::{Epoch, JobId, NodeName, StepId};
-use crate::job::{Allocation, ArraySpec, ExitStatus, JobSpec, Owner, RequestId};
+use crate::job::{Allocation, ArraySpec, ExitStatus, JobSpec, Owner, Removal, RequestId};
 use crate::node::Inventory;
 use crate::state::{ChangeTrust, Settings};
 use crate::step::StepSpec;
@@ -100,6 +100,17 @@ pub enum Command {
     ChangeTrust(Box<ChangeTrust>),
     /// The rules of accounting, in place of those before.
     SetRules(Box<RulesView>),
+    /// The time of a reservation is over.
+    ReservationsPassed,
+    /// Jobs that are to make room for others.
+    Preempt(Vec<Displace>),
+    /// A job that makes room has had its grace.
+    GraceOver {
+        /// Which.
+        job: JobId,
+        /// In which run.
+        epoch: Epoch,
+    },
     /// Forgets jobs that ended before this moment.
     Purge {
         /// The moment.
@@ -170,6 +181,17 @@ pub struct JobStart {
     pub partition: String,
     /// For how many minutes, where that is less than it asks for.
     pub minutes: Option<u64>,
+}
+
+/// A job that is to make room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Displace {
+    /// Which.
+    pub job: JobId,
+    /// In which run.
+    pub epoch: Epoch,
+    /// What becomes of it.
+    pub how: Removal,
 }
 
 /// Something to be done to a job.
@@ -328,4 +350,6 @@ pub enum Reply {
     Started(usize),
     /// The job's step has this number.
     Step(JobId, StepId),
+    /// What was made has this name.
+    Named(String),
 }

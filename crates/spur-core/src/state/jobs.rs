@@ -7,11 +7,11 @@ use crate::config::words::PartitionState;
 use crate::errors::SlurmError;
 use crate::ids::{Epoch, JobId, NodeName};
 use crate::job::{
-    Array, Cause, ExitStatus, Granted, Hold, Job, JobSpec, Pause, Phase, Steps, array,
+    Array, Cause, ExitStatus, Granted, Hold, Job, JobSpec, Owner, Pause, Phase, Steps, array,
 };
 use crate::state::{
-    Effect, Finish, JobStart, Outcome, Reply, State, Submit, arrays, dependencies, named, rules,
-    steps,
+    Effect, Finish, JobStart, Outcome, Reply, State, Submit, arrays, dependencies, licenses, named,
+    reservations, rules, steps,
 };
 use crate::time::Timestamp;
 
@@ -23,7 +23,7 @@ pub(super) fn submit(
     if let Some(id) = state.index.requests.get(&(submit.owner.uid, submit.request)) {
         return Ok(Reply::Job(*id));
     }
-    check(state, &submit.spec)?;
+    check(state, &submit.spec, &submit.owner)?;
     let id = state.next_job;
     let waits = dependencies::parse(&submit.spec.dependency, id)?;
     let array = array::parse(&submit.spec.array, state.settings.config.limits.max_array_size)
@@ -78,12 +78,13 @@ pub(super) fn submit(
         pause: Pause::default(),
         is_warned: false,
         granted: Granted::default(),
+        displaced: None,
     });
     Ok(Reply::Job(id))
 }
 
 /// Whether a request can be taken at all.
-pub(super) fn check(state: &State, spec: &JobSpec) -> Result<(), SlurmError> {
+pub(super) fn check(state: &State, spec: &JobSpec, owner: &Owner) -> Result<(), SlurmError> {
     let named = || spec.partition.split(',').filter(|name| !name.is_empty());
     if named().any(|name| state.partition(name).is_none()) {
         return Err(SlurmError::InvalidPartitionName);
@@ -91,9 +92,8 @@ pub(super) fn check(state: &State, spec: &JobSpec) -> Result<(), SlurmError> {
     if named().next().is_none() && state.default_partition().is_none() {
         return Err(SlurmError::DefaultPartitionNotSet);
     }
-    if !spec.placement().reservation.is_empty() {
-        return Err(SlurmError::ReservationInvalid);
-    }
+    reservations::check(state, spec, owner)?;
+    licenses::check(state, spec)?;
     let partitions = match named().next() {
         Some(_) => named().filter_map(|name| state.partition(name)).collect(),
         None => state.default_partition().into_iter().collect::<Vec<_>>(),
@@ -135,7 +135,7 @@ pub(super) fn start(
         let boot = state.nodes.get(&node).map_or(0, |node| node.boots);
         let phase = Phase::Running { since: state.now, allocation };
         let granted = Granted { partition: start.partition.clone(), minutes: start.minutes };
-        let mut job = Job { epoch: start.epoch, boot, phase, waits: None, granted, ..job };
+        let mut job = Job { epoch: start.epoch, boot, phase, waits: None, granted, displaced: None, ..job };
         if !job.is_allocation() {
             steps::begin_batch(&mut job, state.now, node, effects);
         }
@@ -162,6 +162,7 @@ fn still_fits(state: &State, start: &JobStart) -> bool {
         && job.phase == Phase::Pending
         && job.hold == Hold::None
         && start.epoch == job.epoch.next()
+        && licenses::are_free(state, &job.spec)
         && start.allocation.shares.iter().all(|share| {
             state.nodes.get(&share.node).is_some_and(|node| {
                 let mut used = state.used_on(&share.node);

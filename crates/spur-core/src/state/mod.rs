@@ -12,9 +12,12 @@ mod effect;
 mod entry;
 mod index;
 mod jobs;
+mod licenses;
 mod named;
 mod nodes;
+mod preempt;
 mod repeats;
+mod reservations;
 mod rules;
 mod settings;
 mod settle;
@@ -33,7 +36,7 @@ use imbl::OrdMap;
 
 pub use effect::Effect;
 pub use entry::{
-    Administer, Assignment, Blob, Command, Control, CreateStep, Entry, Finish, JobAction, JobStart,
+    Administer, Assignment, Blob, Command, Control, CreateStep, Displace, Entry, Finish, JobAction, JobStart,
     Noun, Origin, Outcome, RegisterNode, Reply, SignalScope, Submit, Verb,
 };
 pub use index::Index;
@@ -52,6 +55,7 @@ use crate::ids::{JobId, NodeName};
 use crate::job::Job;
 use crate::node::Node;
 use crate::partition::Partition;
+use crate::reservation::Reservation;
 use crate::time::Timestamp;
 use crate::views::AccountingRecord;
 
@@ -70,6 +74,8 @@ pub struct State {
     pub jobs: OrdMap<JobId, Arc<Job>>,
     /// Nodes that ever joined.
     pub nodes: OrdMap<NodeName, Arc<Node>>,
+    /// Reservations by name.
+    pub reservations: OrdMap<String, Arc<Reservation>>,
     /// How many jobs refer to each blob.
     pub blobs: OrdMap<BlobHash, u32>,
     /// Which machines belong to the cluster.
@@ -141,6 +147,11 @@ pub fn apply(state: &mut State, entry: &Entry) -> Applied {
         }
         Command::ChangeTrust(change) => trust::change(state, change),
         Command::SetRules(rules) => rules::set(state, rules),
+        Command::ReservationsPassed => reservations::passed(state),
+        Command::Preempt(victims) => preempt::preempt(state, victims, &mut effects),
+        Command::GraceOver { job, epoch } => {
+            preempt::grace_over(state, *job, *epoch, &mut effects)
+        }
         Command::Purge { before } => jobs::purge(state, *before, &mut effects),
     };
     if let (Ok(_), Some(asked)) = (&reply, asked) {
@@ -169,6 +180,7 @@ impl State {
             && Arc::ptr_eq(&self.rules, &other.rules)
             && self.jobs.ptr_eq(&other.jobs)
             && self.nodes.ptr_eq(&other.nodes)
+            && self.reservations.ptr_eq(&other.reservations)
     }
 
     /// The partition jobs go to when they name none.

@@ -46,6 +46,7 @@ fn back_to_the_queue(state: &State, job: &Job) -> Option<Job> {
         pause: Pause::default(),
         is_warned: false,
         granted: Granted::default(),
+        displaced: None,
         steps: Steps::default(),
         ..job.clone()
     })

@@ -1,7 +1,9 @@
 //! The state machine, entry by entry; everything in `check` is asked after each.
 
 mod accounting;
+mod preempt;
 mod repeats;
+mod reservations;
 mod steps;
 
 use super::*;

@@ -61,7 +61,7 @@ pub(super) fn job(
         }));
     }
     if job.phase == Phase::Pending {
-        jobs::check(state, &draft.spec)?;
+        jobs::check(state, &draft.spec, &job.owner)?;
         let charged =
             |spec: &JobSpec| (spec.account.clone(), spec.qos.clone(), spec.partition.clone());
         if charged(&draft.spec) != charged(&job.spec) {

@@ -3,6 +3,7 @@
 pub mod job;
 pub mod node;
 pub mod partition;
+pub mod reservation;
 
 pub use job::JobKey;
 pub use node::{NodeChange, NodeVerb};

@@ -11,7 +11,7 @@ pub use fragment::{Mix, Usual};
 use crate::fit::Fit;
 use crate::nodes::{BucketKey, NodeIndex, Nodes, Slot};
 use crate::shape::{Shape, Sharing};
-use crate::timeline::Calendar;
+use crate::timeline::{But, Calendar};
 
 /// Nodes chosen, and units on each.
 pub type Chosen = Vec<(NodeIndex, u32)>;
@@ -47,6 +47,8 @@ pub struct Search<'a> {
     pub barred: &'a BTreeSet<NodeIndex>,
     /// Only these, if said.
     pub within: Option<&'a BTreeSet<NodeIndex>>,
+    /// As if there were no reservations.
+    pub unreserved: bool,
 }
 
 struct Candidate {
@@ -79,7 +81,10 @@ impl Search<'_> {
         if room == 0 || !self.calendar.concerns(node) {
             return room;
         }
-        room.min(self.calendar.room(self.shape, fit, node, slot, self.now, self.secs))
+        let but = if self.unreserved { But::Reservations } else { But::Nothing };
+        let later =
+            self.calendar.room_but(self.shape, fit, node, slot, self.now, self.secs, but);
+        room.min(later)
     }
 
     fn fit_of(&self, node: NodeIndex) -> Option<&Fit> {

@@ -242,15 +242,24 @@ fn a_job_waits_for_its_moment_and_then_takes_part() {
 fn nothing_runs_into_a_reservation_but_its_own_jobs() {
     let mut nodes = cluster(&[1, 1]);
     let (start, end) = (Timestamp(1800), Timestamp(7200));
-    let reservation = ViewReservation { start, end, nodes: ["n1".into()].into() };
+    let reservation = ViewReservation {
+        start,
+        end,
+        nodes: ["n1".into()].into(),
+        every: None,
+        flexible: false,
+    };
     nodes.view.reservations.insert("night".into(), Arc::new(reservation));
     let mine = |shape: &mut Shape| shape.reservation = "night".into();
     let short = |shape: &mut Shape| shape.secs = 1800;
     let plan = nodes.clone().job(|_| {}).job(short).job(mine).plan();
     assert_eq!(plan, ["1 on n2:1", "2 on n1:1", "3 Reservation"]);
+    // Nothing but the reservation is in the way of the second.
+    let plan = nodes.clone().job(|_| {}).job(|_| {}).plan();
+    assert_eq!(plan, ["1 on n2:1", "2 ReqNodeNotAvail@3600"]);
     assert_eq!(nodes.clone().at(1800).job(mine).plan(), ["1 on n1:1"]);
     let busy = nodes.job(|_| {}).started().job(|_| {});
-    assert_eq!(busy.plan(), ["2 Resources@3600"]);
+    assert_eq!(busy.plan(), ["2 ReqNodeNotAvail@3600"]);
 }
 
 #[test]
@@ -285,4 +294,35 @@ fn a_pass_may_be_cut_short_and_goes_on() {
     cluster.policy.starts_max = 2;
     assert!(cluster.decide().cut_short);
     assert_eq!(cluster.started().plan(), ["3 on n1:1"]);
+}
+
+#[test]
+fn a_reservation_comes_again_and_a_flexible_one_binds_nobody() {
+    let mut nodes = cluster(&[1, 1]);
+    let daily = ViewReservation {
+        start: Timestamp(0),
+        end: Timestamp(600),
+        nodes: ["n1".into()].into(),
+        every: Some(86_400),
+        flexible: false,
+    };
+    nodes.view.reservations.insert("daily".into(), Arc::new(daily.clone()));
+    let day = |shape: &mut Shape| shape.secs = 86_400;
+    let hours = |shape: &mut Shape| shape.secs = 80_000;
+    assert_eq!(nodes.clone().at(600).job(day).job(day).plan()[0], "1 on n2:1");
+    assert_eq!(nodes.clone().at(600).job(day).job(hours).plan()[1], "2 on n1:1");
+    // Its own job ends with it, so another may be promised the node then.
+    let mine = |shape: &mut Shape| {
+        day(shape);
+        shape.reservation = "none,daily".into();
+    };
+    let two = nodes.clone().job(mine).started().job(tasks(2, 2));
+    assert_eq!(two.plan(), ["2 Resources@600"]);
+    let flexible = ViewReservation { flexible: true, start: Timestamp(60), ..daily };
+    nodes.view.reservations.insert("daily".into(), Arc::new(flexible));
+    let both = |shape: &mut Shape| {
+        tasks(2, 2)(shape);
+        shape.reservation = "daily".into();
+    };
+    assert_eq!(nodes.job(both).plan(), ["1 on n1:1 n2:1"]);
 }

@@ -219,7 +219,13 @@ impl Both {
                 let start = Timestamp(view.now.0 + i64::from(*from));
                 let end = Timestamp(start.0 + i64::from(*secs));
                 let nodes = (0..*nodes).map(|number| format!("n{number}").into()).collect();
-                let it = Arc::new(ViewReservation { start, end, nodes });
+                let it = Arc::new(ViewReservation {
+                    start,
+                    end,
+                    nodes,
+                    every: None,
+                    flexible: false,
+                });
                 planner.put_reservation(&"r".into(), Some(&it));
                 view.reservations.insert("r".into(), it);
             }
@@ -233,10 +239,9 @@ impl Both {
     fn start_all(&mut self) {
         for start in self.planner.decide(self.view.now).starts {
             let job = self.view.pending[&start.job].clone();
-            let secs = start.secs.unwrap_or(job.shape.secs);
             let run = Arc::new(RunningJob {
                 since: self.view.now,
-                end: Timestamp(self.view.now.0 + secs),
+                end: start.end,
                 shares: start.shares.into(),
                 user: job.user,
                 sharing: job.shape.sharing,

@@ -4,19 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use imbl::ordmap::DiffItem;
-use spur_core::config::words::{PartitionState, Plugin};
+use spur_core::config::words::{PartitionState, Plugin, PreemptAction, PreemptBy};
 use spur_core::ids::JobId;
 use spur_core::job::{Array, Job, Phase, Reason, Share};
 use spur_core::license;
 use spur_core::limit::Limit;
 use spur_core::node::Node;
 use spur_core::partition::Partition;
+use spur_core::reservation::Flags;
 use spur_core::state::State;
 use spur_core::time::Timestamp;
 
 use super::request::{self, Shapes};
 use super::{
-    Charge, Counter, PendingJob, RunId, RunningJob, Standing, Tiers, ViewGres, ViewNode, ViewShare,
+    Charge, Counter, Displaced, PendingJob, Preemptible, RunId, RunningJob, Standing, Tiers, ViewGres, ViewNode,
+    ViewReservation, ViewShare,
 };
 use crate::limits;
 use crate::place::Choice;
@@ -59,6 +61,12 @@ impl Follower {
             self.watched.clear();
             self.read_all(planner, state);
         } else if let Some(last) = self.last.take() {
+            if !last.reservations.ptr_eq(&state.reservations) {
+                for name in last.reservations.keys() {
+                    planner.put_reservation(&name.as_str().into(), None);
+                }
+                read_reservations(planner, state);
+            }
             self.read_changes(planner, &last, state);
             if told.is_some() {
                 self.read_priorities(planner, state);
@@ -84,6 +92,7 @@ impl Follower {
             let counter = Counter { max: u64::from(*count), reason: Reason::Licenses };
             planner.put_counter(&license_name(name), Some(&counter));
         }
+        read_reservations(planner, state);
         for node in state.nodes.values() {
             planner.put_node(&Arc::new(view_node(state, node)));
         }
@@ -200,7 +209,7 @@ impl Follower {
             user: job.owner.uid.0,
             charges: self.charges(planner, state, job),
             standing,
-            rank: 0,
+            rank: rank(state, partition),
         }
     }
 
@@ -251,7 +260,9 @@ impl Follower {
                     // Until somebody lets it go on.
                     Some(_) => FOREVER,
                 };
-                (*since, since.0.saturating_add(secs).min(FOREVER))
+                let end = since.0.saturating_add(secs).min(FOREVER);
+                let end = state.reservation_end(job).map_or(end, |reserved| end.min(reserved.0));
+                (*since, job.displaced.map_or(end, |displaced| end.min(displaced.until.0)))
             }
             // Any moment.
             Phase::Completing { started, .. } => (*started, started.0),
@@ -273,9 +284,22 @@ impl Follower {
             user: job.owner.uid.0,
             sharing: shape.sharing,
             charges: self.charges(planner, state, job),
-            preemptible: None,
+            preemptible: preemptible(state, job),
         };
         planner.put_run(RunId(job.id, 0), &Arc::new(run));
+    }
+}
+
+fn read_reservations(planner: &mut Planner, state: &State) {
+    for it in state.reservations.values() {
+        let view = ViewReservation {
+            start: it.start,
+            end: it.end,
+            nodes: it.nodes.clone().into(),
+            every: it.period(),
+            flexible: it.flags.has(Flags::FLEX),
+        };
+        planner.put_reservation(&it.name.as_str().into(), Some(&Arc::new(view)));
     }
 }
 
@@ -296,6 +320,30 @@ fn license_name(name: &str) -> Arc<str> {
     format!("license/{name}").into()
 }
 
+/// By which a job displaces others: the tier of its partition, where that counts.
+fn rank(state: &State, partition: Option<&Partition>) -> u32 {
+    match (state.settings.config.preemption.by, partition) {
+        (PreemptBy::PartitionTier, Some(it)) => u32::from(it.rules.priority_tier) + 1,
+        _ => 0,
+    }
+}
+
+/// Who may displace a running job, and what becomes of it.
+fn preemptible(state: &State, job: &Job) -> Option<Preemptible> {
+    let Phase::Running { since, .. } = &job.phase else { return None };
+    let partition = state.partition_of(job)?;
+    let rules = &state.settings.config.preemption;
+    let how = match partition.rules.preempt_mode.unwrap_or(rules.mode).action {
+        PreemptAction::Cancel => Displaced::Cancelled,
+        PreemptAction::Requeue => Displaced::Requeued,
+        PreemptAction::Suspend | PreemptAction::Off => return None,
+    };
+    let rank = rank(state, Some(partition));
+    let exempt = rules.exempt_time.0.number().unwrap_or(0) as i64 * 60;
+    let is_free = rank > 0 && job.displaced.is_none() && job.pause.since.is_none();
+    is_free.then_some(Preemptible { rank, from: since.plus_secs(exempt), how })
+}
+
 /// How the configuration wants jobs to be chosen.
 fn policy(state: &State) -> Policy {
     let rules = &state.settings.config.scheduler;
@@ -303,6 +351,7 @@ fn policy(state: &State) -> Policy {
     Policy {
         backfill: rules.plugin == Plugin::Backfill,
         depth: rules.reservation_depth.unwrap_or(default.depth),
+        preempt: state.settings.config.preemption.by == PreemptBy::PartitionTier,
         choice: if rules.least_loaded { Choice::LeastLoaded } else { Choice::Tight },
         ..default
     }

@@ -7,7 +7,8 @@ use spur_core::blob::BlobHash;
 use spur_core::ids::{Gid, JobId, Uid};
 use spur_core::job::{JobSpec, Owner, RequestId};
 use spur_core::limit::Limit;
-use spur_core::state::{Blob, Command, Control, Submit};
+use spur_core::state::{Administer, Assignment, Blob, Command, Control, Noun, Submit, Verb};
+use spur_core::time::Timestamp;
 use spurctld::controller::Ticket;
 
 use super::chance::Chance;
@@ -60,4 +61,24 @@ impl Clients {
 pub fn cancel(job: JobId) -> Command {
     let by = Actor::User { uid: Uid(1000), gid: Gid(1000), level: Level::None };
     Command::Control(Box::new(Control::cancel(job, by)))
+}
+
+/// Keeps a node from the others for some minutes, whatever runs there.
+pub fn reserve(now: Timestamp, node: u64, minutes: u64) -> Command {
+    let said = [
+        ("StartTime", now.0.to_string()),
+        ("Duration", minutes.to_string()),
+        ("Nodes", format!("n{node}")),
+        ("Users", "root".to_string()),
+        ("Flags", "ignore_jobs,overlap".to_string()),
+    ];
+    let said = said.map(|(key, value)| Assignment { key: key.to_string(), value });
+    Command::Administer(Box::new(Administer {
+        noun: Noun::Reservation,
+        verb: Verb::Create,
+        name: String::new(),
+        assignments: said.to_vec(),
+        by: Actor::Controller,
+        request: None,
+    }))
 }

@@ -78,6 +78,8 @@ enum Event {
     Ask(u64),
     /// A user changes their mind.
     Cancel(JobId),
+    /// An operator keeps a node for somebody for a while.
+    Reserve,
     /// The controller's clock ticks, in this life.
     Tick(u64),
     /// A proposal reaches the disk, in this life.
@@ -239,6 +241,13 @@ impl World {
                 let ticket = self.ticket();
                 self.feed(controller::Input::Call(ticket, client::cancel(job)));
             }
+            Event::Reserve => {
+                let node = self.chance.below(self.nodes.len() as u64) + 1;
+                let minutes = self.chance.between(1, 2);
+                let command = client::reserve(self.clock().wall, node, minutes);
+                let ticket = self.ticket();
+                self.feed(controller::Input::Call(ticket, command));
+            }
             Event::Tick(life) if life == self.life && self.host.life.is_some() => {
                 self.feed(controller::Input::Tick);
                 self.after(250, Event::Tick(life));
@@ -392,6 +401,10 @@ impl World {
             if self.chance.one_in(5) {
                 let delay = self.chance.below(20_000);
                 self.after(delay, Event::Cancel(id));
+            }
+            if self.chance.one_in(12) {
+                let delay = self.chance.below(10_000);
+                self.after(delay, Event::Reserve);
             }
         }
     }

@@ -4,7 +4,9 @@ use spur_core::auth::Actor;
 use spur_core::errors::SlurmError;
 use spur_core::ids::JobId;
 use spur_core::job::{ArraySpec, array};
-use spur_core::state::{Administer, Command, Control, JobAction, Noun, SignalScope, Verb};
+use spur_core::state::{
+    Administer, Assignment, Command, Control, JobAction, Noun, Reply, SignalScope, Verb,
+};
 use spur_proto::slurm::control_job_request::Action;
 use spur_proto::slurm::{
     self, AdministerReply, AdministerRequest, ControlJobReply, ControlJobRequest, ReconfigureReply,
@@ -70,6 +72,9 @@ impl Service {
             slurm::Verb::Update => Verb::Update,
             slurm::Verb::Delete => Verb::Delete,
         };
+        if noun == Noun::Reservation {
+            check_users(&request.assignments).await?;
+        }
         let change = Administer {
             noun,
             verb,
@@ -78,8 +83,28 @@ impl Service {
             by,
             request: optional_name(&request.request_id)?,
         };
-        self.propose(Command::Administer(Box::new(change))).await?;
-        Ok(AdministerReply {})
+        match self.propose(Command::Administer(Box::new(change))).await? {
+            Reply::Named(name) => Ok(AdministerReply { name }),
+            _ => Ok(AdministerReply::default()),
+        }
+    }
+}
+
+/// Whether everybody that is named is known on this machine.
+async fn check_users(assignments: &[Assignment]) -> Result<(), Status> {
+    let is_users = |key: &str| {
+        let key = key.trim_end_matches(['+', '-']).to_ascii_lowercase();
+        key.len() >= 3 && "users".starts_with(&key)
+    };
+    let said = assignments.iter().filter(|it| is_users(&it.key));
+    let names = said.flat_map(|it| it.value.split(','));
+    let names = names.map(|name| name.trim_start_matches(['+', '-']).to_string());
+    let names: Vec<String> = names.filter(|name| !name.is_empty()).collect();
+    let known = |name: &String| nix::unistd::User::from_name(name).ok().flatten().is_some();
+    let look_up = move || names.iter().all(known);
+    match tokio::task::spawn_blocking(look_up).await {
+        Ok(true) => Ok(()),
+        _ => Err(to_status(SlurmError::UserIdMissing)),
     }
 }
 

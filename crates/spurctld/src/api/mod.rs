@@ -10,6 +10,7 @@ mod jobs;
 mod machines;
 mod nodes;
 mod read;
+mod reservations;
 mod service;
 mod shares;
 mod steps;

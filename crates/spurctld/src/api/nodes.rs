@@ -7,6 +7,7 @@ use spur_core::idset::IdSet;
 use spur_core::job::GresShare;
 use spur_core::node::{Node, NodeFlag, NodeState, NodeStatus};
 use spur_core::partition::Partition;
+use spur_core::reservation::{Flags, Reservation};
 use spur_core::state::State;
 use spur_core::tres::{Amounts, Tres};
 use spur_core::views::{NodeView, PartitionView};
@@ -162,10 +163,18 @@ pub(super) fn node_view(published: &Published, node: &Node) -> NodeView {
         used if used >= node.inventory.cpus => NodeState::Allocated,
         _ => NodeState::Mixed,
     };
+    let mine = |it: &Reservation| it.is_active(state.now) && it.nodes.contains(&node.name);
+    let reserved = |flag: Flags| {
+        let all = state.reservations.values();
+        let (maint, mut of_kind) = (flag == Flags::MAINT, all.filter(|it| mine(it)));
+        of_kind.any(|it| it.flags.has(Flags::MAINT) == maint)
+    };
     let flags = [
         (!node.link.is_up(), NodeFlag::NotResponding),
         (node.service.drain, NodeFlag::Drain),
         (node.service.fail, NodeFlag::Fail),
+        (reserved(Flags::MAINT), NodeFlag::Maintenance),
+        (reserved(Flags::default()), NodeFlag::Reserved),
     ];
     let status = flags.iter().filter(|(holds, _)| *holds);
     let status = status.fold(NodeStatus(base.number()), |status, (_, flag)| status.with(*flag));

@@ -27,6 +27,11 @@ pub fn job_view(published: &Published, job: &Job) -> JobView {
     let mut view = asked_for(job);
     view.state = status.0;
     view.reason = reason.number();
+    if job.phase == Phase::Pending
+        && published.waits.get(job.id).is_some_and(|wait| wait.reserved && wait.reason == reason)
+    {
+        view.state_description = format!("{reason}, May be reserved for other job");
+    }
     view.partition = match job.spec.partition.as_str() {
         _ if job.phase != Phase::Pending && !job.granted.partition.is_empty() => {
             job.granted.partition.clone()
@@ -55,7 +60,7 @@ pub fn job_view(published: &Published, job: &Job) -> JobView {
     };
     array(&mut view, job);
     resources(&mut view, published, job);
-    if reason == Reason::ReqNodeNotAvail {
+    if reason == Reason::ReqNodeNotAvail && view.state_description.is_empty() {
         let closed = closed_among(state, &job.spec.placement().nodelist);
         view.state_description = format!("ReqNodeNotAvail, UnavailableNodes:{closed}");
     }

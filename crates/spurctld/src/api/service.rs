@@ -22,7 +22,7 @@ use spur_proto::slurm::{
     IssueTokenRequest, ListControllersReply, ListControllersRequest, ListJobsReply,
     ListJobsRequest, ListLicensesReply, ListLicensesRequest, ListMachinesReply,
     ListMachinesRequest, ListNodesReply, ListNodesRequest, ListPartitionsReply,
-    ListPartitionsRequest, ListPrioritiesReply, ListPrioritiesRequest, ListSharesReply,
+    ListPartitionsRequest, ListPrioritiesReply, ListPrioritiesRequest, ListReservationsReply, ListReservationsRequest, ListSharesReply,
     ListSharesRequest, ListStepsReply, ListStepsRequest, PingReply, PingRequest, PlanReply,
     PlanRequest, ReconfigureReply, ReconfigureRequest, RemoveControllerReply,
     RemoveControllerRequest, RemoveMachineReply, RemoveMachineRequest, RevokeTokensReply,
@@ -236,6 +236,13 @@ impl Controller for Service {
         _: Request<ListControllersRequest>,
     ) -> Answer<ListControllersReply> {
         self.controllers().await.map(Response::new)
+    }
+
+    async fn list_reservations(
+        &self,
+        _: Request<ListReservationsRequest>,
+    ) -> Answer<ListReservationsReply> {
+        self.reservations().await.map(Response::new)
     }
 
     async fn explain_job(&self, request: Request<ExplainJobRequest>) -> Answer<ExplainJobReply> {

@@ -24,15 +24,17 @@ impl<D: Disk> Controller<D> {
             .chain(time_limits(&self.state, at))
             .chain(warnings(&self.state, at))
             .chain(deadlines(&self.state, at))
+            .chain(graces(&self.state, at))
             .chain(purge(&self.state, at))
+            .chain(self.state.reservation_is_over(at).then_some(Command::ReservationsPassed))
             .collect();
         // A job whose time has come may start: the pass before it came passed it over.
-        if let Some((begin, _)) = self.state.index.begins.get_min()
-            && *begin <= at
-            && self.begun < at
-        {
-            let due = self.state.index.begins.range(..=(at, JobId::MAX));
-            self.planning.wanted |= due.into_iter().any(|(begin, _)| *begin > self.begun);
+        if self.begun < at {
+            let fresh = (self.begun.plus_secs(1), JobId(0))..=(at, JobId::MAX);
+            let due = self.state.index.begins.range(fresh).next().is_some();
+            let opens = |start: Timestamp| start > self.begun && start <= at;
+            let opened = self.state.reservations.values().any(|it| opens(it.start));
+            self.planning.wanted |= due || opened;
             self.begun = at;
         }
         for command in commands {
@@ -56,6 +58,14 @@ fn warnings(state: &State, now: Timestamp) -> impl Iterator<Item = Command> {
         .map(|job| Command::Warn { job: job.id, epoch: job.epoch })
 }
 
+/// Running jobs that make room and have had their grace.
+fn graces(state: &State, now: Timestamp) -> impl Iterator<Item = Command> {
+    let jobs = state.index.active.iter().filter_map(|id| state.jobs.get(id));
+    jobs.filter(|job| matches!(job.phase, Phase::Running { .. }))
+        .filter(move |job| job.displaced.is_some_and(|displaced| displaced.until <= now))
+        .map(|job| Command::GraceOver { job: job.id, epoch: job.epoch })
+}
+
 /// Pending jobs that can no longer end in time.
 fn deadlines(state: &State, now: Timestamp) -> impl Iterator<Item = Command> {
     let due = state.index.deadlines.iter().take_while(move |(deadline, _)| *deadline <= now);
@@ -77,12 +87,14 @@ pub(super) fn ends_at(state: &State, job: &Job) -> Option<Timestamp> {
         return None;
     }
     let since = since.plus_secs(job.pause.secs);
-    match time_limit(state.partition_of(job), job) {
+    let limit = match time_limit(state.partition_of(job), job) {
         Limit::Is(minutes) => {
             Some(since.plus_secs(i64::try_from(minutes).unwrap_or(i64::MAX).saturating_mul(60)))
         }
         Limit::Unlimited => None,
-    }
+    };
+    let reserved = state.reservation_end(job);
+    limit.into_iter().chain(reserved).min()
 }
 
 /// The job's own limit, or its partition's.

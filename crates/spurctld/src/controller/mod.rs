@@ -390,9 +390,12 @@ impl<D: Disk> Controller<D> {
 
     fn planned(&mut self, plan: Plan) {
         self.waits = plan.waits;
-        if !self.leads() || plan.starts.is_empty() {
+        if !self.leads() || plan.starts.is_empty() && plan.preempts.is_empty() {
             self.planning.busy = false;
             return;
+        }
+        if !plan.preempts.is_empty() {
+            self.proposals.add(Command::Preempt(plan.preempts), Waiter::Nobody);
         }
         self.proposals.add(Command::Start(plan.starts), Waiter::Planner);
     }
@@ -411,6 +414,9 @@ fn changes_the_plan(command: &Command) -> bool {
         | Command::Control(_)
         | Command::Administer(_)
         | Command::DeadlinePassed { .. }
+        | Command::ReservationsPassed
+        | Command::Preempt(_)
+        | Command::GraceOver { .. }
         | Command::Finished { .. } => true,
         Command::TimeUp { .. }
         | Command::CreateStep(_)

@@ -4,6 +4,7 @@ use serde_json::Value as Json;
 use spur_core::fields::job::JOB_FIELDS;
 use spur_core::fields::node::NODE_FIELDS;
 use spur_core::fields::partition::PARTITION_FIELDS;
+use spur_core::fields::reservation::RESERVATION_FIELDS;
 use spur_core::fields::{RenderContext, render};
 use spur_core::hostlist;
 use spur_core::job::reference::{JobReference, Part};
@@ -40,6 +41,8 @@ const ENTITIES: &[Entity] = &[
     ("nodes", 1, nodes),
     ("partitions", 2, partitions),
     ("partitionname", 2, partitions),
+    ("reservations", 1, reservations),
+    ("reservationname", 1, reservations),
     ("steps", 2, steps),
     ("topology", 1, |_, _| {
         complain("scontrol", "No topology information available");
@@ -48,7 +51,7 @@ const ENTITIES: &[Entity] = &[
 ];
 
 /// What real scontrol can show and this one cannot yet.
-const LATER: &[&str] = &["assoc_mgr", "reservations", "slurmd"];
+const LATER: &[&str] = &["assoc_mgr", "slurmd"];
 
 /// Runs `show`.
 pub fn run(session: &mut Session, words: &[&str]) -> u8 {
@@ -252,6 +255,29 @@ fn daemons(session: &mut Session, _: Option<&str>) -> u8 {
     let nodes = session.controller().nodes().unwrap_or_default();
     let here = nodes.iter().any(|node| node.hostname == host || node.name == host);
     print(if here { "slurmctld slurmd \n" } else { "slurmctld \n" });
+    0
+}
+
+fn reservations(session: &mut Session, name: Option<&str>) -> u8 {
+    let mut all = match session.controller().reservations() {
+        Ok(reservations) => reservations,
+        Err(error) => {
+            return session.refuse(format!("slurm_load_reservations error: {error}"));
+        }
+    };
+    all.retain(|it| name.is_none_or(|name| it.name == name));
+    if session.notation != Notation::Table {
+        let list = all.iter().map(|it| render::json(RESERVATION_FIELDS, it)).collect();
+        return tell(session, "reservations", list, &["last_update"]);
+    }
+    match (all.is_empty(), name) {
+        (false, _) => print_all(session, show::reservation::RESERVATION, &all),
+        (true, Some(name)) => {
+            print(&format!("Reservation {name} not found\n"));
+            return 1;
+        }
+        (true, None) => print("No reservations in the system\n"),
+    }
     0
 }
 

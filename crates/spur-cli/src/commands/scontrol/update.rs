@@ -90,18 +90,24 @@ pub fn create(session: &mut Session, words: &[&str]) -> u8 {
         complain("scontrol", format!("Invalid input: {}  Request aborted", words[0]));
         return 1;
     }
-    if what == Entity::Reservation && !moments(&mut assignments, RESERVATION_MOMENTS) {
-        return 1;
+    if what == Entity::Reservation {
+        if !moments(&mut assignments, RESERVATION_MOMENTS) {
+            return 1;
+        }
+        if let Some(complaint) = update::reservation::complaint(&assignments) {
+            complain("scontrol", complaint);
+            return 1;
+        }
     }
     let noun = if what == Entity::Partition { Noun::Partition } else { Noun::Reservation };
     let name = name.unwrap_or_default();
     let word = if what == Entity::Partition { "partition" } else { "reservation" };
     match administer(session, noun, Verb::Create, &name, assignments) {
-        Ok(()) if what == Entity::Reservation => {
+        Ok(name) if what == Entity::Reservation => {
             print(&format!("Reservation created: {name}\n"));
             0
         }
-        Ok(()) => 0,
+        Ok(_) => 0,
         Err(error) => session.refuse(format!("Error creating the {word}: {error}")),
     }
 }
@@ -115,7 +121,7 @@ pub fn delete(session: &mut Session, words: &[&str]) -> u8 {
         _ => return session.refuse(format!("Invalid deletion entity: {}", words[0])),
     };
     match administer(session, noun, Verb::Delete, name, Vec::new()) {
-        Ok(()) => 0,
+        Ok(_) => 0,
         Err(error) => session.refuse(format!("{word} {}: {error}", words[0])),
     }
 }
@@ -208,7 +214,10 @@ fn update_reservation(session: &mut Session, name: &str, mut assignments: Vec<As
         return 1;
     }
     match administer(session, Noun::Reservation, Verb::Update, name, assignments) {
-        Ok(()) => 0,
+        Ok(_) => {
+            print("Reservation updated.\n");
+            0
+        }
         Err(error) => {
             session.refuse(format!("Error updating the reservation: {error}"));
             session.refuse(format!("slurm_update error: {error}"))
@@ -218,7 +227,7 @@ fn update_reservation(session: &mut Session, name: &str, mut assignments: Vec<As
 
 fn answered(session: &mut Session, noun: Noun, name: &str, assignments: Vec<Assignment>) -> u8 {
     match administer(session, noun, Verb::Update, name, assignments) {
-        Ok(()) => 0,
+        Ok(_) => 0,
         Err(error) => session.refuse(format!("slurm_update error: {error}")),
     }
 }
@@ -229,7 +238,7 @@ fn administer(
     verb: Verb,
     name: &str,
     assignments: Vec<Assignment>,
-) -> Result<(), CallError> {
+) -> Result<String, CallError> {
     let request = AdministerRequest {
         noun: noun.into(),
         verb: verb.into(),

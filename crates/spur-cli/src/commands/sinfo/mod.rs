@@ -5,10 +5,13 @@ mod query;
 
 use std::sync::Arc;
 
+use spur_core::fields::clock;
+use spur_core::fields::reservation::state;
 use spur_core::fields::sinfo::{NodeGroup, SINFO_FIELDS, fill_widths, group};
 use spur_core::fields::{Column, RenderContext, format, render};
 use spur_core::node::{NodeFlag, NodeState, NodeStatus};
-use spur_core::views::{NodeView, PartitionView};
+use spur_core::time::{Timestamp, display};
+use spur_core::views::{NodeView, PartitionView, ReservationView};
 
 use self::query::Query;
 use super::{Ended, Notation, answer};
@@ -58,11 +61,37 @@ fn one_answer(query: &Query, controller: &mut Controller) -> Result<(), Ended> {
         print(&format!("{}\n", zone::date(context.now)));
     }
     if query.reservations {
-        print("No reservations in the system\n");
+        let all = controller.reservations().map_err(|error| {
+            note(format!("slurm_load_reservations: {error}"));
+            Ended(1)
+        })?;
+        print(&match all.is_empty() {
+            true => "No reservations in the system\n".to_string(),
+            false => reservations(query, &all, &context),
+        });
         return Ok(());
     }
     print(&table(query, &shown, &context));
     Ok(())
+}
+
+/// `sinfo -T`
+fn reservations(query: &Query, all: &[ReservationView], context: &RenderContext<'_>) -> String {
+    let width = all.iter().map(|it| it.name.len()).max().unwrap_or(0).max("RESV_NAME".len());
+    let line = |name: &str, state: &str, start: &str, end: &str, span: &str, nodes: &str| {
+        format!("{name:<width$}  {state:>8}  {start:>19}  {end:>19}  {span:>11}  {nodes}\n")
+    };
+    let mut text = match query.header {
+        false => String::new(),
+        true => line("RESV_NAME", "STATE", "START_TIME", "END_TIME", "DURATION", "NODELIST"),
+    };
+    for it in all {
+        let moment = |at: i64| display::moment(Timestamp(at), &zone::Local);
+        let span = clock::span_padded(it.end_time - it.start_time);
+        let (start, end) = (moment(it.start_time), moment(it.end_time));
+        text += &line(&it.name, state(it, context.now), &start, &end, &span, &it.nodes);
+    }
+    text
 }
 
 /// Partitions and nodes that pass the filters.

@@ -6,7 +6,9 @@ use prost::Message;
 
 use super::Error;
 use crate::ids::JobId;
-use crate::job::{Array, ArraySpec, Granted, Hold, Job, Pause, Waits, dependency};
+use crate::job::{
+    Array, ArraySpec, Displaced, Granted, Hold, Job, Pause, Removal, Waits, dependency,
+};
 use crate::time::Timestamp;
 
 #[derive(Clone, PartialEq, Message)]
@@ -41,6 +43,11 @@ pub(super) struct StoredCourse {
     partition: String,
     #[prost(uint64, optional, tag = "14")]
     minutes: Option<u64>,
+    #[prost(int64, optional, tag = "15")]
+    displaced_until: Option<i64>,
+    /// Whether it goes back to the queue then.
+    #[prost(bool, tag = "16")]
+    displaced_requeue: bool,
 }
 
 impl From<&Job> for StoredCourse {
@@ -56,6 +63,8 @@ impl From<&Job> for StoredCourse {
             is_warned: job.is_warned,
             partition: job.granted.partition.clone(),
             minutes: job.granted.minutes,
+            displaced_until: job.displaced.map(|displaced| displaced.until.0),
+            displaced_requeue: job.displaced.is_some_and(|it| it.how == Removal::Requeue),
             ..StoredCourse::default()
         };
         match job.array.as_deref() {
@@ -92,6 +101,9 @@ impl StoredCourse {
         job.pause = Pause { since: self.paused_since.map(Timestamp), secs: self.paused_secs };
         job.is_warned = self.is_warned;
         job.granted = Granted { partition: self.partition, minutes: self.minutes };
+        let how = if self.displaced_requeue { Removal::Requeue } else { Removal::Cancel };
+        job.displaced =
+            self.displaced_until.map(|until| Displaced { until: Timestamp(until), how });
         Ok(())
     }
 }

@@ -11,10 +11,10 @@ use crate::blob::BlobHash;
 use crate::config;
 use crate::ids::{Epoch, Gid, JobId, NodeName, StepId, Uid};
 use crate::idset::IdSet;
-use crate::job::{Allocation, ExitStatus, GresShare, JobSpec, Owner, RequestId, Share};
+use crate::job::{Allocation, ExitStatus, GresShare, JobSpec, Owner, Removal, RequestId, Share};
 use crate::node::Inventory;
 use crate::state::{
-    Blob, Command, Entry, Finish, JobStart, Origin, Outcome, RegisterNode, Settings, Submit,
+    Blob, Command, Displace, Entry, Finish, JobStart, Origin, Outcome, RegisterNode, Settings, Submit,
 };
 use crate::time::Timestamp;
 use crate::views::{RulesView, Usage};
@@ -50,7 +50,7 @@ struct StoredEntry {
     number: u64,
     #[prost(
         oneof = "StoredCommand",
-        tags = "10, 11, 12, 13, 14, 16, 17, 18, 20, 21, 22, 23, 50, 60, 61, 62, 70"
+        tags = "10, 11, 12, 13, 14, 16, 17, 18, 20, 21, 22, 23, 24, 25, 26, 50, 60, 61, 62, 70"
     )]
     command: Option<StoredCommand>,
 }
@@ -91,6 +91,12 @@ enum StoredCommand {
     DeadlinePassed(u32),
     #[prost(message, tag = "70")]
     ChangeTrust(Box<StoredChangeTrust>),
+    #[prost(bool, tag = "24")]
+    ReservationsPassed(bool),
+    #[prost(message, tag = "25")]
+    Preempt(StoredVictims),
+    #[prost(message, tag = "26")]
+    GraceOver(StoredRun),
 }
 
 /// The replicated part of the configuration, as the file would say it.
@@ -195,6 +201,22 @@ struct StoredRun {
 }
 
 #[derive(Clone, PartialEq, Message)]
+struct StoredVictims {
+    #[prost(message, repeated, tag = "1")]
+    victims: Vec<StoredVictim>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StoredVictim {
+    #[prost(uint32, tag = "1")]
+    job: u32,
+    #[prost(uint32, tag = "2")]
+    epoch: u32,
+    #[prost(bool, tag = "3")]
+    requeue: bool,
+}
+
+#[derive(Clone, PartialEq, Message)]
 struct StoredFinished {
     #[prost(string, tag = "1")]
     node: String,
@@ -284,6 +306,20 @@ impl From<&Entry> for StoredEntry {
                 StoredCommand::ChangeTrust(Box::new((&**change).into()))
             }
             Command::SetRules(rules) => StoredCommand::SetRules(rules.clone()),
+            Command::ReservationsPassed => StoredCommand::ReservationsPassed(true),
+            Command::Preempt(victims) => StoredCommand::Preempt(StoredVictims {
+                victims: victims
+                    .iter()
+                    .map(|victim| StoredVictim {
+                        job: victim.job.0,
+                        epoch: victim.epoch.0,
+                        requeue: victim.how == Removal::Requeue,
+                    })
+                    .collect(),
+            }),
+            Command::GraceOver { job, epoch } => {
+                StoredCommand::GraceOver(StoredRun { job: job.0, epoch: epoch.0 })
+            }
         };
         StoredEntry {
             at: entry.at.0,
@@ -346,6 +382,21 @@ impl TryFrom<StoredEntry> for Entry {
                 Command::ChangeTrust(Box::new((*change).try_into()?))
             }
             StoredCommand::SetRules(rules) => Command::SetRules(rules),
+            StoredCommand::ReservationsPassed(_) => Command::ReservationsPassed,
+            StoredCommand::Preempt(stored) => Command::Preempt(
+                stored
+                    .victims
+                    .into_iter()
+                    .map(|victim| Displace {
+                        job: JobId(victim.job),
+                        epoch: Epoch(victim.epoch),
+                        how: if victim.requeue { Removal::Requeue } else { Removal::Cancel },
+                    })
+                    .collect(),
+            ),
+            StoredCommand::GraceOver(run) => {
+                Command::GraceOver { job: JobId(run.job), epoch: Epoch(run.epoch) }
+            }
         };
         let origin = Origin { life: stored.life, number: stored.number };
         Ok(Entry { at: Timestamp(stored.at), origin, command })

@@ -4,6 +4,7 @@
 mod control;
 mod course;
 mod entry;
+mod reservation;
 mod rules;
 mod snapshot;
 mod steps;

@@ -6,6 +6,7 @@ use prost::Message;
 
 use super::course::StoredCourse;
 use super::entry::{StoredSettings, StoredShare, allocation, hash, request_id, stored_shares};
+use super::reservation::StoredReservation;
 use super::rules::StoredUsage;
 use super::steps::StoredSteps;
 use super::trust::StoredTrust;
@@ -16,6 +17,7 @@ use crate::ids::{Epoch, Gid, JobId, NodeName, Uid};
 use crate::job::{Cause, ExitStatus, Granted, Hold, Job, JobSpec, Owner, Pause, Phase, Steps};
 use crate::node::{Inventory, Link, Node, Note, Service};
 use crate::partition::Partition;
+use crate::reservation::Reservation;
 use crate::state::{History, Index, Settings, State};
 use crate::time::Timestamp;
 use crate::views::RulesView;
@@ -37,6 +39,8 @@ pub fn encode(state: &State, mut sink: impl FnMut(Vec<u8>)) {
         put(Thing::Rules(Box::new(state.rules.rules().clone())));
     }
     state.usage.iter().for_each(|(purse, usage)| put(Thing::Usage((*purse, &**usage).into())));
+    let reservations = state.reservations.values();
+    reservations.for_each(|it| put(Thing::Reservation(Box::new((&**it).into()))));
     state.nodes.values().for_each(|node| put(Thing::Node(Box::new((&**node).into()))));
     state.jobs.values().for_each(|job| put(Thing::Job(Box::new((&**job).into()))));
     state.repeats.iter().for_each(|(at, (uid, request))| {
@@ -82,6 +86,10 @@ impl Reader {
                 let (purse, usage) = usage.read()?;
                 self.state()?.usage.insert(purse, Arc::new(usage));
             }
+            Thing::Reservation(stored) => {
+                let it = Reservation::from(*stored);
+                self.state()?.reservations.insert(it.name.clone(), Arc::new(it));
+            }
             Thing::Node(node) => {
                 let node = Node::from(*node);
                 self.state()?.nodes.insert(node.name.clone(), Arc::new(node));
@@ -116,7 +124,7 @@ impl Reader {
 
 #[derive(Clone, PartialEq, Message)]
 struct StoredRecord {
-    #[prost(oneof = "Thing", tags = "1, 2, 3, 9, 50, 51")]
+    #[prost(oneof = "Thing", tags = "1, 2, 3, 4, 9, 50, 51")]
     thing: Option<Thing>,
 }
 
@@ -128,6 +136,8 @@ enum Thing {
     Node(Box<StoredNode>),
     #[prost(message, tag = "3")]
     Job(Box<StoredJob>),
+    #[prost(message, tag = "4")]
+    Reservation(Box<StoredReservation>),
     #[prost(message, tag = "9")]
     Repeat(StoredRepeat),
     #[prost(message, tag = "50")]
@@ -455,6 +465,7 @@ impl TryFrom<StoredJob> for Job {
             pause: Pause::default(),
             is_warned: false,
             granted: Granted::default(),
+            displaced: None,
         };
         stored.course.map_or(Ok(()), |course| course.restore(&mut job))?;
         Ok(job)

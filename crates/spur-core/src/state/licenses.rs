@@ -1,0 +1,44 @@
+//! Licences: the cluster has so many of each, running jobs hold some.
+
+use std::collections::BTreeMap;
+
+use crate::errors::SlurmError;
+use crate::job::JobSpec;
+use crate::license;
+use crate::state::State;
+
+/// Whether a request names licences that there are, and not more than there are.
+pub(super) fn check(state: &State, spec: &JobSpec) -> Result<(), SlurmError> {
+    let all = &state.settings.config.cluster.licenses.0;
+    let asked = license::parse(&spec.placement().licenses);
+    let asked = asked.map_err(|_| SlurmError::InvalidLicenses)?;
+    let is_there = |it: &license::Request| all.get(&it.name).is_some_and(|has| it.count <= *has);
+    if asked.iter().all(is_there) { Ok(()) } else { Err(SlurmError::InvalidLicenses) }
+}
+
+/// Whether what a request asks for is free at present.
+pub(super) fn are_free(state: &State, spec: &JobSpec) -> bool {
+    let asked = license::parse(&spec.placement().licenses).unwrap_or_default();
+    if asked.is_empty() {
+        return true;
+    }
+    let used = state.licenses_used();
+    let all = &state.settings.config.cluster.licenses.0;
+    asked.iter().all(|it| {
+        let used = used.get(&it.name).copied().unwrap_or(0);
+        all.get(&it.name).is_some_and(|has| used + u64::from(it.count) <= u64::from(*has))
+    })
+}
+
+impl State {
+    /// How many of each licence jobs hold.
+    pub fn licenses_used(&self) -> BTreeMap<String, u64> {
+        let mut used = BTreeMap::new();
+        for job in self.index.active.iter().filter_map(|id| self.jobs.get(id)) {
+            for it in license::parse(&job.spec.placement().licenses).unwrap_or_default() {
+                *used.entry(it.name).or_default() += u64::from(it.count);
+            }
+        }
+        used
+    }
+}

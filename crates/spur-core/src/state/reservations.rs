@@ -1,0 +1,271 @@
+//! Reservations: made, changed, taken away, and over.
+
+use std::sync::Arc;
+
+use crate::errors::SlurmError;
+use crate::hostlist;
+use crate::ids::NodeName;
+use crate::job::{Hold, Job, JobSpec, Owner, Phase};
+use crate::limit::Limit;
+use crate::node::features;
+use crate::reservation::{self, Flags, Reservation};
+use crate::state::{Administer, Reply, State};
+use crate::time::Timestamp;
+use crate::update::reservation::{self as update, Draft};
+
+/// A start that was "now" when it was said is not in the past.
+const SLACK_SECS: i64 = 120;
+
+pub(super) fn create(state: &mut State, change: &Administer) -> Result<Reply, SlurmError> {
+    let mut draft = Draft::default();
+    draft.made.name = change.name.clone();
+    update::set(&mut draft, &change.assignments)?;
+    if draft.made.name.is_empty() {
+        draft.made.name = fresh_name(state, &draft.made);
+    }
+    if state.reservations.contains_key(&draft.made.name) {
+        return Err(SlurmError::ReservationNameDup);
+    }
+    if draft.made.start < state.now.plus_secs(-SLACK_SECS) {
+        return Err(SlurmError::InvalidTimeValue);
+    }
+    if draft.nodes.is_none() && draft.count.is_none() {
+        return Err(SlurmError::InvalidNodeName);
+    }
+    put(state, draft, change)
+}
+
+pub(super) fn update(state: &mut State, change: &Administer) -> Result<Reply, SlurmError> {
+    let present = state.reservations.get(&change.name).ok_or(SlurmError::ReservationInvalid)?;
+    let mut draft = Draft { made: (**present).clone(), ..Draft::default() };
+    update::set(&mut draft, &change.assignments)?;
+    if draft.made.name != change.name {
+        return Err(SlurmError::NotSupported);
+    }
+    // A start that moves takes the end along, unless that is said too.
+    if draft.start_said && !draft.end_said && draft.secs.is_none() {
+        let secs = present.end.0 - present.start.0;
+        draft.made.end = draft.made.start.plus_secs(secs);
+    }
+    put(state, draft, change)
+}
+
+pub(super) fn delete(state: &mut State, name: &str) -> Result<Reply, SlurmError> {
+    if !state.reservations.contains_key(name) {
+        return Err(SlurmError::ReservationInvalid);
+    }
+    if state.jobs.values().any(|job| !job.phase.is_over() && uses(&job.spec, name)) {
+        return Err(SlurmError::ReservationBusy);
+    }
+    state.reservations.remove(name);
+    Ok(Reply::Done)
+}
+
+/// `alice_1`: after whom it is for.
+fn fresh_name(state: &State, made: &Reservation) -> String {
+    let whose = made.accounts.first().or(made.users.first()).map_or("resv", String::as_str);
+    let names = (1..).map(|number| format!("{whose}_{number}"));
+    names.into_iter().find(|name| !state.reservations.contains_key(name)).unwrap_or_default()
+}
+
+fn put(state: &mut State, draft: Draft, change: &Administer) -> Result<Reply, SlurmError> {
+    let mut made = draft.made;
+    if made.users.is_empty() && made.accounts.is_empty() {
+        return Err(SlurmError::ReservationEmpty);
+    }
+    if made.end <= made.start {
+        return Err(SlurmError::InvalidTimeValue);
+    }
+    if !made.partition.is_empty() && state.partition(&made.partition).is_none() {
+        return Err(SlurmError::InvalidPartitionName);
+    }
+    match (&draft.nodes, draft.count) {
+        (Some(text), _) => named(state, text, &mut made)?,
+        (None, Some(count)) => counted(state, count, &mut made)?,
+        (None, None) => {}
+    }
+    if overlaps(state, &made) {
+        return Err(SlurmError::ReservationOverlap);
+    }
+    let is_new = !state.reservations.contains_key(&made.name);
+    if !made.flags.has(Flags::IGNORE_JOBS)
+        && (is_new || draft.nodes.is_some() || draft.count.is_some())
+        && made.nodes.iter().any(|node| busy_at(state, node, &made))
+    {
+        return Err(SlurmError::NodesBusy);
+    }
+    let name = made.name.clone();
+    state.reservations.insert(name.clone(), Arc::new(made));
+    let _ = change;
+    Ok(Reply::Named(name))
+}
+
+/// `Nodes=n[1-4]`, `Nodes=ALL`.
+fn named(state: &State, text: &str, made: &mut Reservation) -> Result<(), SlurmError> {
+    let all = text.eq_ignore_ascii_case("all");
+    let partition = state.partition(&made.partition);
+    let mut names: Vec<NodeName> = match (all, partition) {
+        (true, Some(partition)) => {
+            state.nodes.keys().filter(|node| partition.nodes.contains(node)).cloned().collect()
+        }
+        (true, None) => state.nodes.keys().cloned().collect(),
+        (false, _) => {
+            let names = hostlist::expand(text).map_err(|_| SlurmError::InvalidNodeName)?;
+            names.into_iter().map(NodeName::from).collect()
+        }
+    };
+    if names.is_empty() || names.iter().any(|name| !state.nodes.contains_key(name)) {
+        return Err(SlurmError::InvalidNodeName);
+    }
+    in_order(&mut names);
+    made.nodes = names;
+    made.flags = made.flags.with(Flags::SPEC_NODES);
+    if all && partition.is_none() {
+        made.flags = made.flags.with(Flags::ALL_NODES);
+    }
+    Ok(())
+}
+
+/// `NodeCnt=2`: nodes that nobody has at that time, those it has already first.
+fn counted(state: &State, count: u32, made: &mut Reservation) -> Result<(), SlurmError> {
+    if made.partition.is_empty() {
+        let default = state.default_partition().ok_or(SlurmError::DefaultPartitionNotSet)?;
+        made.partition = default.name.clone();
+    }
+    let partition = state.partition(&made.partition).ok_or(SlurmError::InvalidPartitionName)?;
+    let wanted = features::parse(&made.features).map_err(|_| SlurmError::InvalidFeature)?;
+    let will_do = |node: &NodeName| {
+        let alone = Reservation { nodes: vec![node.clone()], ..made.clone() };
+        let ignores = made.flags.has(Flags::IGNORE_JOBS);
+        let node = &state.nodes[node];
+        let has = |name: &str| node.active_features.iter().any(|it| it == name);
+        partition.nodes.contains(&node.name)
+            && wanted.as_ref().is_none_or(|features| features.admits(&has))
+            && !overlaps(state, &alone)
+            && (ignores || !busy_at(state, &node.name, made))
+    };
+    let mut names: Vec<NodeName> = state.nodes.keys().filter(|it| will_do(it)).cloned().collect();
+    in_order(&mut names);
+    names.sort_by_key(|name| (!made.nodes.contains(name), !state.nodes[name].takes_jobs()));
+    if names.len() < count as usize || count == 0 {
+        return Err(SlurmError::NodesBusy);
+    }
+    names.truncate(count as usize);
+    in_order(&mut names);
+    made.nodes = names;
+    made.flags = made.flags.without(Flags::SPEC_NODES.with(Flags::ALL_NODES));
+    Ok(())
+}
+
+fn in_order(names: &mut Vec<NodeName>) {
+    names.sort_by(|a, b| hostlist::natural(a.as_str(), b.as_str()));
+    names.dedup();
+}
+
+/// Whether another one has a node at the same time. Maintenance goes over everything.
+fn overlaps(state: &State, made: &Reservation) -> bool {
+    let lenient = |it: &Reservation| it.flags.has(Flags::MAINT) || it.flags.has(Flags::OVERLAP);
+    let others = state.reservations.values().filter(|it| it.name != made.name);
+    !lenient(made) && others.filter(|it| !lenient(it)).any(|it| it.meets(made))
+}
+
+/// Whether a job that is not the reservation's own runs on a node beyond its start.
+fn busy_at(state: &State, node: &NodeName, made: &Reservation) -> bool {
+    let jobs = state.index.on_node.get(node).into_iter().flat_map(|jobs| jobs.keys());
+    jobs.filter_map(|id| state.jobs.get(id)).any(|job| {
+        let Phase::Running { since, .. } = &job.phase else { return false };
+        let limit = job.time_limit(state.partition_of(job));
+        let end = match limit {
+            Limit::Is(minutes) => since.plus_secs((minutes as i64).saturating_mul(60)),
+            Limit::Unlimited => Timestamp(i64::MAX),
+        };
+        !uses(&job.spec, &made.name) && end > made.start
+    })
+}
+
+fn uses(spec: &JobSpec, name: &str) -> bool {
+    reservation::names(&spec.placement().reservation).any(|it| it == name)
+}
+
+/// Whether a request may use what it names: each is there, one lets it in, and its nodes would do.
+pub(super) fn check(state: &State, spec: &JobSpec, owner: &Owner) -> Result<(), SlurmError> {
+    let place = spec.placement();
+    let mut open: Vec<&Reservation> = Vec::new();
+    for name in reservation::names(&place.reservation) {
+        let it = state.reservations.get(name).ok_or(SlurmError::ReservationInvalid)?;
+        if it.admits(owner, &spec.account) {
+            open.push(it);
+        }
+    }
+    if place.reservation.is_empty() {
+        return Ok(());
+    }
+    if open.is_empty() {
+        return Err(SlurmError::ReservationAccess);
+    }
+    let flexible = |it: &&Reservation| it.flags.has(Flags::FLEX);
+    let enough = |it: &&Reservation| it.nodes.len() >= spec.nodes_min.unwrap_or(1) as usize;
+    let wanted = hostlist::expand(&place.nodelist).unwrap_or_default();
+    let has_all = |it: &&Reservation| {
+        wanted.iter().all(|name| it.nodes.iter().any(|node| node.as_str() == name))
+    };
+    if !open.iter().any(|it| flexible(it) || enough(it) && has_all(it)) {
+        return Err(SlurmError::RequestedNodeConfigUnavailable);
+    }
+    Ok(())
+}
+
+/// Draws the conclusions from the time: those that come again move on, the others go, and jobs that waited
+/// for them are let loose, held unless the reservation said otherwise.
+pub(super) fn passed(state: &mut State) -> Result<Reply, SlurmError> {
+    for it in state.reservations.clone().values() {
+        let mut next = (**it).clone();
+        if next.advance(state.now) {
+            if next.start != it.start {
+                state.reservations.insert(next.name.clone(), Arc::new(next));
+            }
+            continue;
+        }
+        let users: Vec<Arc<Job>> = (state.jobs.values())
+            .filter(|job| !job.phase.is_over() && uses(&job.spec, &it.name))
+            .cloned()
+            .collect();
+        // Those that run end first.
+        if users.iter().any(|job| job.phase != Phase::Pending) {
+            continue;
+        }
+        for job in users {
+            let mut spec = (*job.spec).clone();
+            let left: Vec<&str> = reservation::names(&job.spec.placement().reservation)
+                .filter(|name| *name != it.name)
+                .collect();
+            spec.placement_mut().reservation = left.join(",");
+            let released = it.flags.has(Flags::NO_HOLD_JOBS_AFTER) || !left.is_empty();
+            let hold = if released { job.hold } else { job.hold.max(Hold::User) };
+            state.put_job(Job { spec: Arc::new(spec), hold, ..(*job).clone() });
+        }
+        state.reservations.remove(&it.name);
+    }
+    Ok(Reply::Done)
+}
+
+impl State {
+    /// Whether some reservation's time is over.
+    pub fn reservation_is_over(&self, now: Timestamp) -> bool {
+        self.reservations.values().any(|it| it.end <= now)
+    }
+
+    /// When the reservation a job runs in ends it, if it does.
+    pub fn reservation_end(&self, job: &Job) -> Option<Timestamp> {
+        let over = self.settings.config.timeouts.reservation_over_run.0.number()?;
+        let all = reservation::names(&job.spec.placement().reservation);
+        let mine = all.filter_map(|name| self.reservations.get(name));
+        let holds = job.phase.holds()?;
+        let inside = |it: &&Arc<Reservation>| {
+            !it.flags.has(Flags::FLEX)
+                && holds.shares.iter().all(|share| it.nodes.contains(&share.node))
+        };
+        let end = mine.filter(inside).map(|it| it.end).max()?;
+        Some(end.plus_secs((over as i64).saturating_mul(60)))
+    }
+}

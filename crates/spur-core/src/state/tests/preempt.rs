@@ -1,0 +1,54 @@
+//! Jobs that make room for others.
+
+use super::*;
+use crate::job::Removal;
+
+fn displace(job: JobId, how: Removal) -> Command {
+    Command::Preempt(vec![Displace { job, epoch: Epoch(1), how }])
+}
+
+fn signals(effects: &[Effect]) -> Vec<u32> {
+    let signal = |effect: &Effect| match effect {
+        Effect::Signal { signal, .. } => Some(*signal),
+        _ => None,
+    };
+    effects.iter().filter_map(signal).collect()
+}
+
+#[test]
+fn a_displaced_job_runs_again_or_ends() {
+    let mut cluster = cluster();
+    let (again, ends) = (cluster.submit(1), cluster.submit(2));
+    cluster.start(again, 1, "n1", 1);
+    cluster.start(ends, 1, "n2", 1);
+    for (job, how) in [(again, Removal::Requeue), (ends, Removal::Cancel)] {
+        let effects = cluster.done(displace(job, how));
+        assert!(matches!(effects[..], [Effect::Kill { .. }]), "{effects:?}");
+        // A second plan of the same mind does no harm.
+        assert_eq!(cluster.done(displace(job, how)), []);
+    }
+    let exit = Outcome::Exited(ExitStatus { code: 0, signal: 15 });
+    cluster.finish(again, 1, "n1", exit);
+    cluster.finish(ends, 1, "n2", exit);
+    assert_eq!(cluster.phase(again), &Phase::Pending);
+    assert_eq!(cluster.state.jobs[&again].restarts, 1);
+    assert!(matches!(cluster.phase(ends), Phase::Ended { cause: Cause::Preempted, .. }));
+}
+
+#[test]
+fn a_displaced_job_has_its_grace() {
+    let mut cluster = cluster();
+    let text = "[[partitions]]\nname = \"all\"\nnodes = \"ALL\"\ngrace_time = 60\n";
+    let config = crate::config::read(text).expect("is in order");
+    cluster.done(Command::Configure(Settings::of(&config)));
+    let job = cluster.submit(1);
+    cluster.start(job, 1, "n1", 1);
+    let effects = cluster.done(displace(job, Removal::Requeue));
+    assert_eq!(signals(&effects), [18, 15]);
+    assert_eq!(cluster.done(displace(job, Removal::Requeue)), []);
+    assert!(matches!(cluster.phase(job), Phase::Running { .. }));
+    let until = cluster.state.jobs[&job].displaced.map(|displaced| displaced.until);
+    assert_eq!(until, Some(Timestamp(cluster.at - 1 + 60)));
+    cluster.done(Command::GraceOver { job, epoch: Epoch(1) });
+    assert!(matches!(cluster.phase(job), Phase::Completing { .. }));
+}

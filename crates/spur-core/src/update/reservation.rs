@@ -1,0 +1,222 @@
+//! `scontrol create reservation` and its relatives: what can be said of a reservation.
+
+use crate::errors::SlurmError;
+use crate::reservation::{Flags, Reservation};
+use crate::state::Assignment;
+use crate::time::{Timestamp, duration};
+
+/// A reservation in the making, and what is said about its nodes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Draft {
+    /// What is known.
+    pub made: Reservation,
+    /// `Nodes=`, as it was said.
+    pub nodes: Option<String>,
+    /// `NodeCnt=`
+    pub count: Option<u32>,
+    /// `Duration=`, in seconds.
+    pub secs: Option<i64>,
+    /// A start, an end was said.
+    pub start_said: bool,
+    /// The same of its end.
+    pub end_said: bool,
+}
+
+type Set = fn(&mut Draft, &str, Sign) -> Result<(), SlurmError>;
+
+/// Whether names are put in place of the former ones, added, or taken away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sign {
+    Set,
+    Add,
+    Take,
+}
+
+struct Key {
+    names: &'static [&'static str],
+    set: Set,
+}
+
+const fn key(names: &'static [&'static str], set: Set) -> Key {
+    Key { names, set }
+}
+
+use SlurmError as E;
+
+static KEYS: &[Key] = &[
+    key(&["Accounts"], |draft, text, sign| names(&mut draft.made.accounts, text, sign)),
+    key(&["Comment"], |draft, text, _| {
+        draft.made.comment = text.to_string();
+        Ok(())
+    }),
+    key(&["Duration"], |draft, text, sign| {
+        const YEAR: u64 = 365 * 24 * 60;
+        let limit = duration::parse_limit(text).map_err(|_| E::InvalidTimeValue)?;
+        let secs = limit.number().unwrap_or(YEAR).min(YEAR) as i64 * 60;
+        let now = draft.secs.unwrap_or(draft.made.end.0 - draft.made.start.0);
+        draft.secs = Some(match sign {
+            Sign::Set => secs,
+            Sign::Add => now + secs,
+            Sign::Take => now - secs,
+        });
+        Ok(())
+    }),
+    key(&["EndTime"], |draft, text, _| {
+        (draft.made.end, draft.end_said) = (moment(text)?, true);
+        Ok(())
+    }),
+    key(&["Features"], |draft, text, _| {
+        draft.made.features = text.to_string();
+        Ok(())
+    }),
+    key(&["Flags"], |draft, text, sign| {
+        let said = match sign {
+            Sign::Set => text.to_string(),
+            Sign::Add => format!("+{}", text.replace(',', ",+")),
+            Sign::Take => format!("-{}", text.replace(',', ",-")),
+        };
+        let kept = draft.made.flags.0 & (Flags::SPEC_NODES.0 | Flags::ALL_NODES.0);
+        let flags = draft.made.flags.parse(&said).ok_or(E::NotSupported)?;
+        draft.made.flags = flags.with(Flags(kept));
+        Ok(())
+    }),
+    key(&["MaxStartDelay"], |draft, text, _| {
+        let limit = duration::parse_limit(text).map_err(|_| E::InvalidTimeValue)?;
+        draft.made.max_start_delay_secs = limit.number().unwrap_or(0) as u32 * 60;
+        Ok(())
+    }),
+    key(&["NodeCnt", "NodeCount"], |draft, text, _| {
+        draft.count = Some(text.parse().map_err(|_| E::InvalidNodeCount)?);
+        draft.nodes = None;
+        Ok(())
+    }),
+    key(&["Nodes", "NodeList"], |draft, text, _| {
+        draft.nodes = Some(text.to_string());
+        Ok(())
+    }),
+    key(&["PartitionName"], |draft, text, _| {
+        draft.made.partition = text.to_string();
+        Ok(())
+    }),
+    key(&["ReservationName"], |draft, text, _| {
+        draft.made.name = text.to_string();
+        Ok(())
+    }),
+    key(&["StartTime"], |draft, text, _| {
+        (draft.made.start, draft.start_said) = (moment(text)?, true);
+        Ok(())
+    }),
+    key(&["TRES"], |draft, text, _| {
+        let count = text.strip_prefix("node=").ok_or(E::NotSupported)?;
+        draft.count = Some(count.parse().map_err(|_| E::InvalidNodeCount)?);
+        Ok(())
+    }),
+    key(&["Users"], |draft, text, sign| names(&mut draft.made.users, text, sign)),
+];
+
+fn moment(text: &str) -> Result<Timestamp, SlurmError> {
+    text.parse().map(Timestamp).map_err(|_| E::InvalidTimeValue)
+}
+
+/// `a,b`, `+a`, `-b`.
+fn names(all: &mut Vec<String>, text: &str, sign: Sign) -> Result<(), SlurmError> {
+    if sign == Sign::Set && !text.contains(['+', '-']) {
+        all.clear();
+    }
+    for name in text.split(',').filter(|name| !name.is_empty()) {
+        let (take, name) = match name.strip_prefix('-') {
+            Some(name) => (true, name),
+            None => (sign == Sign::Take, name.strip_prefix('+').unwrap_or(name)),
+        };
+        if take {
+            all.retain(|it| it != name);
+        } else if !all.iter().any(|it| it == name) {
+            all.push(name.to_string());
+        }
+    }
+    Ok(())
+}
+
+/// Writes what is said into a draft.
+pub fn set(draft: &mut Draft, assignments: &[Assignment]) -> Result<(), SlurmError> {
+    for Assignment { key, value } in assignments {
+        let (word, sign) = match (key.strip_suffix('+'), key.strip_suffix('-')) {
+            (Some(key), _) => (key, Sign::Add),
+            (_, Some(key)) => (key, Sign::Take),
+            _ => (key.as_str(), Sign::Set),
+        };
+        let row = super::find(KEYS, |row| row.names, word).ok_or(E::NotSupported)?;
+        (row.set)(draft, value, sign)?;
+    }
+    if let Some(secs) = draft.secs {
+        draft.made.end = draft.made.start.plus_secs(secs);
+    }
+    Ok(())
+}
+
+/// What `scontrol create` says of a line before it asks anybody.
+pub fn complaint(assignments: &[Assignment]) -> Option<String> {
+    let mut draft = Draft::default();
+    for assignment in assignments {
+        let is_flags = assignment.key.to_ascii_lowercase().starts_with("flag");
+        if set(&mut draft, std::slice::from_ref(assignment)).is_err() && is_flags {
+            let flags = &assignment.value;
+            return Some(format!("Error parsing flags {flags}.  No reservation created."));
+        }
+    }
+    let made = &draft.made;
+    let text = match () {
+        () if !draft.start_said => "A start time must be given.",
+        () if !draft.end_said && draft.secs.is_none() => "An end time or duration must be given.",
+        () if draft.end_said && made.end < made.start => "Start time cannot be after end time.",
+        () if made.users.is_empty() && made.accounts.is_empty() => {
+            "Either Users/Groups and/or Accounts must be specified."
+        }
+        () => return None,
+    };
+    Some(format!("{text}  No reservation created."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(line: &str) -> Vec<Assignment> {
+        line.split(' ').filter_map(super::super::split).collect()
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let told = |line| complaint(&said(line)).unwrap_or_default();
+        assert_eq!(told("StartTime=10 Duration=60 user=root nodes=n1"), "");
+        assert_eq!(
+            told("starttime=10 user=root"),
+            "An end time or duration must be given.  No reservation created."
+        );
+        assert_eq!(
+            told("duration=10 user=root"),
+            "A start time must be given.  No reservation created."
+        );
+        assert_eq!(
+            told("starttime=1 duration=10 nodes=n1"),
+            "Either Users/Groups and/or Accounts must be specified.  No reservation created."
+        );
+        assert_eq!(
+            told("starttime=10 duration=10 users=root flags=weekly,bogus"),
+            "Error parsing flags weekly,bogus.  No reservation created."
+        );
+    }
+
+    #[test]
+    fn names_are_set_added_and_taken_away() {
+        let mut draft = Draft::default();
+        set(&mut draft, &said("StartTime=100 Duration=2 users=a,b")).unwrap();
+        set(&mut draft, &said("Users+=c Users-=a flags=maint")).unwrap();
+        assert_eq!(draft.made.users, ["b", "c"]);
+        assert_eq!(draft.made.end, Timestamp(220));
+        set(&mut draft, &said("Users=-b,+d flags=+daily")).unwrap();
+        assert_eq!(draft.made.users, ["c", "d"]);
+        assert_eq!(draft.made.flags.words(), ["MAINT", "DAILY"]);
+        assert_eq!(set(&mut draft, &said("Watts=3")), Err(SlurmError::NotSupported));
+    }
+}
