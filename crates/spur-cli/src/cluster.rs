@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use spur_core::job::reference::{JobReference, Part};
-use spur_core::views::{JobView, NodeView, PartitionView, PriorityView, ReservationView, ShareView, StepView};
+use spur_core::views::{
+    JobView, NodeView, PartitionView, PriorityView, ReservationView, ShareView, StepView,
+};
 use spur_net::Identity;
 use spur_proto::address::SYSTEM_SOCKET;
 use spur_proto::caller::{CallError, Caller};
@@ -17,9 +19,9 @@ use spur_proto::slurm::watch_reply::Event;
 use spur_proto::slurm::{
     AdministerRequest, CancelJobRequest, ControlJobRequest, GetConfigReply, GetConfigRequest,
     GetScriptRequest, IssueTokenRequest, License, ListJobsRequest, ListLicensesRequest,
-    ListNodesRequest, ListPartitionsRequest, ListPrioritiesRequest, ListReservationsRequest, ListSharesRequest,
-    ListStepsRequest, PingReply, PingRequest, ReconfigureRequest, RevokeTokensRequest,
-    SignalStepRequest, WaitJobRequest, WatchRequest,
+    ListNodesRequest, ListPartitionsRequest, ListPrioritiesRequest, ListReservationsRequest,
+    ListSharesRequest, ListStepsRequest, PingReply, PingRequest, ReconfigureRequest,
+    RevokeTokensRequest, SignalStepRequest, WaitJobRequest, WatchRequest,
 };
 use tonic::transport::Channel;
 

@@ -112,8 +112,7 @@ impl Flags {
 impl Reservation {
     /// After how many seconds it comes again.
     pub fn period(&self) -> Option<i64> {
-        let periods =
-            [(Flags::HOURLY, 3600), (Flags::DAILY, 86_400), (Flags::WEEKLY, 7 * 86_400)];
+        let periods = [(Flags::HOURLY, 3600), (Flags::DAILY, 86_400), (Flags::WEEKLY, 7 * 86_400)];
         periods.iter().find(|(flag, _)| self.flags.has(*flag)).map(|(_, secs)| *secs)
     }
 
@@ -190,8 +189,7 @@ mod tests {
     #[test]
     fn a_daily_one_comes_again() {
         let (start, end) = (Timestamp(1000), Timestamp(4600));
-        let mut daily =
-            Reservation { start, end, flags: Flags::DAILY, ..Reservation::default() };
+        let mut daily = Reservation { start, end, flags: Flags::DAILY, ..Reservation::default() };
         assert!(daily.advance(Timestamp(4599)) && daily.start == start);
         assert!(daily.advance(Timestamp(4600 + 86_400)));
         assert_eq!(daily.start, Timestamp(1000 + 2 * 86_400));

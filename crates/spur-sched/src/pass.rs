@@ -277,9 +277,8 @@ impl Planner {
         self.nodes.settle();
         let left = self.secs_left(pass, shape);
         let within = self.within(pass, shape);
-        let for_secs = |secs: i64| {
-            self.place_for(pass, fits, shape, secs.min(left), within.as_ref(), false)
-        };
+        let for_secs =
+            |secs: i64| self.place_for(pass, fits, shape, secs.min(left), within.as_ref(), false);
         if let Some(chosen) = for_secs(shape.secs) {
             return Some((chosen, shape.secs));
         }

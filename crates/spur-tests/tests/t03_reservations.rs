@@ -6,13 +6,11 @@ use spur_tests::harness::{Cluster, until};
 fn nodes_are_kept_for_those_they_are_reserved_for() {
     let cluster = Cluster::up("n[1-2]", 2);
     let me = cluster.squeue("1", "%u");
-    let made = cluster.run(&format!(
-        "scontrol create reservation starttime=now duration=60 user={me} nodes=n1"
-    ));
+    let made = cluster
+        .run(&format!("scontrol create reservation starttime=now duration=60 user={me} nodes=n1"));
     assert_eq!(made.stdout, format!("Reservation created: {me}_1\n"), "{}", made.stderr);
-    let twice = cluster.run(&format!(
-        "scontrol create reservation starttime=now duration=60 user={me} nodes=n1"
-    ));
+    let twice = cluster
+        .run(&format!("scontrol create reservation starttime=now duration=60 user={me} nodes=n1"));
     let refusal = "Error creating the reservation: Requested reservation overlaps with another \
                    reservation\n";
     assert_eq!((twice.status, twice.stdout + &twice.stderr), (1, refusal.to_string()));

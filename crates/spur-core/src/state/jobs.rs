@@ -135,7 +135,8 @@ pub(super) fn start(
         let boot = state.nodes.get(&node).map_or(0, |node| node.boots);
         let phase = Phase::Running { since: state.now, allocation };
         let granted = Granted { partition: start.partition.clone(), minutes: start.minutes };
-        let mut job = Job { epoch: start.epoch, boot, phase, waits: None, granted, displaced: None, ..job };
+        let mut job =
+            Job { epoch: start.epoch, boot, phase, waits: None, granted, displaced: None, ..job };
         if !job.is_allocation() {
             steps::begin_batch(&mut job, state.now, node, effects);
         }

@@ -36,8 +36,8 @@ use imbl::OrdMap;
 
 pub use effect::Effect;
 pub use entry::{
-    Administer, Assignment, Blob, Command, Control, CreateStep, Displace, Entry, Finish, JobAction, JobStart,
-    Noun, Origin, Outcome, RegisterNode, Reply, SignalScope, Submit, Verb,
+    Administer, Assignment, Blob, Command, Control, CreateStep, Displace, Entry, Finish, JobAction,
+    JobStart, Noun, Origin, Outcome, RegisterNode, Reply, SignalScope, Submit, Verb,
 };
 pub use index::Index;
 pub use rules::Charged;
@@ -149,9 +149,7 @@ pub fn apply(state: &mut State, entry: &Entry) -> Applied {
         Command::SetRules(rules) => rules::set(state, rules),
         Command::ReservationsPassed => reservations::passed(state),
         Command::Preempt(victims) => preempt::preempt(state, victims, &mut effects),
-        Command::GraceOver { job, epoch } => {
-            preempt::grace_over(state, *job, *epoch, &mut effects)
-        }
+        Command::GraceOver { job, epoch } => preempt::grace_over(state, *job, *epoch, &mut effects),
         Command::Purge { before } => jobs::purge(state, *before, &mut effects),
     };
     if let (Ok(_), Some(asked)) = (&reply, asked) {

@@ -82,8 +82,7 @@ impl Search<'_> {
             return room;
         }
         let but = if self.unreserved { But::Reservations } else { But::Nothing };
-        let later =
-            self.calendar.room_but(self.shape, fit, node, slot, self.now, self.secs, but);
+        let later = self.calendar.room_but(self.shape, fit, node, slot, self.now, self.secs, but);
         room.min(later)
     }
 

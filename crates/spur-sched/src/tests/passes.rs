@@ -242,13 +242,8 @@ fn a_job_waits_for_its_moment_and_then_takes_part() {
 fn nothing_runs_into_a_reservation_but_its_own_jobs() {
     let mut nodes = cluster(&[1, 1]);
     let (start, end) = (Timestamp(1800), Timestamp(7200));
-    let reservation = ViewReservation {
-        start,
-        end,
-        nodes: ["n1".into()].into(),
-        every: None,
-        flexible: false,
-    };
+    let reservation =
+        ViewReservation { start, end, nodes: ["n1".into()].into(), every: None, flexible: false };
     nodes.view.reservations.insert("night".into(), Arc::new(reservation));
     let mine = |shape: &mut Shape| shape.reservation = "night".into();
     let short = |shape: &mut Shape| shape.secs = 1800;

@@ -219,13 +219,8 @@ impl Both {
                 let start = Timestamp(view.now.0 + i64::from(*from));
                 let end = Timestamp(start.0 + i64::from(*secs));
                 let nodes = (0..*nodes).map(|number| format!("n{number}").into()).collect();
-                let it = Arc::new(ViewReservation {
-                    start,
-                    end,
-                    nodes,
-                    every: None,
-                    flexible: false,
-                });
+                let it =
+                    Arc::new(ViewReservation { start, end, nodes, every: None, flexible: false });
                 planner.put_reservation(&"r".into(), Some(&it));
                 view.reservations.insert("r".into(), it);
             }

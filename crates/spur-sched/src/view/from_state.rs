@@ -17,8 +17,8 @@ use spur_core::time::Timestamp;
 
 use super::request::{self, Shapes};
 use super::{
-    Charge, Counter, Displaced, PendingJob, Preemptible, RunId, RunningJob, Standing, Tiers, ViewGres, ViewNode,
-    ViewReservation, ViewShare,
+    Charge, Counter, Displaced, PendingJob, Preemptible, RunId, RunningJob, Standing, Tiers,
+    ViewGres, ViewNode, ViewReservation, ViewShare,
 };
 use crate::limits;
 use crate::place::Choice;

@@ -22,13 +22,13 @@ use spur_proto::slurm::{
     IssueTokenRequest, ListControllersReply, ListControllersRequest, ListJobsReply,
     ListJobsRequest, ListLicensesReply, ListLicensesRequest, ListMachinesReply,
     ListMachinesRequest, ListNodesReply, ListNodesRequest, ListPartitionsReply,
-    ListPartitionsRequest, ListPrioritiesReply, ListPrioritiesRequest, ListReservationsReply, ListReservationsRequest, ListSharesReply,
-    ListSharesRequest, ListStepsReply, ListStepsRequest, PingReply, PingRequest, PlanReply,
-    PlanRequest, ReconfigureReply, ReconfigureRequest, RemoveControllerReply,
-    RemoveControllerRequest, RemoveMachineReply, RemoveMachineRequest, RevokeTokensReply,
-    RevokeTokensRequest, SignalStepReply, SignalStepRequest, StepAccess, StepAccessRequest,
-    SubmitJobReply, SubmitJobRequest, TryJobReply, TryJobRequest, WaitJobReply, WaitJobRequest,
-    WatchReply, WatchRequest,
+    ListPartitionsRequest, ListPrioritiesReply, ListPrioritiesRequest, ListReservationsReply,
+    ListReservationsRequest, ListSharesReply, ListSharesRequest, ListStepsReply, ListStepsRequest,
+    PingReply, PingRequest, PlanReply, PlanRequest, ReconfigureReply, ReconfigureRequest,
+    RemoveControllerReply, RemoveControllerRequest, RemoveMachineReply, RemoveMachineRequest,
+    RevokeTokensReply, RevokeTokensRequest, SignalStepReply, SignalStepRequest, StepAccess,
+    StepAccessRequest, SubmitJobReply, SubmitJobRequest, TryJobReply, TryJobRequest, WaitJobReply,
+    WaitJobRequest, WatchReply, WatchRequest,
 };
 use spur_proto::status::{standby, to_status};
 use tokio::sync::{mpsc, oneshot};

@@ -14,7 +14,8 @@ use crate::idset::IdSet;
 use crate::job::{Allocation, ExitStatus, GresShare, JobSpec, Owner, Removal, RequestId, Share};
 use crate::node::Inventory;
 use crate::state::{
-    Blob, Command, Displace, Entry, Finish, JobStart, Origin, Outcome, RegisterNode, Settings, Submit,
+    Blob, Command, Displace, Entry, Finish, JobStart, Origin, Outcome, RegisterNode, Settings,
+    Submit,
 };
 use crate::time::Timestamp;
 use crate::views::{RulesView, Usage};

@@ -68,18 +68,18 @@ fn only_those_it_is_for_may_use_it() {
     assert_eq!(ask(&mut cluster, 1, "r"), Err(SlurmError::ReservationAccess));
     cluster.done(say(Verb::Update, "r", "Users=alice"));
     assert_eq!(ask(&mut cluster, 1, "r"), Ok(Reply::Job(JobId(1))));
-    assert_eq!(
-        cluster.apply(say(Verb::Delete, "r", "")).reply,
-        Err(SlurmError::ReservationBusy)
-    );
+    assert_eq!(cluster.apply(say(Verb::Delete, "r", "")).reply, Err(SlurmError::ReservationBusy));
     // When it is over the job waits to be let go; a daily one comes again.
     cluster.at = 9000;
     cluster.done(Command::ReservationsPassed);
     let job = &cluster.state.jobs[&JobId(1)];
     assert_eq!((job.hold, job.spec.placement().reservation.as_str()), (Hold::User, ""));
     assert!(cluster.state.reservations.is_empty());
-    create(&mut cluster, "ReservationName=d StartTime=9100 Duration=1 Users=bob Nodes=n1 Flags=daily")
-        .expect("is made");
+    create(
+        &mut cluster,
+        "ReservationName=d StartTime=9100 Duration=1 Users=bob Nodes=n1 Flags=daily",
+    )
+    .expect("is made");
     cluster.at = 9200;
     cluster.done(Command::ReservationsPassed);
     assert_eq!(cluster.state.reservations["d"].start, Timestamp(9100 + 86_400));
