@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use spur_core::job::JobSpec;
 use spur_core::job::reference::{JobReference, Part};
 use spur_core::views::{
     JobView, NodeView, PartitionView, PriorityView, ReservationView, ShareView, StepView,
@@ -17,11 +18,13 @@ use spur_proto::slurm::control_job_request::Action;
 use spur_proto::slurm::controller_client::ControllerClient;
 use spur_proto::slurm::watch_reply::Event;
 use spur_proto::slurm::{
-    AdministerRequest, CancelJobRequest, ControlJobRequest, GetConfigReply, GetConfigRequest,
-    GetScriptRequest, IssueTokenRequest, License, ListJobsRequest, ListLicensesRequest,
-    ListNodesRequest, ListPartitionsRequest, ListPrioritiesRequest, ListReservationsRequest,
-    ListSharesRequest, ListStepsRequest, PingReply, PingRequest, ReconfigureRequest,
-    RevokeTokensRequest, SignalStepRequest, WaitJobRequest, WatchRequest,
+    AdministerRequest, CancelJobRequest, ControlJobRequest, ControllerView, ExplainJobReply,
+    ExplainJobRequest, GetConfigReply, GetConfigRequest, GetScriptRequest, IssueTokenRequest,
+    License, ListControllersRequest, ListJobsRequest, ListLicensesRequest, ListNodesRequest,
+    ListPartitionsRequest, ListPrioritiesRequest, ListReservationsRequest, ListSharesRequest,
+    ListStepsRequest, PingReply, PingRequest, PlanReply, PlanRequest, ReconfigureRequest,
+    RevokeTokensRequest, SignalStepRequest, TryJobReply, TryJobRequest, WaitJobRequest,
+    WatchRequest,
 };
 use tonic::transport::Channel;
 
@@ -238,6 +241,37 @@ impl Controller {
         let request = SignalStepRequest { job_id, step_id, signal };
         let ask = |mut client: Client| async move { client.signal_step(request).await };
         self.runtime.block_on(self.caller.call(ask)).map(|_| ())
+    }
+
+    /// Why a job waits, and what would start it.
+    pub fn explain(&mut self, job_id: u32) -> Result<ExplainJobReply, CallError> {
+        let request = ExplainJobRequest { job_id, advice: true };
+        let ask = |mut client: Client| async move { client.explain_job(request).await };
+        self.runtime.block_on(self.caller.call(ask))
+    }
+
+    /// When waiting jobs are expected to start.
+    pub fn plan(&mut self) -> Result<PlanReply, CallError> {
+        let ask = |mut client: Client| async move { client.plan(PlanRequest::default()).await };
+        self.runtime.block_on(self.caller.call(ask))
+    }
+
+    /// When a job would start if it were submitted.
+    pub fn try_job(&mut self, spec: &JobSpec) -> Result<TryJobReply, CallError> {
+        let request = TryJobRequest { spec: Some(spec.clone()) };
+        let ask = |mut client: Client| {
+            let request = request.clone();
+            async move { client.try_job(request).await }
+        };
+        self.runtime.block_on(self.caller.call(ask))
+    }
+
+    /// The controllers there are.
+    pub fn controllers(&mut self) -> Result<Vec<ControllerView>, CallError> {
+        let ask = |mut client: Client| async move {
+            client.list_controllers(ListControllersRequest {}).await
+        };
+        Ok(self.runtime.block_on(self.caller.call(ask))?.controllers)
     }
 
     /// The configuration in force, and when the controller began.

@@ -255,3 +255,41 @@ fn a_terminal_is_passed_through() {
     assert!(said.contains("/dev/pts/"), "{said}");
     assert_eq!(done.status.code(), Some(4), "{said}");
 }
+
+#[test]
+fn who_attaches_sees_what_a_step_writes_and_files_reach_every_node() {
+    let cluster = Cluster::up("n[1-2]", 2);
+    let go = cluster.work_dir().join("go");
+    let srun = cluster.dir().join("bin/srun").display().to_string();
+    let wait =
+        format!("while [ ! -e {} ]; do echo tick; sleep 0.05; done; echo said", go.display());
+    let script = format!("{srun} -N2 -n2 sh -c '{wait}'");
+    let words = ["--parsable", "-N2", "-o", "/dev/null", "--wrap", &script];
+    let job = cluster.run_words("sbatch", &words).stdout.trim().to_string();
+    let step = format!("{job}.0");
+    until("the step runs", || {
+        cluster.run("squeue -h -s -o %i").stdout.contains(&step).then_some(())
+    });
+    fs::write(cluster.work_dir().join("data"), "some bytes").expect("written");
+    let target = cluster.work_dir().join("copy").display().to_string();
+    let copied = cluster.run(&format!("sbcast -f -j {job} data {target}"));
+    assert_eq!((copied.status, copied.stderr.as_str()), (0, ""));
+    assert_eq!(fs::read_to_string(&target).expect("it is there"), "some bytes");
+    let again = cluster.run(&format!("sbcast -j {job} data {target}"));
+    assert!(again.status != 0 && again.stderr.contains("File exists"), "{}", again.stderr);
+    let layout = cluster.run(&format!("sattach --layout {step}")).stdout;
+    assert!(layout.contains("2 tasks, 2 nodes (n[1-2])"), "{layout}");
+    let mut attached = cluster.command("sattach");
+    let mut attached = attached.args(["-l", &step]).stdout(Stdio::piped()).spawn().expect("runs");
+    let mut output = BufReader::new(attached.stdout.take().expect("a pipe"));
+    let mut said = String::new();
+    output.read_line(&mut said).expect("a line");
+    fs::write(&go, "").expect("written");
+    output.read_to_string(&mut said).expect("the rest");
+    assert!(attached.wait().expect("it ends").success());
+    let lines: Vec<&str> = sorted(&said).into_iter().filter(|it| !it.ends_with("tick")).collect();
+    assert_eq!(lines, ["0: said", "1: said"]);
+    let gone = cluster.run("sattach 999.0");
+    let refusal = "sattach: error: Could not get job step info: Invalid job id specified\n";
+    assert_eq!((gone.status, gone.stderr.as_str()), (1, refusal));
+}

@@ -62,6 +62,11 @@ impl Cluster {
             .context("could not run spur up")?;
         ensure!(up.status.success(), "spur up: {}", String::from_utf8_lossy(&up.stderr));
         let cluster = Cluster { bin: own.join("bin"), work, configuration: None, own: Some(own) };
+        // The rules of accounting reach a new controller a little after its start.
+        let until = Instant::now() + Duration::from_secs(30);
+        while cluster.ask("sbatch --test-only --wrap true")?.status != 0 && Instant::now() < until {
+            sleep(Duration::from_millis(200));
+        }
         Ok(cluster)
     }
 

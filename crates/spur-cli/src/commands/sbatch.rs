@@ -29,7 +29,26 @@ pub fn run(args: &[String]) -> u8 {
 }
 
 fn submit(args: &[String]) -> Result<u8, OptionError> {
-    let Some(line) = submission::read(TOOL, args)? else { return Ok(0) };
+    let Some((request, script)) = read(args)? else { return Ok(0) };
+    if request.tool.test_only {
+        return Ok(cluster::block_on(submission::test_only(TOOL, &request)));
+    }
+    let environment = match request.tool.export_file.as_str() {
+        "" => job_environment(&request),
+        path => with_submission(submission::exported_file(path)?),
+    };
+    Ok(cluster::block_on(send(request, script, environment)))
+}
+
+/// What a line of `sbatch` asks for; nothing when only a question was asked. `Err` is the exit status.
+pub fn request(args: &[String]) -> Result<Option<Request>, u8> {
+    let asked = read(args).map_err(|error| submission::refused(TOOL, &error))?;
+    Ok(asked.map(|(request, _)| request))
+}
+
+/// Everything that was asked for, and the script.
+fn read(args: &[String]) -> Result<Option<(Request, Vec<u8>)>, OptionError> {
+    let Some(line) = submission::read(TOOL, args)? else { return Ok(None) };
     let wrap = line.settings.iter().rev().find(|setting| setting.option.long == "wrap");
     let (script, name) = script(wrap, &line.rest)?;
     header::check(&script)?;
@@ -61,14 +80,7 @@ fn submit(args: &[String]) -> Result<u8, OptionError> {
     submission::tell_notes(TOOL, &request);
     filled?;
     submission::look_up(TOOL, &mut request)?;
-    if request.tool.test_only {
-        return Ok(cluster::block_on(submission::test_only(TOOL, &request)));
-    }
-    let environment = match request.tool.export_file.as_str() {
-        "" => job_environment(&request),
-        path => with_submission(submission::exported_file(path)?),
-    };
-    Ok(cluster::block_on(send(request, script, environment)))
+    Ok(Some((request, script)))
 }
 
 /// The script's bytes and its name as given: from `--wrap`, a file, or standard input.

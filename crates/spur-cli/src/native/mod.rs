@@ -3,16 +3,22 @@
 pub mod audit;
 pub mod config;
 pub mod controllers;
+pub mod doctor;
 pub mod down;
 pub mod env;
+pub mod exec;
 pub mod init;
 pub mod join;
+pub mod logs;
 pub mod nodes;
+pub mod plan;
+pub mod status;
 pub mod token;
 pub mod up;
 pub mod version;
 pub mod wait;
 pub mod watch;
+pub mod why;
 
 mod daemons;
 mod layout;

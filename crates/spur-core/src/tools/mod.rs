@@ -1,6 +1,8 @@
 //! The options of the tools that ask and control, a table a tool. `--help`, completions and manual
 //! pages are printed from it; what an option does is the tool's own business.
 
+pub mod sattach;
+pub mod sbcast;
 pub mod scancel;
 pub mod scontrol;
 pub mod sinfo;
@@ -108,7 +110,8 @@ impl Tool {
 }
 
 /// Every tool with a table here.
-pub const TOOLS: &[&Tool] = &[&scancel::TOOL, &scontrol::TOOL, &sinfo::TOOL, &squeue::TOOL];
+pub const TOOLS: &[&Tool] =
+    &[&sattach::TOOL, &sbcast::TOOL, &scancel::TOOL, &scontrol::TOOL, &sinfo::TOOL, &squeue::TOOL];
 
 #[cfg(test)]
 mod tests {

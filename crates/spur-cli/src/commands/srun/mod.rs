@@ -1,9 +1,9 @@
 //! `srun`: runs tasks, in an allocation that is there or in one of its own.
 
-mod ended;
+pub(super) mod ended;
 mod multi_prog;
-mod nodes;
-mod output;
+pub(super) mod nodes;
+pub(super) mod output;
 mod program;
 mod run;
 mod terminal;

@@ -1,0 +1,127 @@
+//! `sbcast`: copies a file to every node of a job. It goes as the input of a step with one task on each node.
+
+use std::os::unix::fs::MetadataExt;
+
+use spur_core::job::reference::JobReference;
+use spur_core::tools::sbcast::TOOL;
+use spur_proto::slurm::ListJobsRequest;
+
+use super::{Ended, srun};
+use crate::cluster::Controller;
+use crate::output::{complain, note};
+
+/// Runs the command.
+pub fn run(args: &[String]) -> u8 {
+    match copy(args) {
+        Ok(status) => status,
+        Err(Ended(status)) => status,
+    }
+}
+
+fn copy(args: &[String]) -> Result<u8, Ended> {
+    let words = super::read_tool(&TOOL, args)?;
+    let mut force = false;
+    let mut preserve = false;
+    let mut verbose = false;
+    let mut job = None;
+    let variables = TOOL.read_variables(|name| std::env::var(name).ok());
+    for (flag, value) in variables.iter().chain(&words.options) {
+        match flag.long {
+            "force" => force = true,
+            "preserve" => preserve = true,
+            "verbose" => verbose = true,
+            "jobid" => job = Some(value.clone()),
+            _ => {}
+        }
+    }
+    let [source, target] = &words.rest[..] else {
+        note(format!("Need two file names, have {} names", words.rest.len()));
+        note("Try \"sbcast --help\" for more information");
+        return Err(Ended(1));
+    };
+    let Some(job) = job else {
+        complain(
+            "sbcast",
+            "Need a job id to run this command.  Run from within a Slurm job or use the --jobid option.",
+        );
+        return Err(Ended(1));
+    };
+    let about = std::fs::metadata(source).map_err(|error| {
+        let reason = error.to_string();
+        let reason = reason.split(" (os error").next().unwrap_or_default();
+        complain("sbcast", format!("Can't open `{source}`: {reason}"));
+        Ended(255)
+    })?;
+    let nodes = nodes_of(&job)?;
+    if verbose {
+        note(format!("sbcast: file = {source}, {} bytes, to {nodes} nodes", about.len()));
+    }
+    let script = receiver(force, about.mode() & 0o7777, preserve.then_some(about.mtime()));
+    let count = nodes.to_string();
+    let source = std::path::absolute(source).unwrap_or_else(|_| source.into());
+    let input = format!("--input={}", source.display());
+    let id = format!("--jobid={job}");
+    let line = [
+        "-Q",
+        &id,
+        "--overlap",
+        "-N",
+        &count,
+        "-n",
+        &count,
+        "--ntasks-per-node=1",
+        "-J",
+        "sbcast",
+        &input,
+        "/bin/sh",
+        "-c",
+        &script,
+        "sbcast",
+        target,
+    ];
+    Ok(srun::run(&line.map(str::to_string)))
+}
+
+/// What each node runs: the file appears whole or not at all.
+fn receiver(force: bool, mode: u32, modified: Option<i64>) -> String {
+    let guard = match force {
+        true => "",
+        false => "[ ! -e \"$1\" ] || { echo \"sbcast: error: $1: File exists\" >&2; exit 1; }; ",
+    };
+    let touch = modified.map_or(String::new(), |at| format!(" && touch -d @{at} \"$part\""));
+    format!(
+        "{guard}part=\"$1.$$\"; cat >\"$part\" && chmod {mode:o} \"$part\"{touch} && mv -f \"$part\" \"$1\" || {{ rm -f \"$part\"; exit 1; }}"
+    )
+}
+
+/// How many nodes the job has.
+fn nodes_of(job: &str) -> Result<u32, Ended> {
+    let refuse = || {
+        complain(
+            "sbcast",
+            format!("Unable to get job allocation for {job}: Invalid job id specified"),
+        );
+        Ended(1)
+    };
+    let reference = JobReference::parse(job).ok_or_else(refuse)?;
+    let request = ListJobsRequest { job_ids: vec![reference.job], ..Default::default() };
+    let found = Controller::find().jobs(&request).map_err(|_| refuse())?;
+    let found = found.iter().find(|job| reference.names(job) && !job.nodes.is_empty());
+    found.map(|job| job.num_nodes).ok_or_else(refuse)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_there_is_replaced_only_by_force() {
+        assert!(receiver(false, 0o755, None).contains("File exists"));
+        let forced = receiver(true, 0o755, Some(7));
+        assert!(
+            !forced.contains("File exists")
+                && forced.contains("chmod 755")
+                && forced.contains("touch -d @7")
+        );
+    }
+}

@@ -1,0 +1,323 @@
+//! `spur doctor`: what is wrong with this machine or the cluster, and the command that mends it.
+
+use std::time::Instant;
+
+use clap::Parser;
+use serde_json::json;
+use spur_core::job::{JobFlag, JobState, JobStatus, Reason};
+use spur_core::node::{NodeFlag, NodeState, NodeStatus};
+use spur_core::views::{JobView, NodeView};
+use spur_proto::slurm::{ControllerView, ListJobsRequest};
+
+use crate::cluster::{self, Controller};
+use crate::output::print;
+use crate::{accounting, zone};
+
+/// Looks at this machine and at the cluster, names what is wrong, and says what mends it. The exit status is 1
+/// when something is.
+#[derive(Parser)]
+struct Arguments {
+    /// One JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was seen. Gathered first, judged afterwards.
+#[derive(Default)]
+struct Seen {
+    /// Where the controllers should be.
+    addresses: String,
+    /// What the controller said to a ping, and after how long.
+    version: Option<String>,
+    refusal: String,
+    latency_ms: u128,
+    own_version: &'static str,
+    controllers: Vec<ControllerView>,
+    nodes: Vec<NodeView>,
+    jobs: Vec<JobView>,
+    /// Why accounting does not answer; nothing when it does.
+    accounting: Option<String>,
+    now: i64,
+    /// The control groups of this machine: whether they are unified and can be used.
+    unified_groups: bool,
+    /// Free space below the directory for temporary files, in megabytes.
+    free_tmp_mb: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Weight {
+    /// Nothing works until it is mended.
+    Error,
+    /// Something does not work as it should.
+    Warning,
+    Fine,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Finding {
+    weight: Weight,
+    what: String,
+    /// A command, or what to do; empty where nothing is to be done.
+    fix: String,
+}
+
+fn finding(weight: Weight, what: impl Into<String>, fix: impl Into<String>) -> Finding {
+    Finding { weight, what: what.into(), fix: fix.into() }
+}
+
+/// Runs the command.
+pub fn run(args: &[String]) -> u8 {
+    let arguments: Arguments = match super::read("doctor", args) {
+        Ok(arguments) => arguments,
+        Err(status) => return status,
+    };
+    let mut found = judge(&look());
+    found.sort_by_key(|it| it.weight);
+    match arguments.json {
+        true => {
+            let list: Vec<_> = found
+                .iter()
+                .map(|it| json!({ "level": word(it.weight), "what": it.what, "fix": it.fix }))
+                .collect();
+            print(&format!("{}\n", json!({ "findings": list })));
+        }
+        false => print(&told(&found)),
+    }
+    u8::from(found.iter().any(|it| it.weight != Weight::Fine))
+}
+
+fn look() -> Seen {
+    let mut seen = Seen {
+        addresses: spur_proto::client::Address::list(&cluster::addresses()),
+        own_version: env!("CARGO_PKG_VERSION"),
+        now: zone::now().0,
+        unified_groups: std::path::Path::new("/sys/fs/cgroup/cgroup.controllers").exists(),
+        free_tmp_mb: free_mb("/tmp"),
+        ..Seen::default()
+    };
+    let mut controller = Controller::find();
+    let asked = Instant::now();
+    match controller.ping() {
+        Ok(reply) => seen.version = Some(reply.version),
+        Err(error) => {
+            seen.refusal = error.to_string();
+            return seen;
+        }
+    }
+    seen.latency_ms = asked.elapsed().as_millis();
+    seen.controllers = controller.controllers().unwrap_or_default();
+    seen.nodes = controller.nodes().unwrap_or_default();
+    seen.jobs = controller.jobs(&ListJobsRequest::default()).unwrap_or_default();
+    seen.accounting = cluster::block_on(accounting::connect())
+        .err()
+        .map(|trouble| trouble.to_string().lines().next().unwrap_or_default().to_string());
+    seen
+}
+
+fn free_mb(dir: &str) -> u64 {
+    nix::sys::statvfs::statvfs(dir)
+        .map_or(u64::MAX, |disk| (disk.blocks_available() * disk.fragment_size()) >> 20)
+}
+
+/// What follows from what was seen.
+fn judge(seen: &Seen) -> Vec<Finding> {
+    let Some(version) = &seen.version else {
+        let what = format!("no controller answers at {}: {}", seen.addresses, seen.refusal);
+        return vec![finding(
+            Weight::Error,
+            what,
+            "spur up   (or say where it is: export SPUR_CONTROLLER_ADDR=unix:/PATH)",
+        )];
+    };
+    let mut found = Vec::new();
+    let controller =
+        format!("the controller answers within {} ms (version {version})", seen.latency_ms);
+    found.push(finding(Weight::Fine, controller, ""));
+    if version != seen.own_version {
+        let what =
+            format!("this command is of version {}, the controller of {version}", seen.own_version);
+        found.push(finding(Weight::Warning, what, "install the same version on both"));
+    }
+    controllers(seen, &mut found);
+    nodes(seen, &mut found);
+    jobs(seen, &mut found);
+    match &seen.accounting {
+        None => found.push(finding(Weight::Fine, "accounting answers", "")),
+        Some(what) => found.push(finding(
+            Weight::Warning,
+            format!("accounting: {what}"),
+            "start spurdbd, and look at its log; jobs go on meanwhile",
+        )),
+    }
+    if !seen.unified_groups {
+        found.push(finding(
+            Weight::Warning,
+            "control groups of this machine are not unified: devices of jobs are not confined",
+            "boot with systemd.unified_cgroup_hierarchy=1",
+        ));
+    }
+    if seen.free_tmp_mb < 256 {
+        found.push(finding(
+            Weight::Warning,
+            format!("/tmp has {} MB left", seen.free_tmp_mb),
+            "make room in /tmp",
+        ));
+    }
+    found
+}
+
+fn controllers(seen: &Seen, found: &mut Vec<Finding>) {
+    let voters = seen.controllers.iter().filter(|it| it.votes).count();
+    if voters == 2 {
+        found.push(finding(
+            Weight::Warning,
+            "two controllers survive the loss of none",
+            "spur controllers add   (three survive the loss of one)",
+        ));
+    }
+    for controller in &seen.controllers {
+        if controller.behind.is_some_and(|behind| behind > 10_000) {
+            let what = format!(
+                "controller {} is {} entries behind",
+                controller.address,
+                controller.behind.unwrap_or(0)
+            );
+            found.push(finding(
+                Weight::Warning,
+                what,
+                "look at its log; if it is gone for good: spur controllers remove ID",
+            ));
+        }
+    }
+}
+
+fn nodes(seen: &Seen, found: &mut Vec<Finding>) {
+    if seen.nodes.is_empty() {
+        found.push(finding(
+            Weight::Error,
+            "the cluster has no node",
+            "spurd --controller ADDRESS on a machine, or: spur up",
+        ));
+        return;
+    }
+    let mut good = 0;
+    for node in &seen.nodes {
+        let status = NodeStatus(node.state);
+        let why = if node.reason.is_empty() { String::new() } else { format!(": {}", node.reason) };
+        if status.has(NodeFlag::NotResponding)
+            || status.base() == NodeState::Down && node.reason_time == 0
+        {
+            found.push(finding(
+                Weight::Warning,
+                format!("node {} does not answer", node.name),
+                format!("on {}: systemctl start spurd, and look at its log", node.hostname),
+            ));
+        } else if status.has(NodeFlag::Drain)
+            || status.has(NodeFlag::Fail)
+            || status.base() == NodeState::Down
+        {
+            let state = status.complete().to_lowercase();
+            found.push(finding(
+                Weight::Warning,
+                format!("node {} is {state}{why}", node.name),
+                format!("when it is mended: scontrol update nodename={} state=resume", node.name),
+            ));
+        } else {
+            good += 1;
+        }
+    }
+    found.push(finding(
+        Weight::Fine,
+        format!("{good} of {} nodes take jobs", seen.nodes.len()),
+        "",
+    ));
+}
+
+/// Jobs that will not go on by themselves.
+fn jobs(seen: &Seen, found: &mut Vec<Finding>) {
+    const LONG_SECS: i64 = 600;
+    for job in &seen.jobs {
+        let status = JobStatus(job.state);
+        if status.has(JobFlag::Completing) && seen.now - job.end_time > LONG_SECS {
+            found.push(finding(Weight::Warning, format!("job {} has been completing for {} minutes on {}", job.job_id, (seen.now - job.end_time) / 60, job.nodes), format!("look for its processes on {}; scontrol update nodename={} state=down reason=stuck gives it up", job.nodes, job.nodes)));
+        }
+        if status.base() == JobState::Pending
+            && job.reason == Reason::DependencyNeverSatisfied.number()
+        {
+            found.push(finding(
+                Weight::Warning,
+                format!(
+                    "job {} waits for what can no longer happen: {}",
+                    job.job_id, job.dependency
+                ),
+                format!("scancel {}", job.job_id),
+            ));
+        }
+    }
+}
+
+fn word(weight: Weight) -> &'static str {
+    match weight {
+        Weight::Error => "error",
+        Weight::Warning => "warning",
+        Weight::Fine => "ok",
+    }
+}
+
+fn told(found: &[Finding]) -> String {
+    let mut text = String::new();
+    for it in found {
+        text.push_str(&format!("{:<8} {}\n", word(it.weight), it.what));
+        if !it.fix.is_empty() {
+            text.push_str(&format!("         fix: {}\n", it.fix));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_that_is_wrong_has_a_fix() {
+        let nothing = judge(&Seen { addresses: "unix:/x".into(), ..Seen::default() });
+        assert_eq!(nothing[0].weight, Weight::Error);
+        let node = |name: &str, state, reason: &str| NodeView {
+            name: name.into(),
+            state,
+            reason: reason.into(),
+            ..NodeView::default()
+        };
+        let idle = NodeState::Idle.number();
+        let drained = NodeStatus(idle).with(NodeFlag::Drain).0;
+        let silent = NodeStatus(NodeState::Down.number()).with(NodeFlag::NotResponding).0;
+        let seen = Seen {
+            version: Some("0".into()),
+            own_version: "1",
+            nodes: vec![node("n1", idle, ""), node("n2", drained, "ECC"), node("n3", silent, "")],
+            jobs: vec![JobView {
+                job_id: 9,
+                reason: Reason::DependencyNeverSatisfied.number(),
+                ..JobView::default()
+            }],
+            accounting: Some("away".into()),
+            ..Seen::default()
+        };
+        let found = judge(&seen);
+        assert!(
+            found.iter().all(|it| it.weight == Weight::Fine || !it.fix.is_empty()),
+            "{found:?}"
+        );
+        let text = told(&found);
+        for part in [
+            "node n2 is idle+drain: ECC",
+            "scontrol update nodename=n2 state=resume",
+            "node n3 does not answer",
+            "1 of 3 nodes take jobs",
+            "scancel 9",
+        ] {
+            assert!(text.contains(part), "{part} is not in\n{text}");
+        }
+    }
+}

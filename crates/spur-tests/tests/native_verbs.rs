@@ -1,0 +1,75 @@
+//! Spur's own verbs: why, plan, logs, exec, status, top, doctor.
+
+use spur_tests::harness::{Cluster, until};
+
+fn submit(cluster: &Cluster, words: &[&str], script: &str) -> String {
+    let words = [&["--parsable"], words, &["--wrap", script]].concat();
+    let done = cluster.run_words("sbatch", &words);
+    assert_eq!(done.status, 0, "{}", done.stderr);
+    done.stdout.trim().to_string()
+}
+
+#[test]
+fn a_waiting_job_is_explained_and_planned() {
+    let cluster = Cluster::up("n[1-2]", 2);
+    let first = submit(&cluster, &["-N2", "--exclusive", "-t10"], "sleep 300");
+    until("it runs", || (cluster.squeue(&first, "%T") == "RUNNING").then_some(()));
+    let waits = submit(&cluster, &["-N2", "-t5", "-J", "later"], "true");
+    let held = submit(&cluster, &["-H"], "true");
+    until("it waits", || (cluster.squeue(&waits, "%r") == "Resources").then_some(()));
+    let told = cluster.run(&format!("spur why {waits}")).stdout;
+    for part in ["(later, ", "has been PENDING for", "Needs 2 CPUs", "Estimated start: "] {
+        assert!(told.contains(part), "{part} is not in\n{told}");
+    }
+    assert!(told.contains(&format!("Job {first} has to end first")), "{told}");
+    let told = cluster.run(&format!("spur why {held}")).stdout;
+    assert!(
+        told.contains("its owner holds it") && told.contains(&format!("scontrol release {held}")),
+        "{told}"
+    );
+    let json = cluster.run(&format!("spur why --json {waits}")).stdout;
+    assert!(json.contains("\"reason\":\"Resources\"") && json.contains("\"expected\":{"), "{json}");
+    let plan = cluster.run("spur plan").stdout;
+    assert!(plan.lines().any(|line| line.trim_start().starts_with(&waits)), "{plan}");
+    let tried = cluster.run("spur plan -N1 -t1 --wrap true");
+    assert!(tried.stdout.starts_with("Would start "), "{}{}", tried.stdout, tried.stderr);
+    assert_eq!(cluster.run("spur why 999").status, 1);
+}
+
+#[test]
+fn what_a_job_writes_is_read_until_its_end() {
+    let cluster = Cluster::up("n1", 2);
+    let go = cluster.work_dir().join("go");
+    let script =
+        format!("echo first; while [ ! -e {} ]; do sleep 0.05; done; echo last", go.display());
+    let job = submit(&cluster, &[], &script);
+    until("it writes", || {
+        cluster.run(&format!("spur logs {job}")).stdout.contains("first").then_some(())
+    });
+    let inside = cluster.run(&format!("spur exec {job} printenv SLURM_JOB_ID"));
+    assert_eq!((inside.status, inside.stdout), (0, format!("{job}\n")), "{}", inside.stderr);
+    let follower = cluster
+        .command("spur")
+        .args(["logs", "-f", &job])
+        .stdout(std::process::Stdio::piped())
+        .spawn();
+    std::fs::write(&go, "").expect("written");
+    let done = follower.expect("spur runs").wait_with_output().expect("it ends");
+    assert_eq!(String::from_utf8_lossy(&done.stdout), "first\nlast\n");
+    assert_eq!(cluster.run(&format!("spur logs -n1 {job}")).stdout, "last\n");
+}
+
+#[test]
+fn the_cluster_is_shown_and_looked_after() {
+    let cluster = Cluster::up("n1", 2);
+    let status = cluster.run("spur status").stdout;
+    assert!(status.contains("1 nodes, 1 idle") && status.contains("0 of 2"), "{status}");
+    assert!(cluster.run("spur status --json").stdout.contains("\"cpus\":2"));
+    assert!(cluster.run("spur top").stdout.contains("n1   idle"));
+    let drain = ["update", "nodename=n1", "state=drain", "reason=bad disk"];
+    assert_eq!(cluster.run_words("scontrol", &drain).status, 0);
+    let told = cluster.run("spur doctor");
+    assert_eq!(told.status, 1, "{}", told.stdout);
+    assert!(told.stdout.contains("node n1 is idle+drain: bad disk"), "{}", told.stdout);
+    assert!(told.stdout.contains("scontrol update nodename=n1 state=resume"), "{}", told.stdout);
+}
