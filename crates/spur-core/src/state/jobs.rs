@@ -149,7 +149,12 @@ pub(super) fn start(
 /// The plan was made on an older state; what has changed since decides.
 fn still_fits(state: &State, start: &JobStart) -> bool {
     let Some(job) = state.jobs.get(&start.job) else { return false };
-    let Some(partition) = state.partition_of(job) else { return false };
+    let mut named = state.partitions_of(job);
+    let partition = match start.partition.as_str() {
+        "" => state.partition_of(job),
+        chosen => named.find(|it| it.name == chosen),
+    };
+    let Some(partition) = partition else { return false };
     let is_task = match (start.task, job.waiting_tasks()) {
         (Some(index), Some(waiting)) => {
             waiting.contains(index)
@@ -297,6 +302,15 @@ pub(super) fn purge(
 }
 
 impl State {
+    /// The partitions a job may run in, in the order it names them.
+    pub fn partitions_of(&self, job: &Job) -> impl Iterator<Item = &crate::partition::Partition> {
+        let names = job.spec.partition.split(',').filter(|name| !name.is_empty());
+        let named: Vec<&crate::partition::Partition> =
+            names.filter_map(|name| self.partition(name)).collect();
+        let default = named.is_empty().then(|| self.partition_of(job)).flatten();
+        named.into_iter().chain(default)
+    }
+
     /// The partition a job is in: the one it runs in, the first it names, or the default one.
     pub fn partition_of(&self, job: &Job) -> Option<&crate::partition::Partition> {
         let named = job.spec.partition.split(',').find(|name| !name.is_empty());

@@ -102,3 +102,22 @@ fn a_plan_that_is_applied_leaves_the_next_what_is_left() {
     cluster.apply(Command::Start(starts));
     assert_eq!(cluster.plan(), ["3 Resources"]);
 }
+
+#[test]
+fn a_job_of_several_partitions_runs_where_there_is_room() {
+    let text = "[[partitions]]\nname = \"a\"\nnodes = \"n1\"\n[[partitions]]\nname = \"b\"\nnodes = \"n2\"\n\
+                [[nodes]]\nnames = \"n[1-2]\"\ncpus = 2\n";
+    let config = spur_core::config::read(text).expect("is in order");
+    let mut cluster = cluster(&[2, 2]);
+    cluster.apply(Command::Configure(Settings::of(&config)));
+    let job = |partition: &str| JobSpec {
+        partition: partition.to_string(),
+        ntasks: Some(2),
+        ..JobSpec::default()
+    };
+    let cluster = cluster.submit(job("a")).submit(job("a,b")).submit(job("a,b"));
+    assert_eq!(cluster.plan(), ["1 on n1:2", "2 on n2:2", "3 Resources"]);
+    let cluster = cluster.started();
+    let run = &cluster.0.jobs[&spur_core::ids::JobId(2)];
+    assert_eq!(cluster.0.partition_of(run).map(|it| it.name.as_str()), Some("b"));
+}

@@ -177,7 +177,14 @@ impl Follower {
 
     /// A waiting job as the planner sees it.
     fn pending(&mut self, planner: &mut Planner, state: &State, job: &Job) -> PendingJob {
-        let partition = state.partition_of(job);
+        // Those that let it in; where none does, the first says why.
+        let all: Vec<&Partition> = state.partitions_of(job).collect();
+        let mut open = all.clone();
+        open.retain(|it| !matches!(standing(state, job, Some(it)), Standing::Barred(_)));
+        if open.is_empty() {
+            open.extend(all.first());
+        }
+        let partition = open.first().copied();
         let standing = match standing(state, job, partition) {
             Standing::Ready => {
                 limits::bar(state, job, &self.basis).map_or(Standing::Ready, Standing::Barred)
@@ -187,10 +194,16 @@ impl Follower {
         let (partitions, shape) = match partition {
             Some(partition) => {
                 let jobs = &state.settings.config.jobs;
-                let shape = request::shape_of(&job.spec, job.owner.uid, &partition.rules, jobs);
-                (self.partitions(&partition.name, partition.rules.priority_tier), shape)
+                let shape_in =
+                    |it: &Partition| request::shape_of(&job.spec, job.owner.uid, &it.rules, jobs);
+                let mut shape = shape_in(partition);
+                for other in &open[1..] {
+                    // Nobody knows where it will run, so the longest time counts.
+                    shape.secs = shape.secs.max(shape_in(other).secs);
+                }
+                (self.partitions(&open), shape)
             }
-            None => (self.partitions("", 0), crate::shape::Shape::default()),
+            None => (self.partitions(&[]), crate::shape::Shape::default()),
         };
         let facts = priority::facts(state, job, partition, &self.basis);
         let priority = match job.spec.priority {
@@ -209,17 +222,24 @@ impl Follower {
             user: job.owner.uid.0,
             charges: self.charges(planner, state, job),
             standing,
-            rank: rank(state, partition),
+            rank: open.iter().map(|it| rank(state, Some(it))).min().unwrap_or(0),
         }
     }
 
-    fn partitions(&mut self, name: &str, tier: u16) -> Tiers {
-        if let Some(known) = self.names.get(name) {
+    fn partitions(&mut self, open: &[&Partition]) -> Tiers {
+        let names: Vec<&str> = open.iter().map(|it| it.name.as_str()).collect();
+        let names = names.join(",");
+        if let Some(known) = self.names.get(&names) {
             return known.clone();
         }
-        let one: Tiers = Arc::new([(name.into(), tier)]);
-        self.names.insert(name.to_string(), one.clone());
-        one
+        let mut tiers: Vec<(Arc<str>, u16)> =
+            open.iter().map(|it| (it.name.as_str().into(), it.rules.priority_tier)).collect();
+        if tiers.is_empty() {
+            tiers.push(("".into(), 0));
+        }
+        let shared: Tiers = tiers.into();
+        self.names.insert(names, shared.clone());
+        shared
     }
 
     /// What priorities were told by last.
