@@ -1,7 +1,7 @@
 //! Starts a controller, in order: disk, controller, consensus, sockets.
 
 use std::fs::{self, File};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -84,7 +84,7 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     let Options { state_dir, socket, network, controllers, configuration, metrics, accounting } =
         options;
     let network = match network {
-        Some(network) => Some(listen(&network).await?),
+        Some(network) => Some(listen(&network, &controllers).await?),
         None => None,
     };
     let advertised = network.as_ref().map(|(_, advertised)| advertised.clone());
@@ -212,12 +212,16 @@ async fn reload(
 }
 
 /// Listens, and tells where others find it.
-async fn listen(network: &Network) -> anyhow::Result<(TcpListener, Address)> {
+async fn listen(
+    network: &Network,
+    controllers: &[Address],
+) -> anyhow::Result<(TcpListener, Address)> {
     let Address::Tls { host, port } = &network.listen else { bail!("a port is needed") };
     let listener = TcpListener::bind((host.as_str(), *port)).await;
     let listener = listener.with_context(|| format!("could not listen on {}", network.listen))?;
     let at = listener.local_addr()?;
-    let advertised = match &network.advertise {
+    let listed = controllers.iter().find(|address| is_here(address, at.port()));
+    let advertised = match network.advertise.as_ref().or(listed) {
         Some(said) => said.clone(),
         None if at.ip().is_unspecified() => {
             let name = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok());
@@ -236,6 +240,14 @@ fn has_not_joined(state_dir: &Path) -> String {
         "this controller has not joined the others; on one of them run: \
          spur token create --role controller, and here: spur join TOKEN --state-dir {dir}"
     )
+}
+
+/// Whether an address is a port of this machine: only its own numbers can be bound here.
+fn is_here(address: &Address, own_port: u16) -> bool {
+    let Address::Tls { host, port } = address else { return false };
+    let found = (host.as_str(), 0).to_socket_addrs();
+    let mut found = found.into_iter().flatten();
+    *port == own_port && found.any(|address| std::net::UdpSocket::bind(address).is_ok())
 }
 
 /// A controller that has joined others shows them who it is, before anything else.
