@@ -27,9 +27,11 @@ pub const SLURM: &[Command] = &[
     command("sbcast", "copy a file to every node of a job", commands::sbcast::run),
     command("scancel", "end jobs", commands::scancel::run),
     command("scontrol", "show and change the cluster", commands::scontrol::run),
+    command("seff", "show how well a job used what it had", commands::seff::run),
     command("sinfo", "show nodes and partitions", commands::sinfo::run),
     command("sprio", "show what priorities are made of", commands::sprio::run),
     command("squeue", "show jobs", commands::squeue::run),
+    command("sreport", "report what was used", commands::sreport::run),
     command("srun", "run tasks", commands::srun::run),
     command("sshare", "show shares and usage", commands::sshare::run),
 ];

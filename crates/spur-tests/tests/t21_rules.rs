@@ -87,5 +87,11 @@ fn jobs_are_held_to_associations_qos_and_limits() {
     until("the next one runs", || (cluster.squeue(&second, "%t") == "R").then_some(()));
     let kept = done(&cluster, &format!("sacct -n -P -X -j {second} -o Account,QOS"));
     assert_eq!(kept, "physics|high\n");
+    done(&cluster, "scontrol update nodename=n1 state=drain reason=broken");
+    until("the node's trouble is known", || {
+        let events = done(&cluster, "sacctmgr -n -P show event format=NodeName,State,Reason");
+        let lines: Vec<&str> = events.lines().collect();
+        (lines == ["||Cluster Registered TRES", "n1|DRAIN|broken"]).then_some(())
+    });
     done(&cluster, &format!("scancel -u {me}"));
 }

@@ -9,8 +9,9 @@ use spur_proto::door::caller_of;
 use spur_proto::slurm::accounting_server::Accounting;
 use spur_proto::slurm::{
     ChangeRulesReply, ChangeRulesRequest, GetRulesRequest, HistoryPoint, IngestReply,
-    IngestRequest, ListJobHistoryReply, ListJobHistoryRequest, ListTransactionsReply,
-    ListTransactionsRequest, PingAccountingReply, PingAccountingRequest,
+    IngestRequest, ListEventsReply, ListEventsRequest, ListJobHistoryReply, ListJobHistoryRequest,
+    ListTransactionsReply, ListTransactionsRequest, PingAccountingReply, PingAccountingRequest,
+    SumUsageReply, SumUsageRequest,
 };
 use spur_proto::status::to_status;
 use tokio::sync::{mpsc, watch};
@@ -21,7 +22,7 @@ use tonic::{Code, Request, Response, Status};
 use crate::db::{Connection, Error};
 use crate::pool::Pool;
 use crate::rules::{Author, Outcome};
-use crate::{history, ingest, rules};
+use crate::{events, history, ingest, rules, usage};
 
 /// Everything a method needs.
 #[derive(Clone)]
@@ -151,6 +152,20 @@ impl Accounting for Service {
             Outcome::Denied => Err(to_status(SlurmError::AccessDenied)),
             Outcome::Refused(why) => Err(Status::new(Code::InvalidArgument, why)),
         }
+    }
+
+    async fn list_events(&self, request: Request<ListEventsRequest>) -> Answer<ListEventsReply> {
+        let request = request.into_inner();
+        let find = move |connection: &mut _| events::find(connection, &request);
+        let events = self.pool.with(find).await.map_err(trouble)?;
+        Ok(Response::new(ListEventsReply { events }))
+    }
+
+    async fn sum_usage(&self, request: Request<SumUsageRequest>) -> Answer<SumUsageReply> {
+        let request = request.into_inner();
+        let sum = move |connection: &mut _| usage::sum(connection, &request);
+        let usage = self.pool.with(sum).await.map_err(trouble)?;
+        Ok(Response::new(SumUsageReply { usage }))
     }
 
     async fn list_transactions(

@@ -8,7 +8,7 @@ use spur_core::views::{AccountingRecord, AccountingView};
 use spur_proto::slurm::IngestRequest;
 
 use crate::db::{Connection, Error, Value};
-use crate::rules;
+use crate::{events, rules};
 
 /// Where a run that is not over ends.
 pub const OPEN: i64 = i64::MAX;
@@ -65,6 +65,9 @@ fn apply(
     cluster: &str,
     record: &AccountingRecord,
 ) -> Result<(), Error> {
+    if let Some(event) = &record.event {
+        events::put(connection, event)?;
+    }
     let Some(job) = &record.job else { return Ok(()) };
     let id = put_job(connection, cluster, record.run, job)?;
     for step in &job.steps {

@@ -2,9 +2,11 @@
 
 mod api;
 pub mod db;
+mod events;
 mod history;
 mod ingest;
 mod migrate;
 mod pool;
 mod rules;
 pub mod serve;
+mod usage;

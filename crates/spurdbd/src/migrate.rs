@@ -6,6 +6,7 @@ use crate::db::{Connection, Error, Value};
 static MIGRATIONS: &[(&str, &str)] = &[
     ("jobs", include_str!("../migrations/0001_jobs.sql")),
     ("rules", include_str!("../migrations/0002_rules.sql")),
+    ("events", include_str!("../migrations/0003_events.sql")),
 ];
 
 /// Runs what has not been run.

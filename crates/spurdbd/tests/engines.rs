@@ -33,7 +33,7 @@ fn job(id: u32, state: JobState, end_time: i64) -> AccountingView {
 }
 
 fn record(number: u64, run: u32, job: AccountingView) -> AccountingRecord {
-    AccountingRecord { number, run, job: Some(job) }
+    AccountingRecord { number, run, job: Some(job), event: None }
 }
 
 fn batch(records: Vec<AccountingRecord>) -> IngestRequest {

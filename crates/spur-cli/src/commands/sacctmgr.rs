@@ -3,6 +3,7 @@
 mod change;
 mod dump;
 mod show;
+mod truth;
 
 use spur_core::accounts::manage::Entity;
 use spur_core::fields::render::Layout;

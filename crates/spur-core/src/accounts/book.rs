@@ -53,9 +53,9 @@ impl Book {
         &self.cluster
     }
 
-    /// Nobody has said anything yet, or there is no accounting.
+    /// Nothing is said about this cluster yet, or there is no accounting.
     pub fn is_empty(&self) -> bool {
-        self.rules.version == 0
+        self.root().is_none()
     }
 
     /// What a user has in an account, for a partition or for all.

@@ -43,7 +43,7 @@ pub fn of_job(state: &State, before: Option<&Job>, job: &Job) -> Vec<AccountingR
 }
 
 fn record(run: u32, row: AccountingView) -> AccountingRecord {
-    AccountingRecord { number: 0, run, job: Some(row) }
+    AccountingRecord { run, job: Some(row), ..AccountingRecord::default() }
 }
 
 /// Which run of its job a row is about. A job that waits is in the run that its start will begin.

@@ -3,7 +3,10 @@
 use super::short::*;
 use super::{Field, Value};
 use crate::accounts::rules::{ADMIN_ADMINISTRATOR, ADMIN_OPERATOR};
-use crate::views::{AccountView, ClusterView, TransactionView, UserView, WckeyView};
+use crate::job::JobStatus;
+use crate::views::{
+    AccountView, AccountingView, ClusterView, EventView, TransactionView, UserView, WckeyView,
+};
 
 /// `sacctmgr show cluster`; what clusters do not have is their first association's.
 pub const CLUSTER: &str = "Cluster,ControlHost,ControlPort,RPC,Share,GrpJobs,GrpTRES,GrpSubmit,MaxJobs,\
@@ -77,6 +80,66 @@ pub static TRANSACTION_FIELDS: &[Field<TransactionView>] = &[
     field("Actor", "Actor", 10, |t| text(&t.actor)),
     field("Where", "Where", 20, |t| text(&t.object)),
     field("Info", "Info", 20, |t| text(&t.info)),
+];
+
+/// `sacctmgr show event`
+pub const EVENT: &str = "Cluster,NodeName,TimeStart,TimeEnd,State,Reason,User";
+
+/// Events.
+pub static EVENT_FIELDS: &[Field<EventView>] = &[
+    field("Cluster", "Cluster", 10, |e| text(&e.cluster)),
+    field("ClusterNodes", "Cluster Nodes", 20, |e: &EventView| text(&e.nodes)).left(),
+    field("NodeName", "NodeName", 15, |e: &EventView| text(&e.node)).left(),
+    field("TimeStart", "TimeStart", 19, |e| Value::Moment(e.start_time, "Unknown")),
+    field("Start", "TimeStart", 19, |e| Value::Moment(e.start_time, "Unknown")),
+    field("TimeEnd", "TimeEnd", 19, |e| Value::Moment(e.end_time, "Unknown")),
+    field("End", "TimeEnd", 19, |e| Value::Moment(e.end_time, "Unknown")),
+    field("State", "State", 6, |e| text(&e.state)),
+    field("Reason", "Reason", 30, |e| text(&e.reason)),
+    field("TRES", "TRES", 20, |e| text(&e.tres)),
+    field("User", "User", 10, |e| match (e.uid, e.node.is_empty()) {
+        (Some(0), false) => text("root(0)"),
+        (Some(uid), false) => Value::Text(format!("({uid})")),
+        _ => text(""),
+    }),
+];
+
+/// What is wrong with the rules.
+pub struct ProblemRow {
+    /// Where.
+    pub cluster: String,
+    /// Of which account.
+    pub account: String,
+    /// Of whom.
+    pub user: String,
+    /// What.
+    pub problem: &'static str,
+}
+
+/// `sacctmgr show problem`
+pub const PROBLEM: &str = "Cluster,Account,User,Problem";
+
+/// Problems.
+pub static PROBLEM_FIELDS: &[Field<ProblemRow>] = &[
+    field("Cluster", "Cluster", 10, |p| text(&p.cluster)),
+    field("Account", "Account", 10, |p| text(&p.account)),
+    field("User", "User", 10, |p| text(&p.user)),
+    field("Problem", "Problem", 40, |p| text(p.problem)),
+];
+
+/// `sacctmgr show runawayjobs`
+pub const RUNAWAY: &str = "ID,Name,Partition,Cluster,State,TimeSubmit,TimeStart,TimeEnd";
+
+/// Jobs that nobody will end.
+pub static RUNAWAY_FIELDS: &[Field<AccountingView>] = &[
+    field("ID", "ID", 12, |j: &AccountingView| number(j.job_id)).left(),
+    field("Name", "Name", 10, |j| text(&j.name)),
+    field("Partition", "Partition", 10, |j| text(&j.partition)),
+    field("Cluster", "Cluster", 10, |j| text(&j.cluster)),
+    field("State", "State", 10, |j| text(JobStatus(j.state).name())),
+    field("TimeSubmit", "TimeSubmit", 19, |j| Value::Moment(j.submit_time, "Unknown")),
+    field("TimeStart", "TimeStart", 19, |j| Value::Moment(j.start_time, "Unknown")),
+    field("TimeEnd", "TimeEnd", 19, |j| Value::Moment(j.end_time, "Unknown")),
 ];
 
 /// A resource that is counted.

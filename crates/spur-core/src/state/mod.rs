@@ -47,8 +47,8 @@ pub use used::Used;
 
 use crate::accounts::book::Book;
 use crate::accounts::limits::Purse;
-use crate::accounts::record;
 use crate::accounts::usage::Usage;
+use crate::accounts::{events, record};
 use crate::blob::BlobHash;
 use crate::errors::SlurmError;
 use crate::ids::{JobId, NodeName};
@@ -86,6 +86,8 @@ pub struct State {
     pub repeats: repeats::Repeats,
     /// The rules of accounting in force.
     pub rules: Arc<Book>,
+    /// What the cluster has, as accounting was told last.
+    pub capacity: Capacity,
     /// What runs that are over have used.
     pub usage: OrdMap<Purse, Arc<Usage>>,
     /// How far the telling of accounting has come.
@@ -104,6 +106,17 @@ pub struct History {
     pub birth: u64,
     /// The number of the last record.
     pub records: u64,
+}
+
+/// What the cluster has, and since when.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Capacity {
+    /// Since when.
+    pub since: Timestamp,
+    /// `cpu=4,mem=4000M,node=1`
+    pub tres: String,
+    /// Its nodes, compressed.
+    pub nodes: String,
 }
 
 /// What an entry brought about.
@@ -128,6 +141,7 @@ pub fn apply(state: &mut State, entry: &Entry) -> Applied {
         return Applied { reply, effects: vec![], records: vec![] };
     }
     let mut effects = Vec::new();
+    let nodes = state.nodes.clone();
     let reply = match &entry.command {
         Command::Configure(settings) => settings::configure(state, settings),
         Command::RegisterNode(node) => nodes::register(state, node),
@@ -156,6 +170,10 @@ pub fn apply(state: &mut State, entry: &Entry) -> Applied {
         state.repeats.remember(state.now, asked);
     }
     settle::settle(state);
+    if state.settings.accounting {
+        let events = events::of_change(state, &nodes);
+        state.untold.extend(events);
+    }
     Applied { reply, effects, records: state.tell() }
 }
 

@@ -184,6 +184,72 @@ pub struct AccountingRecord {
     /// The row as it stands now.
     #[prost(message, optional, tag = "3")]
     pub job: Option<AccountingView>,
+    /// A node's trouble, or what the cluster has, as it stands now.
+    #[prost(message, optional, tag = "4")]
+    pub event: Option<EventView>,
+}
+
+/// A node that was out of service for a time, or what a cluster had.
+#[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
+pub struct EventView {
+    #[prost(string, tag = "1")]
+    pub cluster: String,
+    /// Empty for the cluster itself.
+    #[prost(string, tag = "2")]
+    pub node: String,
+    #[prost(int64, tag = "3")]
+    pub start_time: i64,
+    /// 0 while it lasts.
+    #[prost(int64, tag = "4")]
+    pub end_time: i64,
+    /// `DOWN`, `DRAIN`; empty for the cluster.
+    #[prost(string, tag = "5")]
+    pub state: String,
+    #[prost(string, tag = "6")]
+    pub reason: String,
+    /// Who said so.
+    #[prost(uint32, optional, tag = "7")]
+    pub uid: Option<u32>,
+    /// What the node or the cluster has: `cpu=4,mem=4000M,node=1`.
+    #[prost(string, tag = "8")]
+    pub tres: String,
+    /// The cluster's nodes, compressed.
+    #[prost(string, tag = "9")]
+    pub nodes: String,
+}
+
+/// What jobs used within a time, by whom they are charged to and how large they were.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct UsageView {
+    #[prost(string, tag = "1")]
+    pub cluster: String,
+    #[prost(string, tag = "2")]
+    pub account: String,
+    #[prost(string, tag = "3")]
+    pub user_name: String,
+    #[prost(uint32, tag = "4")]
+    pub uid: u32,
+    #[prost(string, tag = "5")]
+    pub wckey: String,
+    #[prost(uint32, tag = "6")]
+    pub cpus: u32,
+    #[prost(uint64, tag = "7")]
+    pub jobs: u64,
+    /// Seconds of each resource.
+    #[prost(message, repeated, tag = "8")]
+    pub seconds: Vec<TresSeconds>,
+    /// Processors times seconds that jobs waited though they could have started.
+    #[prost(uint64, tag = "9")]
+    pub planned_cpu_seconds: u64,
+}
+
+/// Seconds of one resource.
+#[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
+pub struct TresSeconds {
+    #[prost(string, tag = "1")]
+    pub name: String,
+    #[prost(uint64, tag = "2")]
+    pub seconds: u64,
 }
 
 /// How much of one resource the tasks of a step used.

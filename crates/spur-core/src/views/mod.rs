@@ -15,7 +15,9 @@ pub mod share;
 pub mod step;
 pub mod usage;
 
-pub use accounting::{AccountingRecord, AccountingView, TresUsage};
+pub use accounting::{
+    AccountingRecord, AccountingView, EventView, TresSeconds, TresUsage, UsageView,
+};
 pub use association::AssociationView;
 pub use job::{JobNodeShare, JobView};
 pub use node::NodeView;

@@ -27,7 +27,10 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// How often the leader looks whether another has sent what it lacks.
 const GAP_PAUSE: Duration = Duration::from_secs(1);
 
-/// The longest pause between two attempts.
+/// The longest pause between two attempts to connect.
+const LONGEST_WAIT: Duration = Duration::from_millis(500);
+
+/// How often a follower asks what it may remove.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// How long the leader waits for another controller to send what it lacks itself.
@@ -46,7 +49,7 @@ pub async fn send(inbox: Inbox, state_dir: PathBuf, address: Address) {
             pause = FIRST_PAUSE;
         }
         tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        pause = (pause * 2).min(LONGEST_WAIT);
     }
 }
 
@@ -108,8 +111,12 @@ async fn converse(
         }
         match published.leads {
             true => changes.changed().await?,
-            // A follower has no news; it asks now and then what it may remove.
-            false => tokio::time::sleep(LONGEST_PAUSE).await,
+            // A follower has no news; it asks now and then what it may remove, and at once when it leads.
+            false => {
+                let leads =
+                    async { while !inbox.published().leads && changes.changed().await.is_ok() {} };
+                let _ = tokio::time::timeout(LONGEST_PAUSE, leads).await;
+            }
         }
     }
 }

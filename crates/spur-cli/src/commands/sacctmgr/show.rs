@@ -6,16 +6,18 @@ use spur_core::fields::format::{self, FormatError};
 use spur_core::fields::qos::{self, QOS_FIELDS};
 use spur_core::fields::render::Layout;
 use spur_core::fields::rules::{
-    self, ACCOUNT_FIELDS, CLUSTER_FIELDS, TRANSACTION_FIELDS, TRES_FIELDS, TresRow, USER_FIELDS,
-    WCKEY_FIELDS,
+    self, ACCOUNT_FIELDS, CLUSTER_FIELDS, EVENT_FIELDS, PROBLEM_FIELDS, TRANSACTION_FIELDS,
+    TRES_FIELDS, USER_FIELDS, WCKEY_FIELDS,
 };
 use spur_core::fields::{Column, Field, RenderContext, render};
 use spur_core::time::moment::{self, Toward};
 use spur_core::views::{AssociationView, RulesView};
-use spur_proto::slurm::{GetRulesRequest, ListTransactionsRequest, PingAccountingRequest};
+use spur_proto::slurm::{
+    GetRulesRequest, ListEventsRequest, ListTransactionsRequest, PingAccountingRequest,
+};
 
 use super::change::{fail, request};
-use super::{Style, entity};
+use super::{Style, entity, truth};
 use crate::accounting::{self, Trouble};
 use crate::commands::answer;
 use crate::output::print;
@@ -27,21 +29,20 @@ const NO_ENTITY: &str = "No valid entity in list command\nInput line must includ
 
 /// What `show` is asked, apart from conditions.
 #[derive(Default)]
-struct Wanted {
-    format: Option<String>,
-    conditions: Vec<Word>,
+pub(super) struct Wanted {
+    pub(super) format: Option<String>,
+    pub(super) conditions: Vec<Word>,
     with_associations: bool,
     with_coordinators: bool,
     tree: bool,
-    start: i64,
-    end: i64,
+    pub(super) start: i64,
+    pub(super) end: i64,
     actors: Vec<String>,
     actions: Vec<String>,
 }
 
 /// Tables that have nothing in them: their names and columns.
 const EMPTY: &[(&str, &[(&str, usize)])] = &[
-    ("problems", &[("Cluster", 10), ("Account", 10), ("User", 10), ("Problem", 40)]),
     (
         "resources",
         &[
@@ -67,18 +68,6 @@ const EMPTY: &[(&str, &[(&str, usize)])] = &[
     (
         "federations",
         &[("Federation", 10), ("Cluster", 10), ("ID", 2), ("Features", 20), ("FedState", 12)],
-    ),
-    (
-        "events",
-        &[
-            ("Cluster", 10),
-            ("NodeName", 15),
-            ("TimeStart", 19),
-            ("TimeEnd", 19),
-            ("State", 6),
-            ("Reason", 30),
-            ("User", 10),
-        ],
     ),
 ];
 
@@ -180,16 +169,33 @@ async fn answer_to(
         .map_err(accounting::refused)?
         .into_inner();
     if is("tres", 4) {
-        return Ok(table(style, TRES_FIELDS, wanted, rules::TRES, &tres()));
+        let events = client.list_events(ListEventsRequest::default()).await;
+        let events = events.map_err(accounting::refused)?.into_inner().events;
+        return Ok(table(style, TRES_FIELDS, wanted, rules::TRES, &truth::tres(&events)));
     }
     if is("wckeys", 2) {
         return Ok(table(style, WCKEY_FIELDS, wanted, rules::WCKEY, &all.wckeys));
     }
     if is("runawayjobs", 2) {
-        let clusters = all.clusters.iter();
-        let lines = clusters
-            .map(|one| format!("Runaway Jobs: No runaway jobs found on cluster {}\n", one.name));
-        return Ok(Ok(lines.collect()));
+        return truth::runaway(style, wanted).await;
+    }
+    if is("events", 2) {
+        let request = truth::events_wanted(wanted);
+        let reply = client.list_events(request).await.map_err(accounting::refused)?;
+        return Ok(table(style, EVENT_FIELDS, wanted, rules::EVENT, &reply.into_inner().events));
+    }
+    if is("problems", 2) {
+        let rows = truth::problems(&all);
+        return Ok(table(style, PROBLEM_FIELDS, wanted, rules::PROBLEM, &rows));
+    }
+    if is("stats", 2) {
+        let reply = client.ping_accounting(PingAccountingRequest {}).await;
+        let reply = reply.map_err(accounting::refused)?.into_inner();
+        return Ok(Ok(truth::stats(&all, &reply)));
+    }
+    if is("configuration", 4) {
+        let reply = client.ping_accounting(PingAccountingRequest {}).await;
+        return Ok(Ok(truth::configuration(&reply.map_err(accounting::refused)?.into_inner())));
     }
     if let Some((_, columns)) = EMPTY.iter().find(|(name, _)| is(name, 2)) {
         return Ok(Ok(empty(style, columns)));
@@ -231,7 +237,7 @@ fn unknown(field: &FormatError) -> String {
     format!("Unknown field '{}'", field.0.to_lowercase())
 }
 
-fn table<Row>(
+pub(super) fn table<Row>(
     style: &Style,
     fields: &'static [Field<Row>],
     wanted: &Wanted,
@@ -491,17 +497,6 @@ fn clusters(
     let rows: Vec<_> = things.into_iter().map(|one| (one.clone(), top(&one.name))).collect();
     let format = wanted.format.as_deref().unwrap_or(rules::CLUSTER);
     mixed(style, CLUSTER_FIELDS, format, &rows)
-}
-
-/// Resources that are always counted, with Slurm's numbers.
-fn tres() -> Vec<TresRow> {
-    let built_in = ["cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages"];
-    let named = ["gres/gpu"];
-    let row = |(id, name): (u32, &str)| {
-        let (kind, name) = name.split_once('/').unwrap_or((name, ""));
-        TresRow { kind: kind.to_string(), name: name.to_string(), id }
-    };
-    (1..).zip(built_in).chain((1001..).zip(named)).map(row).collect()
 }
 
 pub fn ping() -> u8 {

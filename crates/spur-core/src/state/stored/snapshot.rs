@@ -18,7 +18,7 @@ use crate::job::{Cause, ExitStatus, Granted, Hold, Job, JobSpec, Owner, Pause, P
 use crate::node::{Inventory, Link, Node, Note, Service};
 use crate::partition::Partition;
 use crate::reservation::Reservation;
-use crate::state::{History, Index, Settings, State};
+use crate::state::{Capacity, History, Index, Settings, State};
 use crate::time::Timestamp;
 use crate::views::RulesView;
 
@@ -34,6 +34,9 @@ pub fn encode(state: &State, mut sink: impl FnMut(Vec<u8>)) {
         birth: state.history.birth,
         records: state.history.records,
         trust: Some((&*state.trust).into()),
+        capacity_since: state.capacity.since.0,
+        capacity_tres: state.capacity.tres.clone(),
+        capacity_nodes: state.capacity.nodes.clone(),
     }));
     if !state.rules.is_empty() {
         put(Thing::Rules(Box::new(state.rules.rules().clone())));
@@ -74,6 +77,11 @@ impl Reader {
                     settings: Arc::new(settings),
                     trust: Arc::new(header.trust.unwrap_or_default().into()),
                     history: History { birth: header.birth, records: header.records },
+                    capacity: Capacity {
+                        since: Timestamp(header.capacity_since),
+                        tres: header.capacity_tres,
+                        nodes: header.capacity_nodes,
+                    },
                     ..State::new()
                 });
             }
@@ -175,6 +183,12 @@ struct StoredHeader {
     records: u64,
     #[prost(message, optional, tag = "40")]
     trust: Option<StoredTrust>,
+    #[prost(int64, tag = "50")]
+    capacity_since: i64,
+    #[prost(string, tag = "51")]
+    capacity_tres: String,
+    #[prost(string, tag = "52")]
+    capacity_nodes: String,
 }
 
 /// The partitions in force, as the file would say them.

@@ -1,0 +1,253 @@
+//! What `sreport` is asked.
+
+use spur_core::fields::render::Layout;
+use spur_core::getopt::{Flag, flag, option};
+use spur_core::time::Timestamp;
+use spur_core::time::moment::{self, Toward};
+
+use crate::commands::VERSION;
+use crate::output::{complain, print};
+use crate::zone;
+
+const FLAGS: &[Flag] = &[
+    flag("all_clusters", Some('a')),
+    option("cluster", Some('M')),
+    flag("federation", None),
+    flag("help", Some('h')),
+    flag("local", None),
+    flag("noheader", Some('n')),
+    flag("parsable", Some('p')),
+    flag("parsable2", Some('P')),
+    flag("quiet", Some('Q')),
+    option("t", Some('t')),
+    option("tres", Some('T')),
+    flag("usage", None),
+    flag("verbose", Some('v')),
+    flag("version", Some('V')),
+];
+
+const HELP: &str = "sreport [<OPTION>] [<COMMAND>]\n    Valid <COMMAND> values are:\n     \
+cluster <REPORT> [<OPTIONS>]      AccountUtilizationByUser, UserUtilizationByAccount,\n     \
+                                  UserUtilizationByWckey, Utilization, WCKeyUtilizationByUser\n     \
+job <REPORT> [<OPTIONS>]          SizesByAccount, SizesByAccountAndWckey, SizesByWckey\n     \
+reservation <REPORT> [<OPTIONS>]  Utilization\n     \
+user <REPORT> [<OPTIONS>]         TopUsage\n";
+
+/// The reports there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Utilization,
+    AccountsByUser,
+    UsersByAccount,
+    UsersByWckey,
+    WckeysByUser,
+    Sizes,
+    SizesByWckey,
+    SizesByAccountAndWckey,
+    Reservations,
+    TopUsers,
+}
+
+const REPORTS: &[(&str, &str, Kind)] = &[
+    ("cluster", "accountutilizationbyuser", Kind::AccountsByUser),
+    ("cluster", "userutilizationbyaccount", Kind::UsersByAccount),
+    ("cluster", "userutilizationbywckey", Kind::UsersByWckey),
+    ("cluster", "utilization", Kind::Utilization),
+    ("cluster", "wckeyutilizationbyuser", Kind::WckeysByUser),
+    ("job", "sizesbyaccountandwckey", Kind::SizesByAccountAndWckey),
+    ("job", "sizesbyaccount", Kind::Sizes),
+    ("job", "sizesbywckey", Kind::SizesByWckey),
+    ("reservation", "utilization", Kind::Reservations),
+    ("user", "topusage", Kind::TopUsers),
+];
+
+/// In what amounts are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    Seconds,
+    Minutes,
+    Hours,
+    Percent,
+    SecondsAndPercent,
+    MinutesAndPercent,
+    HoursAndPercent,
+}
+
+/// What is asked for, and how to show it.
+pub struct Query {
+    pub kind: Kind,
+    pub start: i64,
+    pub end: i64,
+    pub clusters: Vec<String>,
+    pub all_clusters: bool,
+    pub accounts: Vec<String>,
+    pub users: Vec<String>,
+    pub tres: Vec<String>,
+    pub unit: Unit,
+    pub layout: Layout,
+    pub header: bool,
+    /// `topcount=`
+    pub top: usize,
+    /// `group`: a user's accounts on one line.
+    pub group: bool,
+    /// `tree`: accounts indented.
+    pub tree: bool,
+    /// `grouping=`: where sizes begin.
+    pub sizes: Vec<u64>,
+}
+
+impl Query {
+    /// Reads the words; the error is the exit status.
+    pub fn read(args: &[String]) -> Result<Query, u8> {
+        let words = crate::commands::read("sreport", FLAGS, args)?;
+        let (start, end) = yesterday();
+        let mut query = Query {
+            kind: Kind::Utilization,
+            start,
+            end,
+            clusters: Vec::new(),
+            all_clusters: false,
+            accounts: Vec::new(),
+            users: Vec::new(),
+            tres: vec!["cpu".to_string()],
+            unit: Unit::Minutes,
+            layout: Layout::Fixed,
+            header: true,
+            top: 10,
+            group: false,
+            tree: false,
+            sizes: vec![0, 50, 250, 500, 1000],
+        };
+        let parsable = |ends| Layout::Parsable { delimiter: "|".to_string(), ends };
+        for (flag, value) in &words.options {
+            match flag.long {
+                "all_clusters" => query.all_clusters = true,
+                "cluster" => query.clusters.extend(list(value)),
+                "noheader" => query.header = false,
+                "parsable" => query.layout = parsable(true),
+                "parsable2" => query.layout = parsable(false),
+                "t" => query.unit = unit(value)?,
+                "tres" => query.tres = list(value),
+                "version" => {
+                    print(&format!("{VERSION}\n"));
+                    return Err(0);
+                }
+                "help" | "usage" => {
+                    print(HELP);
+                    return Err(0);
+                }
+                _ => {}
+            }
+        }
+        let mut rest = words.rest.iter().map(|word| word.to_lowercase());
+        let (Some(noun), Some(report)) = (rest.next(), rest.next()) else {
+            print(HELP);
+            return Err(0);
+        };
+        let of_noun = |known: &str| noun.len() >= 2 && known.starts_with(&noun);
+        if !REPORTS.iter().any(|(known, ..)| of_noun(known)) {
+            eprintln!("invalid keyword: {noun}");
+            return Err(1);
+        }
+        let of = || REPORTS.iter().filter(|(known, ..)| of_noun(known));
+        let found = of()
+            .find(|(_, name, _)| *name == report)
+            .or_else(|| of().find(|(_, name, _)| name.starts_with(&report)));
+        let Some((.., kind)) = found else {
+            eprintln!("Not valid report {report}\nValid {noun} reports are, {}", valid(&noun));
+            return Err(1);
+        };
+        query.kind = *kind;
+        for word in &words.rest[2..] {
+            query.option(word)?;
+        }
+        Ok(query)
+    }
+
+    fn option(&mut self, word: &str) -> Result<(), u8> {
+        let (name, value) = word.split_once('=').unwrap_or((word, ""));
+        let name = name.to_lowercase();
+        let is = |known: &str, shortest: usize| name.len() >= shortest && known.starts_with(&name);
+        match () {
+            () if is("start", 1) => self.start = time(value)?,
+            () if is("end", 1) => self.end = time(value)?,
+            () if is("clusters", 1) => self.clusters.extend(list(value)),
+            () if is("accounts", 2) => self.accounts.extend(list(value)),
+            () if is("users", 1) => self.users.extend(list(value)),
+            () if is("topcount", 3) => self.top = value.parse().map_err(|_| 1)?,
+            () if is("tree", 3) => self.tree = true,
+            () if is("group", 5) => self.group = true,
+            () if is("grouping", 6) => {
+                let sizes = value.split(',').map(|size| size.trim().parse());
+                let mut sizes: Vec<u64> = sizes.collect::<Result<_, _>>().map_err(|_| 1)?;
+                if sizes.first() != Some(&0) {
+                    sizes.insert(0, 0);
+                }
+                self.sizes = sizes;
+            }
+            () if is("all_clusters", 3) => self.all_clusters = true,
+            () if is("tres", 2) => self.tres = list(value),
+            () if is("format", 1) || is("printjobcount", 2) || is("flatview", 2) => {}
+            () => {
+                complain("sreport", format!("Unknown condition: {word}"));
+                return Err(1);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn valid(noun: &str) -> String {
+    let of = REPORTS.iter().filter(|(known, ..)| known.starts_with(noun));
+    of.map(|(_, name, _)| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
+}
+
+fn list(value: &str) -> Vec<String> {
+    value
+        .split(',')
+        .map(|word| word.trim().to_lowercase())
+        .filter(|word| !word.is_empty())
+        .collect()
+}
+
+/// Reports are by the hour.
+fn time(value: &str) -> Result<i64, u8> {
+    match moment::parse(value, Toward::Past, zone::now(), &zone::Local) {
+        Ok(at) => Ok(at.0 - at.0.rem_euclid(3600)),
+        Err(_) => {
+            complain("sreport", format!("Invalid time specification (pos=0): {value}"));
+            Err(1)
+        }
+    }
+}
+
+fn yesterday() -> (i64, i64) {
+    let now = zone::now();
+    let midnight = moment::parse("00:00:00", Toward::Past, now, &zone::Local);
+    let end = midnight.unwrap_or(Timestamp(now.0 - now.0.rem_euclid(86_400))).0;
+    (end - 86_400, end)
+}
+
+fn unit(value: &str) -> Result<Unit, u8> {
+    let said = value.to_lowercase();
+    let units = [
+        ("secper", Unit::SecondsAndPercent),
+        ("minper", Unit::MinutesAndPercent),
+        ("hourper", Unit::HoursAndPercent),
+        ("seconds", Unit::Seconds),
+        ("minutes", Unit::Minutes),
+        ("hours", Unit::Hours),
+        ("percent", Unit::Percent),
+    ];
+    let exact = units.iter().find(|(name, _)| *name == said);
+    let begins = || units.iter().find(|(name, _)| !said.is_empty() && name.starts_with(&said));
+    // `sec` means seconds, not seconds with percent.
+    let plain = || units[3..].iter().find(|(name, _)| !said.is_empty() && name.starts_with(&said));
+    match exact.or_else(plain).or_else(begins) {
+        Some((_, unit)) => Ok(*unit),
+        None => {
+            complain("sreport", format!("unknown time format {value}"));
+            Err(1)
+        }
+    }
+}

@@ -1,0 +1,445 @@
+//! Reports: sums in, tables out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use spur_core::time::{Timestamp, display};
+use spur_core::tres;
+use spur_core::views::{EventView, UsageView};
+
+use super::Facts;
+use super::query::{Kind, Query, Unit};
+use crate::zone;
+
+/// What is printed.
+pub struct Report {
+    pub title: String,
+    pub unit: String,
+    pub table: Table,
+}
+
+/// Columns with their widths, and rows.
+#[derive(Default)]
+pub struct Table {
+    pub columns: Vec<(&'static str, usize)>,
+    pub rows: Vec<Vec<String>>,
+}
+
+/// Makes the report that is asked for.
+pub fn make(query: &Query, facts: &Facts) -> Report {
+    let (name, table) = match query.kind {
+        Kind::Utilization => ("Cluster Utilization".to_string(), utilization(query, facts)),
+        Kind::AccountsByUser => {
+            ("Cluster/Account/User Utilization".to_string(), accounts_by_user(query, facts))
+        }
+        Kind::UsersByAccount => {
+            ("Cluster/User/Account Utilization".to_string(), users_by_account(query, facts))
+        }
+        Kind::UsersByWckey => {
+            ("Cluster/User/WCKey Utilization".to_string(), by_wckey(query, facts, true))
+        }
+        Kind::WckeysByUser => {
+            ("Cluster/WCKey/User Utilization".to_string(), by_wckey(query, facts, false))
+        }
+        Kind::Sizes => ("Job Sizes".to_string(), sizes(query, facts, |it| it.account.clone())),
+        Kind::SizesByWckey => {
+            ("Job Sizes by WCKey".to_string(), sizes(query, facts, |it| it.wckey.clone()))
+        }
+        Kind::SizesByAccountAndWckey => {
+            let by = |it: &UsageView| format!("{}:{}", it.account, it.wckey);
+            ("Job Sizes by Account and WCKey".to_string(), sizes(query, facts, by))
+        }
+        Kind::Reservations => ("Reservation Utilization".to_string(), reservations()),
+        Kind::TopUsers => (format!("Top {} Users", query.top), top_users(query, facts)),
+    };
+    let show = |at: i64| display::moment(Timestamp(at), &zone::Local);
+    let title = format!(
+        "{name} {} - {} ({} secs)",
+        show(query.start),
+        show(query.end - 1),
+        query.end - query.start
+    );
+    let of = match query.tres.as_slice() {
+        [only] if only == "cpu" => "CPU",
+        _ => "TRES",
+    };
+    let unit = match query.kind {
+        Kind::Sizes | Kind::SizesByWckey | Kind::SizesByAccountAndWckey => {
+            format!("Time reported in {}", unit_name(query.unit))
+        }
+        _ => format!("Usage reported in {of} {}", unit_name(query.unit)),
+    };
+    Report { title, unit, table }
+}
+
+fn unit_name(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Seconds => "Seconds",
+        Unit::Minutes => "Minutes",
+        Unit::Hours => "Hours",
+        Unit::Percent => "Percentage of Total",
+        Unit::SecondsAndPercent => "Seconds/Percentage of Total",
+        Unit::MinutesAndPercent => "Minutes/Percentage of Total",
+        Unit::HoursAndPercent => "Hours/Percentage of Total",
+    }
+}
+
+/// Writes seconds of something, as a part of all where asked for.
+fn amount(query: &Query, seconds: u64, all: u64) -> String {
+    let percent = || match all {
+        0 => "0.00%".to_string(),
+        all => format!("{:.2}%", seconds as f64 * 100.0 / all as f64),
+    };
+    match query.unit {
+        Unit::Seconds => seconds.to_string(),
+        Unit::Minutes => (seconds / 60).to_string(),
+        Unit::Hours => (seconds / 3600).to_string(),
+        Unit::Percent => percent(),
+        Unit::SecondsAndPercent => format!("{seconds}({})", percent()),
+        Unit::MinutesAndPercent => format!("{}({})", seconds / 60, percent()),
+        Unit::HoursAndPercent => format!("{}({})", seconds / 3600, percent()),
+    }
+}
+
+fn used(row: &UsageView, tres: &str) -> u64 {
+    row.seconds.iter().filter(|it| it.name == tres).map(|it| it.seconds).sum()
+}
+
+fn amount_of(tres_list: &str, tres: &str) -> u64 {
+    let all = tres::parse(tres_list).unwrap_or_default();
+    let found = all.iter().find(|(name, _)| name.to_string() == tres);
+    found.and_then(|(_, amount)| *amount).unwrap_or(0)
+}
+
+fn overlap(event: &EventView, query: &Query) -> u64 {
+    let until = if event.end_time > 0 { event.end_time } else { zone::now().0 };
+    (until.min(query.end) - event.start_time.max(query.start)).max(0) as u64
+}
+
+/// What a cluster had over the time.
+fn total(query: &Query, facts: &Facts, cluster: &str, tres: &str) -> u64 {
+    let own = facts.events.iter().filter(|it| it.node.is_empty() && it.cluster == cluster);
+    own.map(|it| amount_of(&it.tres, tres) * overlap(it, query)).sum()
+}
+
+fn clusters(facts: &Facts) -> BTreeSet<String> {
+    let known = facts.events.iter().map(|it| it.cluster.clone());
+    known.chain(facts.usage.iter().map(|it| it.cluster.clone())).collect()
+}
+
+fn with_tres(query: &Query, columns: &mut Vec<(&'static str, usize)>, place: usize) {
+    if query.tres.len() != 1 || query.tres[0] != "cpu" {
+        columns.insert(place, ("TRES Name", 14));
+    }
+}
+
+fn tres_cell(query: &Query, row: &mut Vec<String>, place: usize, tres: &str) {
+    if query.tres.len() != 1 || query.tres[0] != "cpu" {
+        row.insert(place, tres.to_string());
+    }
+}
+
+fn utilization(query: &Query, facts: &Facts) -> Table {
+    let mut columns = vec![
+        ("Cluster", 9),
+        ("Allocated", 8),
+        ("Down", 8),
+        ("PLND Down", 8),
+        ("Idle", 8),
+        ("Planned", 8),
+        ("Reported", 8),
+    ];
+    with_tres(query, &mut columns, 1);
+    let mut rows = Vec::new();
+    for cluster in clusters(facts) {
+        for tres in &query.tres {
+            let all = total(query, facts, &cluster, tres);
+            if all == 0 {
+                continue;
+            }
+            let of = || facts.usage.iter().filter(|it| it.cluster == cluster);
+            let allocated: u64 = of().map(|it| used(it, tres)).sum::<u64>().min(all);
+            let nodes =
+                facts.events.iter().filter(|it| it.cluster == cluster && it.state == "DOWN");
+            let down: u64 = nodes.map(|it| amount_of(&it.tres, tres) * overlap(it, query)).sum();
+            let down = down.min(all - allocated);
+            let waited: u64 = of().map(|it| it.planned_cpu_seconds).sum();
+            let planned = if tres == "cpu" { waited.min(all - allocated - down) } else { 0 };
+            let idle = all - allocated - down - planned;
+            let cells = [allocated, down, 0, idle, planned, all];
+            let mut row = vec![cluster.clone()];
+            row.extend(cells.map(|seconds| amount(query, seconds, all)));
+            tres_cell(query, &mut row, 1, tres);
+            rows.push(row);
+        }
+    }
+    Table { columns, rows }
+}
+
+fn is_wanted(query: &Query, row: &UsageView) -> bool {
+    let is = |list: &[String], word: &String| list.is_empty() || list.contains(word);
+    is(&query.accounts, &row.account) && is(&query.users, &row.user_name)
+}
+
+fn accounts_by_user(query: &Query, facts: &Facts) -> Table {
+    let mut columns = vec![
+        ("Cluster", 9),
+        ("Account", 15),
+        ("Login", 9),
+        ("Proper Name", 15),
+        ("Used", 8),
+        ("Energy", 8),
+    ];
+    with_tres(query, &mut columns, 4);
+    let mut rows = Vec::new();
+    for cluster in clusters(facts) {
+        for tres in &query.tres {
+            let all = total(query, facts, &cluster, tres);
+            let mut own: BTreeMap<(String, String), u64> = BTreeMap::new();
+            for row in facts.usage.iter().filter(|it| it.cluster == cluster && is_wanted(query, it))
+            {
+                let key = (row.account.clone(), row.user_name.clone());
+                *own.entry(key).or_default() += used(row, tres);
+            }
+            let tree = facts.rules.tree(&cluster);
+            for (one, depth) in &tree {
+                let below = |account: &str| {
+                    facts
+                        .rules
+                        .lineage(&cluster, account)
+                        .iter()
+                        .any(|it| it.account == one.account)
+                };
+                let seconds: u64 = match one.user_name.is_empty() {
+                    true => own.iter().filter(|((name, _), _)| below(name)).map(|(_, it)| it).sum(),
+                    false => {
+                        own.get(&(one.account.clone(), one.user_name.clone())).copied().unwrap_or(0)
+                    }
+                };
+                if seconds == 0 {
+                    continue;
+                }
+                let indent = if query.tree { " ".repeat(*depth) } else { String::new() };
+                let mut row = vec![
+                    cluster.clone(),
+                    format!("{indent}{}", one.account),
+                    one.user_name.clone(),
+                    proper_name(&one.user_name),
+                    amount(query, seconds, all),
+                    amount(query, 0, all),
+                ];
+                tres_cell(query, &mut row, 4, tres);
+                rows.push(row);
+            }
+        }
+    }
+    Table { columns, rows }
+}
+
+fn user_columns(query: &Query) -> Vec<(&'static str, usize)> {
+    let mut columns = vec![
+        ("Cluster", 9),
+        ("Login", 9),
+        ("Proper Name", 15),
+        ("Account", 15),
+        ("Used", 8),
+        ("Energy", 8),
+    ];
+    with_tres(query, &mut columns, 4);
+    columns
+}
+
+fn users_by_account(query: &Query, facts: &Facts) -> Table {
+    let columns = user_columns(query);
+    let mut rows = Vec::new();
+    for tres in &query.tres {
+        for ((cluster, user, account), seconds) in by_user(query, facts, tres) {
+            let all = total(query, facts, &cluster, tres);
+            let name = proper_name(&user);
+            let used = amount(query, seconds, all);
+            let mut row = vec![cluster, user, name, account, used, amount(query, 0, all)];
+            tres_cell(query, &mut row, 4, tres);
+            rows.push(row);
+        }
+    }
+    Table { columns, rows }
+}
+
+type ByUser = BTreeMap<(String, String, String), u64>;
+
+fn by_user(query: &Query, facts: &Facts, tres: &str) -> ByUser {
+    let mut sums = ByUser::new();
+    for row in facts.usage.iter().filter(|it| is_wanted(query, it)) {
+        let key = (row.cluster.clone(), row.user_name.clone(), row.account.clone());
+        *sums.entry(key).or_default() += used(row, tres);
+    }
+    sums.retain(|_, seconds| *seconds > 0);
+    sums
+}
+
+fn top_users(query: &Query, facts: &Facts) -> Table {
+    let mut table = Table { columns: user_columns(query), rows: Vec::new() };
+    for tres in &query.tres {
+        let mut sums: BTreeMap<(String, String), (u64, BTreeSet<String>)> = BTreeMap::new();
+        for ((cluster, user, account), seconds) in by_user(query, facts, tres) {
+            let sum = sums.entry((cluster, user)).or_default();
+            sum.0 += seconds;
+            sum.1.insert(account);
+        }
+        let mut sums: Vec<_> = sums.into_iter().collect();
+        sums.sort_by_key(|(_, (seconds, _))| std::cmp::Reverse(*seconds));
+        for ((cluster, user), (seconds, accounts)) in sums.into_iter().take(query.top) {
+            let all = total(query, facts, &cluster, tres);
+            let accounts: Vec<String> = accounts.into_iter().collect();
+            let mut row = vec![
+                cluster,
+                user.clone(),
+                proper_name(&user),
+                accounts.join(","),
+                amount(query, seconds, all),
+                amount(query, 0, all),
+            ];
+            tres_cell(query, &mut row, 4, tres);
+            table.rows.push(row);
+        }
+    }
+    table
+}
+
+fn by_wckey(query: &Query, facts: &Facts, user_first: bool) -> Table {
+    let columns = match user_first {
+        true => vec![("Cluster", 9), ("Login", 9), ("Proper Name", 15), ("WCKey", 15), ("Used", 8)],
+        false => {
+            vec![("Cluster", 9), ("WCKey", 15), ("Login", 9), ("Proper Name", 15), ("Used", 8)]
+        }
+    };
+    let mut sums: BTreeMap<(String, String, String), u64> = BTreeMap::new();
+    for row in facts.usage.iter().filter(|it| is_wanted(query, it) && !it.wckey.is_empty()) {
+        let key = match user_first {
+            true => (row.cluster.clone(), row.user_name.clone(), row.wckey.clone()),
+            false => (row.cluster.clone(), row.wckey.clone(), row.user_name.clone()),
+        };
+        *sums.entry(key).or_default() += used(row, "cpu");
+    }
+    let row = |((cluster, first, second), seconds): ((String, String, String), u64)| {
+        let all = total(query, facts, &cluster, "cpu");
+        let used = amount(query, seconds, all);
+        match user_first {
+            true => vec![cluster, first.clone(), proper_name(&first), second, used],
+            false => vec![cluster, first, second.clone(), proper_name(&second), used],
+        }
+    };
+    Table { columns, rows: sums.into_iter().map(row).collect() }
+}
+
+fn sizes(query: &Query, facts: &Facts, by: impl Fn(&UsageView) -> String) -> Table {
+    let mut columns: Vec<(&'static str, usize)> = vec![("Cluster", 9), ("Account", 9)];
+    for (place, from) in query.sizes.iter().enumerate() {
+        let name = match query.sizes.get(place + 1) {
+            Some(next) => format!("{from}-{} CPUs", next - 1),
+            None => format!(">= {from} CPUs"),
+        };
+        // A handful of names, made once for one answer.
+        columns.push((Box::leak(name.into_boxed_str()), 13));
+    }
+    columns.push(("% of cluster", 12));
+    let mut sums: BTreeMap<(String, String), Vec<u64>> = BTreeMap::new();
+    for row in facts.usage.iter().filter(|it| is_wanted(query, it)) {
+        let place = query.sizes.iter().rposition(|from| u64::from(row.cpus) >= *from).unwrap_or(0);
+        let empty = || vec![0; query.sizes.len()];
+        let cells = sums.entry((row.cluster.clone(), by(row))).or_insert_with(empty);
+        cells[place] += used(row, "cpu");
+    }
+    let row = |((cluster, name), cells): ((String, String), Vec<u64>)| {
+        let all: u64 =
+            facts.usage.iter().filter(|it| it.cluster == cluster).map(|it| used(it, "cpu")).sum();
+        let own: u64 = cells.iter().sum();
+        let part = if all == 0 { 0.0 } else { own as f64 * 100.0 / all as f64 };
+        let mut row = vec![cluster, name];
+        row.extend(cells.iter().map(|seconds| amount(query, *seconds, all)));
+        row.push(format!("{part:.2}%"));
+        row
+    };
+    Table { columns, rows: sums.into_iter().map(row).collect() }
+}
+
+fn reservations() -> Table {
+    let columns = vec![
+        ("Cluster", 9),
+        ("Name", 9),
+        ("Start", 19),
+        ("End", 19),
+        ("Allocated", 9),
+        ("Idle", 9),
+    ];
+    Table { columns, rows: Vec::new() }
+}
+
+/// What the user database says somebody is called.
+fn proper_name(user: &str) -> String {
+    let found = nix::unistd::User::from_name(user).ok().flatten();
+    let gecos = found.map(|user| user.gecos.to_string_lossy().into_owned()).unwrap_or_default();
+    gecos.split(',').next().unwrap_or_default().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use spur_core::views::{RulesView, TresSeconds};
+
+    use super::*;
+
+    fn row(account: &str, user: &str, cpus: u32, seconds: u64) -> UsageView {
+        let seconds = vec![TresSeconds { name: "cpu".to_string(), seconds }];
+        UsageView {
+            cluster: "c".to_string(),
+            account: account.to_string(),
+            user_name: user.to_string(),
+            cpus,
+            jobs: 1,
+            seconds,
+            ..UsageView::default()
+        }
+    }
+
+    /// A cluster of four processors for an hour.
+    fn facts(usage: Vec<UsageView>) -> Facts {
+        let has = EventView {
+            cluster: "c".to_string(),
+            start_time: 3600,
+            end_time: 7200,
+            tres: "cpu=4,node=1".to_string(),
+            ..EventView::default()
+        };
+        Facts { usage, events: vec![has], rules: RulesView::default() }
+    }
+
+    fn query(line: &str) -> Query {
+        let words: Vec<String> = line.split(' ').map(str::to_string).collect();
+        let mut query = Query::read(&words).expect("a query");
+        (query.start, query.end) = (3600, 7200);
+        query
+    }
+
+    fn lines(line: &str, facts: &Facts) -> Vec<String> {
+        make(&query(line), facts).table.rows.iter().map(|row| row.join("|")).collect()
+    }
+
+    #[test]
+    fn a_cluster_is_allocated_idle_or_down() {
+        let facts = facts(vec![row("a", "ann", 2, 3600), row("a", "bob", 1, 1800)]);
+        assert_eq!(lines("cluster utilization", &facts), ["c|90|0|0|150|0|240"]);
+        assert_eq!(
+            lines("-t percent cluster utilization", &facts),
+            ["c|37.50%|0.00%|0.00%|62.50%|0.00%|100.00%"]
+        );
+    }
+
+    #[test]
+    fn those_who_used_most_come_first() {
+        let facts = facts(vec![row("a", "nosuch1", 2, 600), row("b", "nosuch2", 60, 6000)]);
+        assert_eq!(lines("user top", &facts), ["c|nosuch2||b|100|0", "c|nosuch1||a|10|0"]);
+        assert_eq!(
+            lines("job sizesbyaccount", &facts),
+            ["c|a|10|0|0|0|0|9.09%", "c|b|0|100|0|0|0|90.91%"]
+        );
+    }
+}

@@ -1,0 +1,122 @@
+//! What accounting is told of nodes: when one goes out of service and comes back, and what the cluster has.
+
+use imbl::OrdMap;
+use imbl::ordmap::DiffItem;
+use std::sync::Arc;
+
+use crate::accounts::limits::Needs;
+use crate::hostlist;
+use crate::ids::NodeName;
+use crate::node::{Link, Node};
+use crate::state::{Capacity, State};
+use crate::time::Timestamp;
+use crate::tres::{self, Tres};
+use crate::views::{AccountingRecord, EventView};
+
+/// The records that a change of nodes calls for; what the cluster has is noted in the state.
+pub fn of_change(state: &mut State, before: &OrdMap<NodeName, Arc<Node>>) -> Vec<AccountingRecord> {
+    if before.ptr_eq(&state.nodes) {
+        return Vec::new();
+    }
+    let mut events = Vec::new();
+    for change in before.diff(&state.nodes) {
+        let (old, new) = match change {
+            DiffItem::Add(_, new) => (None, Some(new)),
+            DiffItem::Update { old: (_, old), new: (_, new) } => (Some(old), Some(new)),
+            DiffItem::Remove(_, old) => (Some(old), None),
+        };
+        let then = old.and_then(|node| trouble(node));
+        let now = new.and_then(|node| trouble(node));
+        if then == now {
+            continue;
+        }
+        if let Some(then) = then {
+            events.push(EventView { end_time: state.now.0, ..then });
+        }
+        events.extend(now);
+    }
+    let has = capacity(state);
+    if has.tres != state.capacity.tres || has.nodes != state.capacity.nodes {
+        let of_cluster = |it: &Capacity, end_time: i64| EventView {
+            start_time: it.since.0,
+            end_time,
+            reason: "Cluster Registered TRES".to_string(),
+            tres: it.tres.clone(),
+            nodes: it.nodes.clone(),
+            ..EventView::default()
+        };
+        if !state.capacity.tres.is_empty() {
+            events.push(of_cluster(&state.capacity, state.now.0));
+        }
+        events.push(of_cluster(&has, 0));
+        state.capacity = has;
+    }
+    let cluster = &state.settings.cluster_name;
+    let record = |event: EventView| AccountingRecord {
+        event: Some(EventView { cluster: cluster.clone(), ..event }),
+        ..AccountingRecord::default()
+    };
+    events.into_iter().map(record).collect()
+}
+
+/// Why a node is out of service, and since when.
+fn trouble(node: &Node) -> Option<EventView> {
+    let note = node.service.reason.as_ref();
+    let state = match (node.link, &node.service) {
+        (Link::Down(_), _) => "DOWN",
+        (_, service) if service.down => "DOWN",
+        (_, service) if service.drain => "DRAIN",
+        (_, service) if service.fail => "FAIL",
+        _ => return None,
+    };
+    let since = match (node.link, note) {
+        (Link::Down(since), _) => since,
+        (_, Some(note)) => note.at,
+        // Nobody said since when, so nobody could be told when it is over.
+        _ => return None,
+    };
+    let reason = match (node.link, note) {
+        (_, Some(note)) => note.text.clone(),
+        _ => "Not responding".to_string(),
+    };
+    Some(EventView {
+        node: node.name.to_string(),
+        start_time: since.0,
+        state: state.to_string(),
+        reason,
+        uid: note.map(|note| note.by.0),
+        tres: listed(&of_node(node)),
+        ..EventView::default()
+    })
+}
+
+fn capacity(state: &State) -> Capacity {
+    let mut sum = Needs::new();
+    for node in state.nodes.values() {
+        for (tres, amount) in of_node(node) {
+            *sum.entry(tres).or_insert(0) += amount;
+        }
+    }
+    let nodes = hostlist::compress(state.nodes.keys().map(|name| name.as_str()));
+    Capacity { since: Timestamp(state.now.0), tres: listed(&sum), nodes }
+}
+
+fn of_node(node: &Node) -> Needs {
+    let inventory = &node.inventory;
+    let cpus = u64::from(inventory.cpus);
+    let mut has = Needs::from([
+        (Tres::Cpu, cpus),
+        (Tres::Memory, inventory.memory_mb),
+        (Tres::Node, 1),
+        (Tres::Billing, cpus),
+    ]);
+    for gres in &inventory.gres {
+        let tres = Tres::Named { kind: "gres".to_string(), name: gres.name.clone() };
+        *has.entry(tres).or_insert(0) += gres.count;
+    }
+    has
+}
+
+fn listed(amounts: &Needs) -> String {
+    tres::display(&amounts.iter().map(|(tres, amount)| (tres.clone(), Some(*amount))).collect())
+}
