@@ -47,6 +47,8 @@ pub enum Peer {
     User {
         /// The name in the machine's certificate.
         machine: String,
+        /// The key that the word was signed with.
+        key: PublicKey,
         /// The user.
         uid: u32,
         /// The user's group.
@@ -188,9 +190,13 @@ async fn introduced(stream: &mut TlsStream<TcpStream>, key_of: &KeyOf) -> io::Re
         return Ok(Peer::Token(token));
     }
     let binding = binding(stream.get_ref().1)?;
-    let said = Assertion::read(&word, &binding, now(), |machine| key_of(machine));
+    let mut key = None;
+    let said = Assertion::read(&word, &binding, now(), |machine| {
+        key = key_of(machine);
+        key.clone()
+    });
     let Assertion { machine, uid, gid, .. } = said.ok_or_else(refused)?;
-    Ok(Peer::User { machine, uid, gid })
+    Ok(Peer::User { machine, key: key.ok_or_else(refused)?, uid, gid })
 }
 
 /// Seconds since the epoch.

@@ -6,6 +6,9 @@ use anyhow::{Context, bail};
 use spur_core::config::{self, Config};
 use spur_core::state::Settings;
 
+/// The shortest key that signs users' tokens.
+const SHORTEST_KEY: usize = 32;
+
 /// What the file said last; without a file, a cluster of whatever nodes join.
 #[derive(Clone, Debug)]
 pub struct Configuration {
@@ -27,8 +30,14 @@ impl Configuration {
     /// The site's own key for users' tokens, if the file names one.
     pub fn site_key(&self) -> anyhow::Result<Option<Vec<u8>>> {
         let file = self.read.as_ref().and_then(|(_, config)| config.rest.jwt_key.clone());
-        let read =
-            |file: String| std::fs::read(&file).with_context(|| format!("could not read {file}"));
+        let read = |file: String| {
+            let key = std::fs::read(&file).with_context(|| format!("could not read {file}"))?;
+            // With an empty key anybody could sign.
+            if key.len() < SHORTEST_KEY {
+                bail!("{file} has {} bytes; a key has at least {SHORTEST_KEY}", key.len());
+            }
+            Ok(key)
+        };
         file.map(read).transpose()
     }
 

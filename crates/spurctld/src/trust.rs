@@ -106,10 +106,14 @@ impl Trusted {
         let Ok(mut waiting) = self.waiting.lock() else { return };
         waiting.retain(|_, it| it.heard.elapsed() < FORGOTTEN);
         let place = key.fingerprint();
-        let since = waiting.get(&place).map_or_else(now, |known| known.since);
-        if waiting.len() < MOST_WAITING || waiting.contains_key(&place) {
+        // What an administrator has seen of a key stays true of it: it cannot become something else.
+        if let Some(known) = waiting.get_mut(&place) {
+            if known.role == role && known.name == name {
+                (known.from, known.heard) = (from, Instant::now());
+            }
+        } else if waiting.len() < MOST_WAITING {
             let (name, heard) = (name.to_string(), Instant::now());
-            waiting.insert(place, Waiting { role, name, key, from, since, heard });
+            waiting.insert(place, Waiting { role, name, key, from, since: now(), heard });
         }
     }
 
@@ -215,7 +219,9 @@ impl Judge for Callers {
         match peer {
             Peer::Local { uid, gid } => local_user(*uid, *gid),
             Peer::Machine(bearer) => machine(state, bearer),
-            Peer::User { machine, uid, gid } => vouched(state, machine, Uid(*uid), Gid(*gid)),
+            Peer::User { machine, key, uid, gid } => {
+                vouched(state, machine, key, Uid(*uid), Gid(*gid))
+            }
             Peer::Token(token) => self.by_token(state, token),
             Peer::Nobody => Actor::Anonymous,
         }
@@ -239,7 +245,11 @@ pub fn machine(state: &State, bearer: &Bearer) -> Actor {
 
 /// A user by a machine's word. A machine where users log in speaks for all of them; one that runs jobs only
 /// for users who have one there, and never for root.
-fn vouched(state: &State, certificate: &str, uid: Uid, gid: Gid) -> Actor {
+fn vouched(state: &State, certificate: &str, key: &PublicKey, uid: Uid, gid: Gid) -> Actor {
+    // A connection of a machine that was thrown out stays shut, also when its name is back.
+    if !state.trust.knows(certificate, &key.0) {
+        return Actor::Anonymous;
+    }
     let Some(machine) = state.trust.machines.get(certificate) else { return Actor::Anonymous };
     match machine.role.as_str() {
         "login" => Actor::User { uid, gid, level: level(uid) },

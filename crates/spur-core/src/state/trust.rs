@@ -142,6 +142,11 @@ impl Trust {
         if known.is_some_and(|known| known.key == machine.key) {
             return Ok(());
         }
+        // Names in certificates are compared without regard to case.
+        let alike = |name: &String| name.eq_ignore_ascii_case(&machine.certificate);
+        if known.is_none() && self.machines.keys().any(alike) {
+            return Err(SlurmError::AccessDenied);
+        }
         match token {
             Some((id, secret_hash)) => {
                 // A token lets newcomers in; it does not put one in another's place.

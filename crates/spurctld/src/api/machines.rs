@@ -7,6 +7,7 @@ use spur_core::state::trust::{Machine, Token};
 use spur_core::state::{ChangeTrust, Command, TrustChange};
 use spur_core::time::Timestamp;
 use spur_net::jwt::{self, Claims};
+use spur_net::role::is_name;
 use spur_net::{Authority, JoinToken, PublicKey, Role, sha256};
 use spur_proto::address::Address;
 use spur_proto::entrance::now;
@@ -46,6 +47,10 @@ impl Service {
             Some(token) if request.role.is_empty() => token.role.clone(),
             _ => request.role.clone(),
         };
+        if !is_name(&request.name) {
+            let name: String = request.name.chars().take(64).collect();
+            return Err(Status::invalid_argument(format!("{name} cannot be a machine's name")));
+        }
         let role = match (Role::new(&word, &request.name), request.token) {
             (Some(role), _) => role,
             (None, Some(_)) if word.is_empty() => return Err(useless()),
@@ -63,6 +68,10 @@ impl Service {
         };
         let authority = self.authority()?;
         let is_known = trust.knows(&machine.certificate, &key.0);
+        // Strangers write nothing into the log.
+        if !is_known && request.token.is_some_and(|id| !trust.tokens.contains_key(&id)) {
+            return Err(useless());
+        }
         let token = request.token.map(|id| (id, sha256(&request.secret).to_vec()));
         // Root of this machine needs no token for its own nodes.
         let is_ours =

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use spur_core::audit;
 use spur_core::auth::Actor;
 use spur_core::errors::SlurmError;
+use spur_core::ids::Uid;
 use spur_core::state::{Command, Reply};
+use spur_net::Role;
 use spur_proto::credential::Key;
 use spur_proto::door::caller_of;
-use spur_proto::entrance::Caller;
+use spur_proto::entrance::{Caller, Peer};
 use spur_proto::internal::agents_server::Agents;
 use spur_proto::internal::{AgentMessage, ControllerMessage};
 use spur_proto::slurm::controller_server::Controller;
@@ -115,6 +117,20 @@ impl Service {
     pub(super) fn standby(&self) -> Status {
         standby(leader_address(&self.raft).as_deref())
     }
+}
+
+/// Whether a caller is who they are for longer than this call: known by this machine's kernel, or by a
+/// machine where users log in. What a token or a node that runs a job lends must not become a token.
+fn is_lasting(actor: &Actor, peer: Option<&Peer>) -> bool {
+    let uid = match peer {
+        Some(Peer::Local { uid, .. }) => *uid,
+        Some(Peer::User { machine, uid, .. }) => match Role::from_certificate_name(machine) {
+            Some(Role::Login(_)) => *uid,
+            _ => return false,
+        },
+        _ => return false,
+    };
+    actor.uid() == Some(Uid(uid))
 }
 
 type Answer<T> = Result<Response<T>, Status>;
@@ -303,6 +319,10 @@ impl Controller for Service {
 
     async fn issue_token(&self, request: Request<IssueTokenRequest>) -> Answer<IssueTokenReply> {
         let actor = caller_of(&request);
+        let peer = request.extensions().get::<Caller>().map(|caller| caller.peer.clone());
+        if !is_lasting(&actor, peer.as_deref()) {
+            return Err(to_status(SlurmError::AccessDenied));
+        }
         self.issue_token_to(actor, request.into_inner()).await.map(Response::new)
     }
 

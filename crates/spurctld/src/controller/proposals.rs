@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use prost::Message;
 use spur_core::ids::NodeName;
-use spur_core::state::{Command, Entry, Origin, Submit};
+use spur_core::state::{Assignment, Command, Entry, JobAction, Origin, Submit, TrustChange};
 use spur_core::time::Timestamp;
 
 use super::{Connection, Ticket};
@@ -107,6 +107,23 @@ pub(crate) fn weight(command: &Command) -> usize {
         }
         Command::Start(starts) => 64 * starts.len(),
         Command::CreateStep(create) => 256 + create.spec.encoded_len(),
+        Command::Control(control) => match &control.action {
+            JobAction::Update(assignments) => 128 + said(assignments),
+            _ => 128,
+        },
+        Command::Administer(change) => 128 + change.name.len() + said(&change.assignments),
+        Command::RegisterNode(node) => 128 + node.inventory.encoded_len(),
+        Command::Finished { finishes, .. } => 64 + 64 * finishes.len(),
+        Command::ChangeTrust(change) => match &change.change {
+            TrustChange::Remove { name: said } | TrustChange::Revoke { user: said, .. } => {
+                512 + said.len()
+            }
+            TrustChange::CreateToken { .. } | TrustChange::Admit { .. } => 1024,
+        },
         _ => 64,
     }
+}
+
+fn said(assignments: &[Assignment]) -> usize {
+    assignments.iter().map(Message::encoded_len).sum()
 }

@@ -78,6 +78,10 @@ fn become_user(user: &str, group: &str) -> Result<(), OptionError> {
         if !value.is_empty() && !is_root {
             return Err(refused(option, "only permitted by root user"));
         }
+        // The token would speak for whoever it was made for, and not for the user named.
+        if !value.is_empty() && std::env::var_os("SLURM_JWT").is_some() {
+            return Err(refused(option, "cannot be used together with SLURM_JWT"));
+        }
     }
     let user = match user {
         "" => None,
