@@ -29,6 +29,9 @@ const WAITING: usize = 16_384;
 /// Refusals that are written down in a second; of more, only how many they were. Strangers do not fill disks.
 const REFUSALS: u32 = 200;
 
+/// What is written down of a call: it has words of the caller in it, as many as they like.
+const LONGEST: usize = 512;
+
 /// A file of this size is followed by another.
 const LARGEST: u64 = 64 << 20;
 
@@ -54,7 +57,8 @@ impl Audit {
     }
 
     /// Writes down who did what.
-    pub fn note(&self, who: String, what: String, outcome: String) {
+    pub fn note(&self, who: String, mut what: String, outcome: String) {
+        what.truncate(what.floor_char_boundary(LONGEST));
         let record = Record { at: clock::now().wall, who, what, outcome };
         if self.records.try_send(record).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
@@ -112,7 +116,9 @@ impl Book {
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => return,
             };
-            for record in first.into_iter().chain(records.try_iter().take(WAITING)) {
+            // What could not be written yet waits before more is taken.
+            let more = if lines.is_empty() { WAITING } else { 0 };
+            for record in first.into_iter().chain(records.try_iter().take(more)) {
                 self.tie(record, &mut lines);
             }
             let lost = lost.swap(0, Ordering::Relaxed);

@@ -301,12 +301,6 @@ fn the_document_is_printed_from_the_table() {
 }
 
 #[test]
-#[ignore = "prints the page, for whoever has no xtask at hand"]
-fn print_the_document() {
-    println!("{}", document());
-}
-
-#[test]
 fn every_default_can_be_written_out() {
     for table in sections::TABLES {
         let mut text = match (table.name, table.repeated) {
