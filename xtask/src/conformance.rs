@@ -75,7 +75,7 @@ pub fn run(request: &Request) -> Result<()> {
             tally.count(
                 record,
                 &spur.masked(&ours),
-                &spur.masked(theirs),
+                &spur.masked(&theirs.map(|text| explained.in_our_words(text))),
                 &explained,
                 request.verbose,
             );

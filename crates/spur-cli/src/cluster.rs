@@ -19,12 +19,12 @@ use spur_proto::slurm::controller_client::ControllerClient;
 use spur_proto::slurm::watch_reply::Event;
 use spur_proto::slurm::{
     AdministerRequest, CancelJobRequest, ControlJobRequest, ControllerView, ExplainJobReply,
-    ExplainJobRequest, GetConfigReply, GetConfigRequest, GetScriptRequest, IssueTokenRequest,
-    License, ListControllersRequest, ListJobsRequest, ListLicensesRequest, ListNodesRequest,
-    ListPartitionsRequest, ListPrioritiesRequest, ListReservationsRequest, ListSharesRequest,
-    ListStepsRequest, PingReply, PingRequest, PlanReply, PlanRequest, ReconfigureRequest,
-    RevokeTokensRequest, SignalStepRequest, TryJobReply, TryJobRequest, WaitJobRequest,
-    WatchRequest,
+    ExplainJobRequest, GetConfigReply, GetConfigRequest, GetDiagnosticsReply,
+    GetDiagnosticsRequest, GetScriptRequest, IssueTokenRequest, License, ListControllersRequest,
+    ListJobsRequest, ListLicensesRequest, ListNodesRequest, ListPartitionsRequest,
+    ListPrioritiesRequest, ListReservationsRequest, ListSharesRequest, ListStepsRequest, PingReply,
+    PingRequest, PlanReply, PlanRequest, ReconfigureRequest, RevokeTokensRequest,
+    SignalStepRequest, TryJobReply, TryJobRequest, WaitJobRequest, WatchRequest,
 };
 use tonic::transport::Channel;
 
@@ -293,6 +293,13 @@ impl Controller {
         let ask =
             |mut client: Client| async move { client.list_licenses(ListLicensesRequest {}).await };
         Ok(self.runtime.block_on(self.caller.call(ask))?.licenses)
+    }
+
+    /// Numbers about the controller; `reset` begins counting anew.
+    pub fn diagnostics(&mut self, reset: bool) -> Result<GetDiagnosticsReply, CallError> {
+        let request = GetDiagnosticsRequest { reset };
+        let ask = |mut client: Client| async move { client.get_diagnostics(request).await };
+        self.runtime.block_on(self.caller.call(ask))
     }
 
     /// The job when it is over.

@@ -27,6 +27,7 @@ pub const SLURM: &[Command] = &[
     command("sbcast", "copy a file to every node of a job", commands::sbcast::run),
     command("scancel", "end jobs", commands::scancel::run),
     command("scontrol", "show and change the cluster", commands::scontrol::run),
+    command("sdiag", "show how the controller fares", commands::sdiag::run),
     command("seff", "show how well a job used what it had", commands::seff::run),
     command("sinfo", "show nodes and partitions", commands::sinfo::run),
     command("sprio", "show what priorities are made of", commands::sprio::run),

@@ -11,7 +11,7 @@ use crate::client::{self, Address};
 use crate::proof::{self, Proof};
 use crate::slurm::controller_client::ControllerClient;
 use crate::slurm::{IssueTokenReply, IssueTokenRequest, PingRequest};
-use crate::status::{from_status, leader_hint};
+use crate::status::{from_status, leader_hint, remark};
 
 /// Why a call came to nothing.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -19,6 +19,9 @@ pub enum CallError {
     /// The controller said no.
     #[error("{0}")]
     Refused(SlurmError),
+    /// The same, with something to be said before it.
+    #[error("{1}")]
+    Remarked(String, SlurmError),
     /// The controller said no, in words of its own.
     #[error("{0}")]
     Said(String),
@@ -133,7 +136,10 @@ impl Caller {
                 }
                 if self.hint.is_some() { Tried::Elsewhere } else { Tried::Nothing }
             }
-            (Some(error), _) => Tried::Answer(Err(CallError::Refused(error))),
+            (Some(error), _) => Tried::Answer(Err(match remark(&status) {
+                Some(remark) => CallError::Remarked(remark, error),
+                None => CallError::Refused(error),
+            })),
             // Without a number of ours the answer is the transport's: the line broke.
             (None, Code::Unavailable | Code::Unknown | Code::Cancelled | Code::Internal) => {
                 self.client = None;

@@ -4,6 +4,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use spur_core::auth::{Actor, Level, Who, method_rule};
 use spur_core::errors::SlurmError;
@@ -23,6 +24,12 @@ pub trait Judge: Send + Sync + 'static {
 
     /// Somebody was turned away.
     fn refused(&self, _method: &str, _actor: &Actor) {}
+
+    /// Somebody was let in.
+    fn begins(&self) {}
+
+    /// Their call is answered.
+    fn ends(&self, _method: &str, _actor: &Actor, _took: Duration) {}
 }
 
 /// Knows the users of this machine, and nobody else.
@@ -95,14 +102,36 @@ where
     fn call(&mut self, mut request: http::Request<B>) -> Self::Future {
         match let_in(&*self.judge, &request) {
             Some(actor) => {
-                request.extensions_mut().insert(actor);
-                Box::pin(self.inner.call(request))
+                let (judge, method) = (self.judge.clone(), request.uri().path().to_string());
+                request.extensions_mut().insert(actor.clone());
+                let answer = self.inner.call(request);
+                Box::pin(async move {
+                    let open = Open { judge, method, actor, since: Instant::now() };
+                    open.judge.begins();
+                    let answer = answer.await;
+                    drop(open);
+                    answer
+                })
             }
             None => {
                 let refused = to_status(SlurmError::AccessDenied).into_http();
                 Box::pin(std::future::ready(Ok(refused)))
             }
         }
+    }
+}
+
+/// A call that is being answered; callers who go away end it too.
+struct Open {
+    judge: Arc<dyn Judge>,
+    method: String,
+    actor: Actor,
+    since: Instant,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.judge.ends(&self.method, &self.actor, self.since.elapsed());
     }
 }
 

@@ -8,6 +8,7 @@ use crate::client::Address;
 
 const NUMBER: &str = "slurm-error";
 const LEADER: &str = "spur-leader-bin";
+const REMARK: &str = "spur-remark-bin";
 
 /// The status that carries this error.
 pub fn to_status(error: SlurmError) -> Status {
@@ -20,6 +21,20 @@ pub fn to_status(error: SlurmError) -> Status {
     let mut status = Status::new(code, error.text());
     status.metadata_mut().insert(NUMBER, MetadataValue::from(error.number()));
     status
+}
+
+/// The same with something that is said before it.
+pub fn remarked(error: SlurmError, remark: &str) -> Status {
+    let mut status = to_status(error);
+    let value = MetadataValue::from_bytes(remark.as_bytes());
+    status.metadata_mut().insert_bin(REMARK, value);
+    status
+}
+
+/// What is said before the error, if anything is.
+pub fn remark(status: &Status) -> Option<String> {
+    let bytes = status.metadata().get_bin(REMARK)?.to_bytes().ok()?;
+    String::from_utf8(bytes.to_vec()).ok()
 }
 
 /// The error a status carries, if it does.

@@ -45,10 +45,14 @@ impl Planner {
             });
         waits.basis = self.follower.basis().clone();
         let mut tasks = BTreeMap::new();
-        let starts = starts.iter().filter_map(|start| job_start(state, start, &mut tasks));
+        let starts = starts.iter().filter_map(|start| {
+            let priority = waits.priority(start.job);
+            Some(JobStart { priority, ..job_start(state, start, &mut tasks)? })
+        });
         let victims = preempts.iter().flat_map(|it| &it.victims);
         let preempts = victims.filter_map(|(run, how)| displace(state, run.0, *how)).collect();
-        Plan { starts: starts.collect(), preempts, waits }
+        let starts = starts.collect();
+        Plan { starts, preempts, waits }
     }
 
     /// Why a job waits, in numbers, and when it is expected to start; nothing about a job that does not
@@ -134,7 +138,8 @@ fn job_start<'a>(
     let minutes = start.secs.map(|secs| (secs / 60).max(1) as u64);
     let partition = start.partition.to_string();
     let allocation = Allocation { shares };
-    Some(JobStart { job: start.job, epoch, task, allocation, partition, minutes })
+    let priority = None;
+    Some(JobStart { job: start.job, epoch, task, allocation, partition, minutes, priority })
 }
 
 fn share(state: &State, given: &ViewShare) -> Option<Share> {

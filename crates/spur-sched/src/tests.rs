@@ -1,6 +1,6 @@
 //! Clusters in few words, and what is planned about them.
 
-mod from_state;
+pub(crate) mod from_state;
 mod passes;
 mod same;
 mod why;

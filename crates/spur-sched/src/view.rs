@@ -1,8 +1,8 @@
 //! What the planner knows of a cluster: compact, and the same whether it is made from the controllers'
 //! state or from a trace.
 
-mod from_state;
-mod request;
+pub(crate) mod from_state;
+pub(crate) mod request;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -130,6 +130,11 @@ impl Waits {
         self.promised.get(&job)
     }
 
+    /// Every job that is promised a place.
+    pub fn all_promised(&self) -> impl Iterator<Item = (JobId, &Promised)> + '_ {
+        self.promised.iter().map(|(job, promised)| (*job, promised))
+    }
+
     /// The priority a pending job was looked at with.
     pub fn priority(&self, job: JobId) -> Option<u32> {
         // The rank ends in it, turned round.

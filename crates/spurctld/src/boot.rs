@@ -135,6 +135,7 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
         tokio::spawn(accounting::rules::follow(inbox.clone(), address.clone()));
         tokio::spawn(accounting::send(inbox.clone(), state_dir.clone(), address));
     }
+    tokio::spawn(count_jobs(inbox.clone()));
     let (reload_asked, reloads) = mpsc::channel(1);
     tokio::spawn(reload(configuration, has_accounting, inbox.clone(), reloads));
     if let Some(listener) = metrics {
@@ -177,6 +178,18 @@ fn settings(configuration: &Configuration, accounting: bool) -> Settings {
     let mut settings = configuration.settings();
     settings.accounting = accounting;
     settings
+}
+
+/// How often jobs are counted at most; they are kept for longer.
+const COUNTED: Duration = Duration::from_secs(1);
+
+/// Counts what becomes of jobs, now and then: a job that came and went between two looks counts too.
+async fn count_jobs(inbox: Inbox) {
+    let mut changes = inbox.changes();
+    while changes.changed().await.is_ok() {
+        inbox.diagnostics().look(&inbox.published().state, crate::clock::now().wall.0);
+        tokio::time::sleep(COUNTED).await;
+    }
 }
 
 /// Reads the configuration again at every SIGHUP. What the leader has read counts for all.

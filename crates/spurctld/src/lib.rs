@@ -8,6 +8,7 @@ pub mod boot;
 mod clock;
 pub mod configuration;
 pub mod controller;
+pub mod diagnostics;
 mod metrics;
 pub mod raft;
 pub mod shell;

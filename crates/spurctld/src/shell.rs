@@ -1,9 +1,9 @@
 //! The thread around [`Controller`]: feeds it, carries out what it wants, publishes its state.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use spur_core::blob::BlobHash;
@@ -19,6 +19,7 @@ use crate::accounting::outbox::Outbox;
 use crate::adviser::Adviser;
 use crate::clock;
 use crate::controller::{Connection, Controller, Input, Output, Refusal, Ticket};
+use crate::diagnostics::Diagnostics;
 use crate::store::Pin;
 
 /// What readers see: the state after some commit, and why jobs wait.
@@ -33,6 +34,8 @@ pub struct Published {
     /// Where agents take connections for the input and output of tasks.
     pub addresses: Arc<BTreeMap<NodeName, String>>,
     largest: OnceLock<(u32, u64)>,
+    resources: OnceLock<BTreeSet<String>>,
+    planned: OnceLock<BTreeSet<NodeName>>,
 }
 
 impl Published {
@@ -44,6 +47,29 @@ impl Published {
                 (node.cpus.max(cpus), node.memory_mb.max(memory))
             })
         })
+    }
+
+    /// Kinds of generic resources that some node has: `gpu`.
+    pub fn resources(&self) -> &BTreeSet<String> {
+        self.resources.get_or_init(|| {
+            let all = self.state.nodes.values().flat_map(|node| &node.inventory.gres);
+            all.map(|gres| gres.name.clone()).collect()
+        })
+    }
+
+    /// Nodes that are kept for jobs which wait for nothing else.
+    pub fn planned(&self) -> &BTreeSet<NodeName> {
+        self.planned.get_or_init(|| {
+            let jobs = self.waits.all_promised().filter(|(job, _)| self.waits_for_nodes(*job));
+            jobs.flat_map(|(_, promised)| promised.nodes.iter().cloned()).collect()
+        })
+    }
+
+    /// Whether a job waits for nothing but nodes: only then Slurm tells a start.
+    pub fn waits_for_nodes(&self, job: JobId) -> bool {
+        use spur_core::job::Reason::{None, Priority, Reservation, Resources};
+        let wait = self.waits.get(job);
+        wait.is_some_and(|it| matches!(it.reason, None | Priority | Reservation | Resources))
     }
 }
 
@@ -57,6 +83,7 @@ pub struct Inbox {
     published: Arc<ArcSwap<Published>>,
     changes: watch::Receiver<u64>,
     adviser: Adviser,
+    diagnostics: Arc<Diagnostics>,
 }
 
 enum Event {
@@ -149,6 +176,11 @@ impl Inbox {
         self.published.load_full()
     }
 
+    /// What is counted about this controller.
+    pub fn diagnostics(&self) -> &Diagnostics {
+        &self.diagnostics
+    }
+
     /// Who answers questions about the plan.
     pub fn adviser(&self) -> &Adviser {
         &self.adviser
@@ -178,9 +210,16 @@ pub fn start(
     let (changed, changes) = watch::channel(0);
     let published = Arc::new(ArcSwap::from_pointee(Published::default()));
     let adviser = Adviser::start()?;
-    let handle = Inbox { events: events.clone(), published: published.clone(), changes, adviser };
+    let diagnostics = Arc::<Diagnostics>::default();
+    let handle = Inbox {
+        events: events.clone(),
+        published: published.clone(),
+        changes,
+        adviser,
+        diagnostics: diagnostics.clone(),
+    };
     let (states, to_plan) = mpsc::channel();
-    spawn("planner", move || plan(&to_plan, &events))?;
+    spawn("planner", move || plan(&to_plan, &events, &diagnostics))?;
     let shell = Shell {
         controller,
         proposer,
@@ -201,10 +240,13 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> std::io::Result<()
     std::thread::Builder::new().name(name.to_string()).spawn(work).map(|_| ())
 }
 
-fn plan(states: &Receiver<State>, events: &Sender<Event>) {
+fn plan(states: &Receiver<State>, events: &Sender<Event>, diagnostics: &Diagnostics) {
     let mut planner = Planner::default();
     for state in states {
+        let began = Instant::now();
         let plan = planner.plan(&state);
+        let queue = state.index.pending.len();
+        diagnostics.planned(&plan, queue, began.elapsed(), state.now.0);
         if events.send(Event::Plain(Input::Planned(plan))).is_err() {
             return;
         }
@@ -392,6 +434,8 @@ impl Shell {
             leads,
             addresses: self.controller.addresses().clone(),
             largest: OnceLock::new(),
+            resources: OnceLock::new(),
+            planned: OnceLock::new(),
         }));
         self.changed.send_modify(|number| *number += 1);
     }

@@ -230,6 +230,14 @@ impl Judge for Callers {
     fn refused(&self, method: &str, actor: &Actor) {
         self.audit.refused(spur_core::audit::who(actor), method.to_string());
     }
+
+    fn begins(&self) {
+        self.inbox.diagnostics().call_begins();
+    }
+
+    fn ends(&self, method: &str, actor: &Actor, took: Duration) {
+        self.inbox.diagnostics().call_ends(method, actor, took);
+    }
 }
 
 /// A machine by its certificate, if it still belongs.

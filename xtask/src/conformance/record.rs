@@ -71,24 +71,26 @@ pub fn tool(line: &str) -> &str {
 fn parse(text: &str) -> Option<(String, Answer)> {
     let (line, rest) = text.split_once("\n[exit] ")?;
     let (status, rest) = rest.split_once("\n[stdout]\n")?;
-    let (stdout, stderr) = match rest.strip_prefix("[stderr]\n") {
-        Some(stderr) => ("", stderr),
-        None => match rest.split_once("\n[stderr]\n") {
-            Some((stdout, stderr)) => (stdout, stderr),
-            // The answer did not end with a line end.
-            None => rest.split_once("[stderr]\n")?,
-        },
+    // The line end before the mark belongs to the answer.
+    let (stdout, stderr) = match rest.split_once("\n[stderr]\n") {
+        Some((stdout, stderr)) => (format!("{stdout}\n"), stderr),
+        None => rest.split_once("[stderr]\n").map(|(out, err)| (out.to_string(), err))?,
     };
     let whole = |text: &str| match text.is_empty() || text.ends_with('\n') {
         true => text.to_string(),
         false => format!("{text}\n"),
     };
     let answer =
-        Answer { status: status.parse().ok()?, stdout: whole(stdout), stderr: whole(stderr) };
+        Answer { status: status.parse().ok()?, stdout: whole(&stdout), stderr: whole(stderr) };
     Some((line.to_string(), answer))
 }
 
 impl Answer {
+    /// The same with other words.
+    pub fn map(&self, change: impl Fn(&str) -> String) -> Answer {
+        Answer { status: self.status, stdout: change(&self.stdout), stderr: change(&self.stderr) }
+    }
+
     /// The first lines that differ, or both answers.
     pub fn difference(&self, ours: &Answer, verbose: bool) -> String {
         if verbose {
@@ -137,6 +139,9 @@ mod tests {
             (answer.status, answer.stdout.as_str(), answer.stderr.as_str()),
             (1, "a\nb\n", "no\n")
         );
+        let spaced = "scontrol show job 7\n[exit] 0\n[stdout]\na\n\n[stderr]\n";
+        let (_, spaced) = parse(spaced).expect("a record");
+        assert_eq!(spaced.stdout, "a\n\n");
         let (_, silent) = parse("scancel 9\n[exit] 0\n[stdout]\n[stderr]\n").expect("a record");
         assert_eq!(silent, Answer::default());
     }

@@ -164,6 +164,9 @@ async fn wait_for_grant(
                     complain(voice.name(), format!("Unable to allocate resources: {busy}"));
                     return Err(1);
                 }
+                _ if reason == Reason::ReqNodeNotAvail.number() => {
+                    voice.say(SlurmError::NodeNotAvail.text());
+                }
                 _ => {}
             }
             if voice.tool == Tool::Salloc {

@@ -10,6 +10,7 @@ pub mod sbatch;
 pub mod sbcast;
 pub mod scancel;
 pub mod scontrol;
+pub mod sdiag;
 pub mod seff;
 pub mod sinfo;
 pub mod sprio;

@@ -6,7 +6,7 @@ use std::fmt::Display;
 
 use spur_core::errors::SlurmError;
 use spur_core::options::argv::{self, Argv, Question};
-use spur_core::options::{OptionError, Request, Tool, help};
+use spur_core::options::{OptionError, Request, Tool, help, usage};
 use spur_core::time::{Timestamp, display};
 use spur_proto::caller::CallError;
 use spur_proto::slurm::TryJobRequest;
@@ -32,7 +32,7 @@ pub fn read(tool: Tool, args: &[String]) -> Result<Option<Argv>, OptionError> {
         print(&match question {
             Question::Version => format!("{}\n", super::VERSION),
             Question::Help => help::help(tool),
-            Question::Usage => help::usage(tool),
+            Question::Usage => usage::usage(tool).to_string(),
         });
         return Ok(None);
     }
@@ -82,7 +82,12 @@ pub fn not_taken(tool: Tool, partition: &str, error: &CallError) {
         }
         // Slurm's tools see for themselves.
         CallError::Refused(SlurmError::InvalidGres) => complain(named, error),
-        error => complain(named, failed(tool, error)),
+        error => {
+            if let CallError::Remarked(remark, _) = error {
+                complain(named, remark);
+            }
+            complain(named, failed(tool, error));
+        }
     }
 }
 

@@ -24,19 +24,21 @@ use usage::Used;
 pub fn of_job(state: &State, before: Option<&Job>, job: &Job) -> Vec<AccountingRecord> {
     let mut records = Vec::new();
     let mut now = row(state, job);
-    if let Some(before) = before {
-        let mut then = row(state, before);
-        if run(before) == run(job) {
-            now.steps = changed_steps(state, Some(before), job, &now);
-            if now.steps.is_empty() && then == now {
-                return records;
-            }
-        } else if before.phase.holds().is_some() {
-            // A run that was under way and gave way to a new one goes back to the queue.
-            close(state, before, &mut then);
-            then.steps = gone_steps(state, before, job, &then);
-            records.push(record(run(before), then));
+    let Some(before) = before else {
+        now.steps = changed_steps(state, None, job, &now);
+        return vec![record(run(job), now)];
+    };
+    let mut then = row(state, before);
+    if run(before) == run(job) {
+        now.steps = changed_steps(state, Some(before), job, &now);
+        if now.steps.is_empty() && then == now {
+            return records;
         }
+    } else if before.phase.holds().is_some() {
+        // A run that was under way and gave way to a new one goes back to the queue.
+        close(state, before, &mut then);
+        then.steps = gone_steps(state, before, job, &then);
+        records.push(record(run(before), then));
     }
     records.push(record(run(job), now));
     records
@@ -76,7 +78,9 @@ fn changed_steps(
     row: &AccountingView,
 ) -> Vec<AccountingView> {
     let had = |id: &StepId| before.is_some_and(|before| before.steps.live.contains_key(id));
-    let begun = job.steps.live.iter().filter(|(id, _)| !had(id));
+    // Steps stop and go on with their job.
+    let turned = before.is_some_and(|it| it.pause.since.is_some() != job.pause.since.is_some());
+    let begun = job.steps.live.iter().filter(|(id, _)| turned || !had(id));
     let mut steps: Vec<AccountingView> =
         begun.map(|(_, step)| step_row(row, job, step, None)).collect();
     if let Some(before) = before {
@@ -290,7 +294,8 @@ fn status(job: &Job) -> (JobState, Reason) {
         Phase::Running { .. } if job.pause.since.is_some() => (JobState::Suspended, Reason::None),
         // Until its processes are gone a job that is being ended still runs, as far as usage goes.
         Phase::Running { .. } | Phase::Completing { .. } => (JobState::Running, Reason::None),
-        Phase::Ended { cause, exit, .. } => ending(*cause, *exit),
+        // How it ended is told by its state; the reason is for what kept it waiting.
+        Phase::Ended { cause, exit, .. } => (ending(*cause, *exit).0, Reason::None),
     }
 }
 
@@ -298,6 +303,7 @@ fn status(job: &Job) -> (JobState, Reason) {
 pub fn ending(cause: Cause, exit: ExitStatus) -> (JobState, Reason) {
     match cause {
         Cause::Exited if exit.is_success() => (JobState::Completed, Reason::None),
+        Cause::Exited if exit.signal != 0 => (JobState::Failed, Reason::RaisedSignal),
         Cause::Exited => (JobState::Failed, Reason::NonZeroExitCode),
         Cause::Cancelled { .. } => (JobState::Cancelled, Reason::None),
         Cause::TimeLimit => (JobState::Timeout, Reason::TimeLimit),

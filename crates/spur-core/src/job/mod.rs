@@ -104,6 +104,8 @@ pub struct Granted {
     pub partition: String,
     /// Its limit in minutes, where that is less than it asks for.
     pub minutes: Option<u64>,
+    /// The priority it was chosen with; it keeps it for as long as it is known.
+    pub priority: Option<u32>,
 }
 
 impl Job {

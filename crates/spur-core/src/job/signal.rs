@@ -25,6 +25,43 @@ static NAMES: [(&str, u16); 16] = [
     ("XCPU", 24),
 ];
 
+/// What `strsignal(3)` calls signals that end a process.
+static TEXTS: [(u16, &str); 22] = [
+    (1, "Hangup"),
+    (2, "Interrupt"),
+    (3, "Quit"),
+    (4, "Illegal instruction"),
+    (5, "Trace/breakpoint trap"),
+    (6, "Aborted"),
+    (7, "Bus error"),
+    (8, "Floating point exception"),
+    (9, "Killed"),
+    (10, "User defined signal 1"),
+    (11, "Segmentation fault"),
+    (12, "User defined signal 2"),
+    (13, "Broken pipe"),
+    (14, "Alarm clock"),
+    (15, "Terminated"),
+    (16, "Stack fault"),
+    (24, "CPU time limit exceeded"),
+    (25, "File size limit exceeded"),
+    (26, "Virtual timer expired"),
+    (27, "Profiling timer expired"),
+    (30, "Power failure"),
+    (31, "Bad system call"),
+];
+
+/// A signal in words: `Killed`.
+pub fn text(number: u16) -> String {
+    let known = TEXTS.iter().find(|(known, _)| *known == number);
+    known.map_or_else(|| format!("Unknown signal {number}"), |(_, text)| text.to_string())
+}
+
+/// A signal as a job's reason has it: `9(Killed)`, `11(Segmentation_fault)`.
+pub fn described(number: u16) -> String {
+    format!("{number}({})", text(number).replace(' ', "_"))
+}
+
 /// A signal to send before a job's time is up.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, prost::Message)]
 pub struct EarlySignal {

@@ -1,11 +1,11 @@
-//! `--help` and `--usage` of the submission tools, printed from the table.
+//! `--help` of the submission tools, printed from the table.
 
 use super::options;
 use super::row::{Arg, JobOption, Tool};
 
 /// Every option with what it does.
 pub fn help(tool: Tool) -> String {
-    let mut text = usage(tool);
+    let mut text = shape(tool);
     text.push('\n');
     let mut rows: Vec<&JobOption> = options(tool).filter(|row| !row.long.is_empty()).collect();
     rows.sort_by_key(|row| row.long);
@@ -22,7 +22,7 @@ pub fn help(tool: Tool) -> String {
 }
 
 /// The shape of a command line.
-pub fn usage(tool: Tool) -> String {
+fn shape(tool: Tool) -> String {
     let operand = match tool {
         Tool::Sbatch => "[SCRIPT [ARGUMENT …]]",
         Tool::Srun => "PROGRAM [ARGUMENT …]",

@@ -28,6 +28,7 @@ mod resources;
 mod row;
 mod timing;
 mod tool;
+pub mod usage;
 
 pub use defaults::{Surroundings, fill_defaults};
 pub use error::{BAD_VALUE, Kind, OptionError, Refusal};

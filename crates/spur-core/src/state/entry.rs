@@ -181,6 +181,8 @@ pub struct JobStart {
     pub partition: String,
     /// For how many minutes, where that is less than it asks for.
     pub minutes: Option<u64>,
+    /// The priority it was chosen with.
+    pub priority: Option<u32>,
 }
 
 /// A job that is to make room.

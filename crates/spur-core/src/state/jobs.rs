@@ -134,7 +134,11 @@ pub(super) fn start(
         let Some(node) = allocation.first_node().cloned() else { continue };
         let boot = state.nodes.get(&node).map_or(0, |node| node.boots);
         let phase = Phase::Running { since: state.now, allocation };
-        let granted = Granted { partition: start.partition.clone(), minutes: start.minutes };
+        let granted = Granted {
+            partition: start.partition.clone(),
+            minutes: start.minutes,
+            priority: start.priority,
+        };
         let mut job =
             Job { epoch: start.epoch, boot, phase, waits: None, granted, displaced: None, ..job };
         if !job.is_allocation() {

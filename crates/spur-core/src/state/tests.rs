@@ -73,6 +73,7 @@ impl Cluster {
             allocation,
             partition: String::new(),
             minutes: None,
+            priority: None,
         };
         match self.apply(Command::Start(vec![start])).reply {
             Ok(Reply::Started(count)) => count,
@@ -270,6 +271,7 @@ impl Cluster {
             allocation,
             partition: String::new(),
             minutes: None,
+            priority: None,
         };
         self.done(Command::Start(vec![start]));
     }

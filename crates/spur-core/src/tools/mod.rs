@@ -5,6 +5,7 @@ pub mod sattach;
 pub mod sbcast;
 pub mod scancel;
 pub mod scontrol;
+pub mod sdiag;
 pub mod sinfo;
 pub mod squeue;
 
@@ -110,8 +111,15 @@ impl Tool {
 }
 
 /// Every tool with a table here.
-pub const TOOLS: &[&Tool] =
-    &[&sattach::TOOL, &sbcast::TOOL, &scancel::TOOL, &scontrol::TOOL, &sinfo::TOOL, &squeue::TOOL];
+pub const TOOLS: &[&Tool] = &[
+    &sattach::TOOL,
+    &sbcast::TOOL,
+    &scancel::TOOL,
+    &scontrol::TOOL,
+    &sdiag::TOOL,
+    &sinfo::TOOL,
+    &squeue::TOOL,
+];
 
 #[cfg(test)]
 mod tests {

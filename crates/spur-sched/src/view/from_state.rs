@@ -275,11 +275,9 @@ impl Follower {
                     Limit::Unlimited if state.partition_of(job).is_none() => FOREVER,
                     limit => request::secs(limit),
                 };
-                let secs = match job.pause.since {
-                    None => secs.saturating_add(job.pause.secs),
-                    // Until somebody lets it go on.
-                    Some(_) => FOREVER,
-                };
+                // One that is stopped counts as if it went on at once, as in Slurm: those behind it get a
+                // place, however late.
+                let secs = secs.saturating_add(job.pause.secs);
                 let end = since.0.saturating_add(secs).min(FOREVER);
                 let end = state.reservation_end(job).map_or(end, |reserved| end.min(reserved.0));
                 (*since, job.displaced.map_or(end, |displaced| end.min(displaced.until.0)))
@@ -407,7 +405,7 @@ fn standing(state: &State, job: &Job, partition: Option<&Partition>) -> Standing
     Standing::Ready
 }
 
-fn view_node(state: &State, node: &Node) -> ViewNode {
+pub(crate) fn view_node(state: &State, node: &Node) -> ViewNode {
     let partitions = state.partitions.iter().filter(|it| it.nodes.contains(&node.name));
     let mut features: Vec<Arc<str>> =
         node.active_features.iter().map(|it| it.as_str().into()).collect();

@@ -97,6 +97,7 @@ async fn converse(
             let is_news = acknowledged != Some(reached);
             stands_still = !is_news && reached < history.records;
             acknowledged = Some(reached);
+            inbox.diagnostics().recorded(reached);
             if is_news {
                 remove(state_dir, reached).await?;
                 continue;

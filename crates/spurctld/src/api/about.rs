@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use spur_core::auth::{Action, Actor, Target, may};
 use spur_core::errors::SlurmError;
-use spur_core::ids::JobId;
+use spur_core::ids::{JobId, Uid};
 use spur_core::license;
 use spur_core::show::config::{self, Facts};
 use spur_core::state::{Assignment, State};
 use spur_proto::slurm::{
-    GetConfigReply, GetScriptReply, GetScriptRequest, License, ListLicensesReply,
+    GetConfigReply, GetDiagnosticsReply, GetDiagnosticsRequest, GetScriptReply, GetScriptRequest,
+    License, ListLicensesReply,
 };
 use spur_proto::status::to_status;
 use tonic::Status;
@@ -54,6 +55,24 @@ impl Service {
         let script = self.inbox.blob(job.script).await;
         let script = script.ok_or(to_status(SlurmError::JobScriptMissing))?;
         Ok(GetScriptReply { script })
+    }
+
+    pub(super) async fn diagnosed(
+        &self,
+        actor: Actor,
+        request: GetDiagnosticsRequest,
+    ) -> Result<GetDiagnosticsReply, Status> {
+        let published = self.latest().await?;
+        let (state, now) = (&published.state, crate::clock::now().wall.0);
+        let mut told = self.inbox.diagnostics().told(state, now);
+        for caller in &mut told.callers {
+            caller.user_name = self.names.of(Uid(caller.uid)).await;
+        }
+        if request.reset {
+            may(&actor, Action::Administer, Target::Cluster).map_err(to_status)?;
+            self.inbox.diagnostics().reset(now, state);
+        }
+        Ok(told)
     }
 
     pub(super) async fn licenses(&self) -> Result<ListLicensesReply, Status> {

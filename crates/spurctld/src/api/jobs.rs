@@ -1,6 +1,7 @@
 //! Jobs: submit, cancel, list, wait.
 
 use std::ops::Bound;
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use prost::Message;
@@ -11,13 +12,15 @@ use spur_core::errors::SlurmError;
 use spur_core::ids::{JobId, Uid};
 use spur_core::job::supported::unsupported;
 use spur_core::job::{Job, Owner, RequestId};
-use spur_core::state::{Blob, Command, Control, JobAction, Reply, State, Submit};
+use spur_core::state::{
+    Blob, Command, Control, Entry, JobAction, Origin, Reply, State, Submit, apply,
+};
 use spur_core::views::JobView;
 use spur_proto::slurm::{
     CancelJobReply, CancelJobRequest, ListJobsReply, ListJobsRequest, SubmitJobReply,
     SubmitJobRequest, WaitJobReply, WaitJobRequest,
 };
-use spur_proto::status::to_status;
+use spur_proto::status::{remarked, to_status};
 use tonic::{Code, Status};
 
 use super::control::tasks;
@@ -72,6 +75,7 @@ impl Service {
             environment: BlobHash::of(&request.environment),
             blobs: vec![Blob { bytes: request.script }, Blob { bytes: request.environment }],
         };
+        self.gauge(&submit)?;
         match self.propose(Command::Submit(Box::new(submit))).await? {
             Reply::Job(id) => {
                 if is_allocation {
@@ -81,6 +85,28 @@ impl Service {
             }
             _ => Err(Status::internal("a submission made no job")),
         }
+    }
+
+    /// A request that no node could ever meet is refused; more nodes than there are may come.
+    fn gauge(&self, submit: &Submit) -> Result<(), Status> {
+        let (spec, uid) = (&submit.spec, submit.owner.uid);
+        if spec.nodes_min == Some(0) {
+            return Err(to_status(SlurmError::InvalidNodeCount));
+        }
+        let published = self.inbox.published();
+        let lack = {
+            let mut gauge = self.gauge.lock().unwrap_or_else(PoisonError::into_inner);
+            gauge.lack(&published.state, spec, uid)
+        };
+        let Some(lack) = lack else { return Ok(()) };
+        // Whatever else is wrong with it is said first, by whoever would take it.
+        let command = Command::Submit(Box::new(submit.clone()));
+        let entry = Entry { at: crate::clock::now().wall, origin: Origin::default(), command };
+        if apply(&mut published.state.clone(), &entry).reply.is_err() {
+            return Ok(());
+        }
+        let error = SlurmError::RequestedNodeConfigUnavailable;
+        Err(lack.remark().map_or_else(|| to_status(error), |remark| remarked(error, remark)))
     }
 
     /// Where jobs need an association, a controller that has just begun waits a moment to learn who has one.
@@ -150,7 +176,9 @@ impl Service {
         if request.estimates {
             let forecast = self.inbox.adviser().forecast(state.clone(), USUAL as usize).await;
             for view in &mut jobs {
-                if let Some(promised) = forecast.get(&JobId(view.job_id)) {
+                let id = JobId(view.job_id);
+                if let Some(promised) = forecast.get(&id).filter(|_| published.waits_for_nodes(id))
+                {
                     expect(view, promised);
                 }
             }

@@ -175,6 +175,7 @@ pub(super) fn node_view(published: &Published, node: &Node) -> NodeView {
         (node.service.fail, NodeFlag::Fail),
         (reserved(Flags::MAINT), NodeFlag::Maintenance),
         (reserved(Flags::default()), NodeFlag::Reserved),
+        (base == NodeState::Idle && published.planned().contains(&node.name), NodeFlag::Planned),
     ];
     let status = flags.iter().filter(|(holds, _)| *holds);
     let status = status.fold(NodeStatus(base.number()), |status, (_, flag)| status.with(*flag));
@@ -208,7 +209,7 @@ pub(super) fn node_view(published: &Published, node: &Node) -> NodeView {
         gres: gres_text(
             has.gres.iter().map(|gres| (gres.name.as_str(), gres.kind.as_str(), gres.count)),
         ),
-        gres_used: gres_used(state, node),
+        gres_used: gres_used(published, node),
         tres: tres(
             has.cpus.into(),
             has.memory_mb,
@@ -240,7 +241,8 @@ pub(super) fn node_view(published: &Published, node: &Node) -> NodeView {
 }
 
 /// `gpu:mi300x:4(IDX:0-3)`: what jobs hold of each resource of the node, and which devices.
-fn gres_used(state: &State, node: &Node) -> String {
+fn gres_used(published: &Published, node: &Node) -> String {
+    let state = &published.state;
     let jobs = state.index.on_node.get(&node.name).into_iter().flat_map(|jobs| jobs.keys());
     let held = jobs.filter_map(|id| state.jobs.get(id)?.phase.holds());
     let shares: Vec<&GresShare> = held
@@ -257,6 +259,9 @@ fn gres_used(state: &State, node: &Node) -> String {
         let item = gres_text(std::iter::once((gres.name.as_str(), gres.kind.as_str(), count)));
         told.push(format!("{item}(IDX:{ids})"));
     }
+    // What others have and this one lacks is told as none.
+    let lacks = |name: &&String| node.inventory.gres.iter().all(|gres| gres.name != **name);
+    told.extend(published.resources().iter().filter(lacks).map(|name| format!("{name}:0")));
     told.join(",")
 }
 

@@ -4,7 +4,7 @@ use spur_core::accounts::record::ending;
 use spur_core::config::{Config, DefaultMemory, sections};
 use spur_core::ids::NodeName;
 use spur_core::job::{
-    Array, Cause, ExitStatus, Hold, Job, JobFlag, JobState, JobStatus, Phase, Reason,
+    Array, Cause, ExitStatus, Hold, Job, JobFlag, JobState, JobStatus, Phase, Reason, signal,
 };
 use spur_core::limit::Limit;
 use spur_core::state::State;
@@ -49,9 +49,15 @@ pub fn job_view(published: &Published, job: &Job) -> JobView {
         memory_by_default(&mut view, &state.settings.config, &partition.rules);
     }
     times(&mut view, job, limit);
-    // A task that its array holds back does not count as waiting.
-    if reason == Reason::JobArrayTaskLimit {
-        (view.eligible_time, view.accrue_time) = (0, 0);
+    // A task that its array holds back does not count as waiting; when it starts it may at last.
+    match job.array.as_deref() {
+        _ if reason == Reason::JobArrayTaskLimit => {
+            (view.eligible_time, view.accrue_time) = (0, 0);
+        }
+        Some(Array::Task { throttle: 1.., .. }) if job.phase != Phase::Pending => {
+            (view.eligible_time, view.accrue_time) = (view.start_time, 0);
+        }
+        _ => {}
     }
     view.last_sched_eval = match &job.phase {
         // Every pass looks at every job that waits.
@@ -60,11 +66,16 @@ pub fn job_view(published: &Published, job: &Job) -> JobView {
     };
     array(&mut view, job);
     resources(&mut view, published, job);
+    if let (Reason::RaisedSignal, Phase::Ended { exit, .. }) = (reason, &job.phase) {
+        let signal = signal::described(exit.signal.into());
+        view.state_description = format!("{reason}:{signal}");
+    }
     if reason == Reason::ReqNodeNotAvail && view.state_description.is_empty() {
         let closed = closed_among(state, &job.spec.placement().nodelist);
         view.state_description = format!("ReqNodeNotAvail, UnavailableNodes:{closed}");
     }
     if job.phase == Phase::Pending
+        && published.waits_for_nodes(job.id)
         && let Some(promised) = published.waits.promised(job.id)
     {
         expect(&mut view, promised);
@@ -75,6 +86,10 @@ pub fn job_view(published: &Published, job: &Job) -> JobView {
 /// When and where a waiting job is expected to start.
 pub(super) fn expect(view: &mut JobView, promised: &Promised) {
     view.start_time = promised.at.0;
+    view.end_time = match view.time_limit {
+        Some(Limit::Is(minutes)) => promised.at.plus_secs((minutes as i64).saturating_mul(60)).0,
+        _ => 0,
+    };
     view.scheduled_nodes = hostlist::compress(promised.nodes.iter().map(NodeName::as_str));
 }
 
@@ -151,15 +166,13 @@ fn file(job: &Job, pattern: &str, default: &str) -> String {
     if name.starts_with('/') { name } else { format!("{}/{name}", job.spec.work_dir) }
 }
 
-/// Zero while it is held.
+/// What a job waits with, or was chosen with; zero while it is held or stopped.
 fn priority(published: &Published, job: &Job) -> u32 {
-    match job.hold {
-        Hold::None => {
-            let said = job.spec.priority.or_else(|| published.waits.priority(job.id));
-            said.unwrap_or(1)
-        }
-        Hold::User | Hold::Admin => 0,
+    if job.hold != Hold::None || job.pause.since.is_some() {
+        return 0;
     }
+    let said = job.spec.priority.or_else(|| published.waits.priority(job.id));
+    said.or(job.granted.priority).unwrap_or(1)
 }
 
 fn times(view: &mut JobView, job: &Job, limit: Limit) {

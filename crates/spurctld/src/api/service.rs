@@ -1,7 +1,7 @@
 //! The services, one line a method; the work is in the file of its noun.
 
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use spur_core::audit;
 use spur_core::auth::Actor;
@@ -20,10 +20,10 @@ use spur_proto::slurm::{
     AttendRequest, CancelJobReply, CancelJobRequest, ControlJobReply, ControlJobRequest,
     CreateStepReply, CreateStepRequest, CreateTokenReply, CreateTokenRequest, EndAllocationReply,
     EndAllocationRequest, EnrolReply, EnrolRequest, ExplainJobReply, ExplainJobRequest,
-    GetConfigReply, GetConfigRequest, GetScriptReply, GetScriptRequest, IssueTokenReply,
-    IssueTokenRequest, ListControllersReply, ListControllersRequest, ListJobsReply,
-    ListJobsRequest, ListLicensesReply, ListLicensesRequest, ListMachinesReply,
-    ListMachinesRequest, ListNodesReply, ListNodesRequest, ListPartitionsReply,
+    GetConfigReply, GetConfigRequest, GetDiagnosticsReply, GetDiagnosticsRequest, GetScriptReply,
+    GetScriptRequest, IssueTokenReply, IssueTokenRequest, ListControllersReply,
+    ListControllersRequest, ListJobsReply, ListJobsRequest, ListLicensesReply, ListLicensesRequest,
+    ListMachinesReply, ListMachinesRequest, ListNodesReply, ListNodesRequest, ListPartitionsReply,
     ListPartitionsRequest, ListPrioritiesReply, ListPrioritiesRequest, ListReservationsReply,
     ListReservationsRequest, ListSharesReply, ListSharesRequest, ListStepsReply, ListStepsRequest,
     PingReply, PingRequest, PlanReply, PlanRequest, ReconfigureReply, ReconfigureRequest,
@@ -33,6 +33,7 @@ use spur_proto::slurm::{
     WaitJobRequest, WatchReply, WatchRequest,
 };
 use spur_proto::status::{standby, to_status};
+use spur_sched::Gauge;
 use tokio::sync::{mpsc, oneshot};
 use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
@@ -63,6 +64,8 @@ pub struct Service {
     pub(super) since: i64,
     pub(super) trusted: Arc<Trusted>,
     pub(super) audit: Audit,
+    /// What requests are measured by.
+    pub(super) gauge: Arc<Mutex<Gauge>>,
     pub(super) reload: Reload,
 }
 
@@ -90,6 +93,7 @@ impl Service {
             since,
             trusted,
             audit,
+            gauge: Arc::default(),
             reload,
         }
     }
@@ -187,6 +191,14 @@ impl Controller for Service {
 
     async fn list_licenses(&self, _: Request<ListLicensesRequest>) -> Answer<ListLicensesReply> {
         self.licenses().await.map(Response::new)
+    }
+
+    async fn get_diagnostics(
+        &self,
+        request: Request<GetDiagnosticsRequest>,
+    ) -> Answer<GetDiagnosticsReply> {
+        let actor = caller_of(&request);
+        self.diagnosed(actor, request.into_inner()).await.map(Response::new)
     }
 
     async fn watch(&self, request: Request<WatchRequest>) -> Answer<Self::WatchStream> {

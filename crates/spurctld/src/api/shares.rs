@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use spur_core::accounts::limits::{Needs, Purse};
-use spur_core::job::{Array, Job, Phase};
+use spur_core::job::{Array, Job, Phase, Reason};
 use spur_core::state::State;
 use spur_core::tres::Tres;
 use spur_core::views::{PriorityView, ShareView};
@@ -19,7 +19,12 @@ impl Service {
         let published = self.latest().await?;
         let state = &published.state;
         let pending = state.index.pending.iter().filter_map(|id| state.jobs.get(id));
-        let shown = pending.filter(|job| state.obstacle(job).is_none());
+        // A task that its array holds back does not wait for its turn.
+        let held_back = |job: &&std::sync::Arc<Job>| {
+            let wait = published.waits.get(job.id);
+            wait.is_some_and(|wait| wait.reason == Reason::JobArrayTaskLimit)
+        };
+        let shown = pending.filter(|job| state.obstacle(job).is_none() && !held_back(job));
         let rows = shown.map(|job| priority_view(&published, job));
         Ok(ListPrioritiesReply {
             priorities: std::iter::once(weights(state)).chain(rows).collect(),

@@ -14,9 +14,10 @@ use crate::zone;
 
 /// The whole answer.
 pub fn table(query: &Query, jobs: Vec<AccountingView>, cluster: &str) -> String {
+    let running = running_tasks(&jobs);
     let jobs: Vec<AccountingView> = jobs
         .into_iter()
-        .filter(|job| is_wanted(query, job))
+        .filter(|job| is_wanted(query, job) && !is_held_back(query, job, &running))
         .map(|job| prepared(query, job))
         .collect();
     if let Some(notation) = query.notation {
@@ -45,6 +46,28 @@ pub fn table(query: &Query, jobs: Vec<AccountingView>, cluster: &str) -> String 
         }
     }
     lines.into_iter().map(|line| line + "\n").collect()
+}
+
+/// How many tasks of each array run.
+fn running_tasks(jobs: &[AccountingView]) -> BTreeMap<u32, u32> {
+    let mut running = BTreeMap::new();
+    let is_running = |job: &&AccountingView| job.start_time > 0 && job.end_time == 0;
+    for job in jobs.iter().filter(|job| job.array_task_id.is_some()).filter(is_running) {
+        *running.entry(job.array_job_id).or_insert(0) += 1;
+    }
+    running
+}
+
+/// What is left of an array whose tasks may not all run at once may not run yet, so it is told only where
+/// it is asked for by number.
+fn is_held_back(query: &Query, job: &AccountingView, running: &BTreeMap<u32, u32>) -> bool {
+    let most = job.array_max_tasks;
+    query.request.jobs.is_empty()
+        && job.start_time == 0
+        && job.end_time == 0
+        && !job.array_task_string.is_empty()
+        && most > 0
+        && running.get(&job.array_job_id).is_some_and(|running| *running >= most)
 }
 
 /// The lines of a job: itself and its steps, or only the step that was named.

@@ -13,6 +13,7 @@ use spur_core::views::{JobView, NodeView, PartitionView, StepView};
 use spur_proto::slurm::{ListJobsRequest, ListStepsRequest};
 
 use super::{Session, about, hosts};
+use crate::commands::squeue::order;
 use crate::commands::{Notation, answer};
 use crate::output::{complain, note, print};
 use crate::zone;
@@ -96,8 +97,13 @@ fn jobs(session: &mut Session, id: Option<&str>) -> u8 {
         }
         jobs.retain(|job| reference.names(job));
         split_named(&mut jobs, reference);
+        // What is left of an array comes first, then its tasks, the latest first.
+        jobs.sort_by_key(|job| (job.job_id != reference.job, std::cmp::Reverse(job.job_id)));
     } else if !session.hidden {
         hide(session, &mut jobs);
+    }
+    if reference.is_none() {
+        jobs.sort_by_key(order::id);
     }
     if session.notation != Notation::Table {
         let list = jobs.iter().map(|job| render::json(JOB_FIELDS, job)).collect();

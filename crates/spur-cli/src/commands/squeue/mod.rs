@@ -1,6 +1,6 @@
 //! `squeue`: jobs in the queue.
 
-mod order;
+pub mod order;
 mod query;
 mod select;
 
@@ -41,7 +41,7 @@ fn answers(args: &[String]) -> Result<(), Ended> {
 fn one_answer(query: &Query, controller: &mut Controller) -> Result<(), Ended> {
     let jobs = load(query, controller)?;
     if query.notation != Notation::Table {
-        let jobs = select::jobs(query, jobs);
+        let jobs = select::tasks(query, select::jobs(query, jobs));
         let list = jobs.iter().map(|job| render::json(JOB_FIELDS, job)).collect();
         let now = zone::now().0;
         let more = [("last_backfill", answer::moment(now)), ("last_update", answer::moment(now))];
@@ -74,6 +74,7 @@ fn one_answer(query: &Query, controller: &mut Controller) -> Result<(), Ended> {
             let columns = header(query, JOB_FIELDS, "Invalid job format specification");
             let order = checked_order(query)?;
             order.jobs(&mut jobs, &context);
+            let jobs = select::tasks(query, jobs);
             print(&lines(&columns, &jobs, &context));
         }
     }

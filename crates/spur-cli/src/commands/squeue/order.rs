@@ -177,7 +177,7 @@ fn pass<T>(rows: &mut Vec<T>, by: &By<T>, descending: bool, context: &RenderCont
 
 /// Where a job stands by its number: tasks behind each other within their array, what is left of the
 /// array behind them.
-fn id(job: &JobView) -> i64 {
+pub fn id(job: &JobView) -> i64 {
     let (first, second) = match job {
         JobView { array_job_id: 1.., .. } => {
             (job.array_job_id, job.array_task_id.map_or(i64::from(u32::MAX), i64::from))

@@ -9,12 +9,16 @@ use spur_core::views::{JobView, StepView};
 
 use super::query::Query;
 
-/// The jobs that are meant; arrays are split where each task has a line.
-pub fn jobs(query: &Query, jobs: Vec<JobView>) -> Vec<JobView> {
+/// The jobs that are meant, arrays whole.
+pub fn jobs(query: &Query, mut jobs: Vec<JobView>) -> Vec<JobView> {
     let states = query.states();
-    let fits = |job: &JobView| states.lets_through(JobStatus(job.state)) && fits(query, job);
-    let jobs = jobs.into_iter().filter(fits);
-    jobs.flat_map(|job| lines(query, job)).collect()
+    jobs.retain(|job| states.lets_through(JobStatus(job.state)) && fits(query, job));
+    jobs
+}
+
+/// Splits arrays where each task has a line. Order is among jobs: tasks that wait together stay together.
+pub fn tasks(query: &Query, jobs: Vec<JobView>) -> Vec<JobView> {
+    jobs.into_iter().flat_map(|job| lines(query, job)).collect()
 }
 
 /// The steps that are meant.
@@ -115,7 +119,7 @@ mod tests {
     }
 
     fn shown(query: &Query) -> Vec<String> {
-        let jobs = jobs(query, vec![array()]);
+        let jobs = tasks(query, jobs(query, vec![array()]));
         jobs.iter().map(spur_core::fields::job::shown_id).collect()
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use spur_core::job::ExitStatus;
+use spur_core::job::{ExitStatus, signal};
 
 /// Ranks as people write them: `0-3,7`.
 pub fn ranges(ranks: &[u32]) -> String {
@@ -38,7 +38,7 @@ fn way(status: u32) -> String {
     let core = if status & 0x80 != 0 { " (core dumped)" } else { "" };
     match exit.signal {
         0 => format!("Exited with exit code {}", exit.code),
-        signal => format!("{}{core}", signal_text(signal)),
+        signal => format!("{}{core}", signal::text(signal.into())),
     }
 }
 
@@ -49,36 +49,6 @@ pub fn exit_code(status: u32) -> u8 {
         0 => exit.code,
         signal => 128_u8.saturating_add(signal),
     }
-}
-
-/// As `strsignal` has it.
-fn signal_text(signal: u8) -> String {
-    let known = [
-        (1, "Hangup"),
-        (2, "Interrupt"),
-        (3, "Quit"),
-        (4, "Illegal instruction"),
-        (5, "Trace/breakpoint trap"),
-        (6, "Aborted"),
-        (7, "Bus error"),
-        (8, "Floating point exception"),
-        (9, "Killed"),
-        (10, "User defined signal 1"),
-        (11, "Segmentation fault"),
-        (12, "User defined signal 2"),
-        (13, "Broken pipe"),
-        (14, "Alarm clock"),
-        (15, "Terminated"),
-        (16, "Stack fault"),
-        (24, "CPU time limit exceeded"),
-        (25, "File size limit exceeded"),
-        (26, "Virtual timer expired"),
-        (27, "Profiling timer expired"),
-        (30, "Power failure"),
-        (31, "Bad system call"),
-    ];
-    let text = known.iter().find(|(number, _)| *number == signal).map(|(_, text)| *text);
-    text.map_or_else(|| format!("Unknown signal {signal}"), str::to_string)
 }
 
 #[cfg(test)]

@@ -48,6 +48,9 @@ pub(super) struct StoredCourse {
     /// Whether it goes back to the queue then.
     #[prost(bool, tag = "16")]
     displaced_requeue: bool,
+    /// Of the run.
+    #[prost(uint32, optional, tag = "17")]
+    priority: Option<u32>,
 }
 
 impl From<&Job> for StoredCourse {
@@ -63,6 +66,7 @@ impl From<&Job> for StoredCourse {
             is_warned: job.is_warned,
             partition: job.granted.partition.clone(),
             minutes: job.granted.minutes,
+            priority: job.granted.priority,
             displaced_until: job.displaced.map(|displaced| displaced.until.0),
             displaced_requeue: job.displaced.is_some_and(|it| it.how == Removal::Requeue),
             ..StoredCourse::default()
@@ -100,7 +104,8 @@ impl StoredCourse {
         job.restarts = self.restarts;
         job.pause = Pause { since: self.paused_since.map(Timestamp), secs: self.paused_secs };
         job.is_warned = self.is_warned;
-        job.granted = Granted { partition: self.partition, minutes: self.minutes };
+        job.granted =
+            Granted { partition: self.partition, minutes: self.minutes, priority: self.priority };
         let how = if self.displaced_requeue { Removal::Requeue } else { Removal::Cancel };
         job.displaced =
             self.displaced_until.map(|until| Displaced { until: Timestamp(until), how });

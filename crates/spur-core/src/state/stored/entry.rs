@@ -159,6 +159,8 @@ struct StoredStart {
     partition: String,
     #[prost(uint64, optional, tag = "6")]
     minutes: Option<u64>,
+    #[prost(uint32, optional, tag = "7")]
+    priority: Option<u32>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -273,6 +275,7 @@ impl From<&Entry> for StoredEntry {
                         shares: stored_shares(&start.allocation),
                         partition: start.partition.clone(),
                         minutes: start.minutes,
+                        priority: start.priority,
                     })
                     .collect(),
             }),
@@ -355,6 +358,7 @@ impl TryFrom<StoredEntry> for Entry {
                         allocation: allocation(start.shares),
                         partition: start.partition,
                         minutes: start.minutes,
+                        priority: start.priority,
                     })
                     .collect(),
             ),

@@ -56,6 +56,7 @@ fn every_stage_of_a_job_is_told_once_with_its_steps() {
         allocation,
         partition: String::new(),
         minutes: None,
+        priority: None,
     };
     let started = cluster.apply(Command::Start(vec![start]));
     assert_eq!(

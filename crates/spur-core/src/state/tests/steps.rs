@@ -21,6 +21,7 @@ fn allocation(cluster: &mut Cluster, request: u128) -> JobId {
         allocation,
         partition: String::new(),
         minutes: None,
+        priority: None,
     }]));
     assert_eq!(effects, [], "nothing runs by itself");
     job

@@ -1,0 +1,60 @@
+//! `sdiag`: how the controller fares.
+
+mod calls;
+mod show;
+
+use serde_json::json;
+use spur_core::tools::sdiag::TOOL;
+
+use self::calls::Order;
+use super::{Ended, Notation, answer};
+use crate::cluster::Controller;
+use crate::output::{complain, print};
+
+/// Runs the command.
+pub fn run(args: &[String]) -> u8 {
+    match answers(args) {
+        Ok(()) => 0,
+        Err(Ended(status)) => status,
+    }
+}
+
+fn answers(args: &[String]) -> Result<(), Ended> {
+    let words = super::read_tool(&TOOL, args)?;
+    let mut controller = Controller::find();
+    let (mut notation, mut order, mut reset) = (Notation::Table, Order::Count, false);
+    for (flag, value) in &words.options {
+        match flag.long {
+            "json" => notation = Notation::Json,
+            "yaml" => notation = Notation::Yaml,
+            "reset" => reset = true,
+            "sort-by-id" => order = Order::Id,
+            "sort-by-time" => order = Order::Time,
+            "sort-by-time2" => order = Order::Average,
+            "cluster" => {
+                super::check_cluster("sdiag", value, &mut controller)?;
+            }
+            _ => {}
+        }
+    }
+    let told = controller.diagnostics(reset).map_err(|error| {
+        let what = if reset { "slurm_reset_statistics" } else { "slurm_get_statistics" };
+        complain("sdiag", format!("{what}: {error}"));
+        Ended(1)
+    })?;
+    if reset {
+        print("Reset scheduling statistics\n");
+        return Ok(());
+    }
+    let calls = calls::named(&told, order);
+    if notation == Notation::Table {
+        print(&show::text(&told, &calls, show::latency()));
+        return Ok(());
+    }
+    let statistics = show::json(&told, &calls, show::latency());
+    let mut whole = answer::envelope(&mut controller, "statistics", Vec::new(), &[], &["sdiag"]);
+    whole["statistics"] = statistics;
+    whole["meta"]["command"] = json!(["sdiag"]);
+    print(&answer::written(&whole, notation));
+    Ok(())
+}
