@@ -409,6 +409,7 @@ complete -c spur -n __fish_use_subcommand -f -a squeue -d 'show jobs'
 complete -c spur -n __fish_use_subcommand -f -a sreport -d 'report what was used'
 complete -c spur -n __fish_use_subcommand -f -a srun -d 'run tasks'
 complete -c spur -n __fish_use_subcommand -f -a sshare -d 'show shares and usage'
+complete -c spur -n __fish_use_subcommand -f -a sstat -d 'see what running steps use'
 
 # After "spur sbatch" everything is as after "sbatch".
 function __spur_rest

@@ -35,6 +35,7 @@ pub const SLURM: &[Command] = &[
     command("sreport", "report what was used", commands::sreport::run),
     command("srun", "run tasks", commands::srun::run),
     command("sshare", "show shares and usage", commands::sshare::run),
+    command("sstat", "see what running steps use", commands::sstat::run),
 ];
 
 /// Our own verbs.

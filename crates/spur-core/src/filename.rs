@@ -29,6 +29,11 @@ pub struct Values {
     pub job_name: String,
 }
 
+/// Where a batch script writes that was not told where.
+pub fn batch_output(is_array_task: bool) -> &'static str {
+    if is_array_task { "slurm-%A_%a.out" } else { "slurm-%j.out" }
+}
+
 /// Writes a pattern with its letters filled in. A pattern with a backslash is taken as it is, less
 /// the backslashes.
 pub fn expand(pattern: &str, values: &Values) -> String {

@@ -5,11 +5,14 @@
 //! inherits the batch job's variables and gets the rows for tasks on top.
 
 mod facts;
+mod hooks;
 mod of_spec;
 
 pub use facts::{
     ArrayFacts, CpuBindFacts, GpuFacts, GpuVendor, HereFacts, JobFacts, StepFacts, TaskFacts,
 };
+
+pub use hooks::{HookFacts, hook};
 
 /// Which environments a variable appears in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

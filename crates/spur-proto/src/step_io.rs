@@ -5,7 +5,7 @@
 
 use prost::Message;
 
-use crate::internal::StepHello;
+use crate::internal::{StepHello, StepUsage};
 
 /// Whom a frame is about when it is not a single task.
 pub const EVERYBODY: u32 = u32::MAX;
@@ -56,6 +56,8 @@ kinds! {
     Over = 8,
     /// The step cannot be run here; the reason as text.
     Refused = 9,
+    /// What the step uses here; a `StepUsage`.
+    Usage = 10,
     /// Input for a task, or for all; empty when there will be no more.
     Input = 20,
     /// A signal for all tasks of the node; four bytes.
@@ -81,6 +83,14 @@ pub struct Frame {
 }
 
 impl Frame {
+    /// What a step uses, if the frame tells that.
+    pub fn usage(&self) -> Option<StepUsage> {
+        if self.kind != Kind::Usage {
+            return None;
+        }
+        StepUsage::decode(self.payload.as_slice()).ok()
+    }
+
     /// The payload as a number.
     pub fn number(&self) -> u32 {
         let bytes = self.payload.get(..4).and_then(|bytes| bytes.try_into().ok());

@@ -13,7 +13,7 @@ use spur_disk::RealDisk;
 use spur_proto::internal::ControllerMessage;
 use spur_proto::internal::agent_message::Message as AgentSays;
 use spur_sched::{Planner, Waits};
-use tokio::sync::{mpsc as tokio_mpsc, oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, mpsc as tokio_mpsc, oneshot, watch};
 
 use crate::accounting::outbox::Outbox;
 use crate::adviser::Adviser;
@@ -93,6 +93,8 @@ enum Event {
     State(oneshot::Sender<(State, Pin)>),
     Blob(BlobHash, oneshot::Sender<Option<Vec<u8>>>),
     AgentOpened(Connection, tokio_mpsc::Sender<ControllerMessage>),
+    /// The permit says that it still waits; it is given back when it is taken in.
+    AgentSays(Connection, AgentSays, OwnedSemaphorePermit),
     Plain(Input),
 }
 
@@ -142,8 +144,13 @@ impl Inbox {
     }
 
     /// An agent says something.
-    pub fn agent_says(&self, connection: Connection, message: AgentSays) {
-        self.send(Event::Plain(Input::Agent(connection, message)));
+    pub fn agent_says(
+        &self,
+        connection: Connection,
+        message: AgentSays,
+        waits: OwnedSemaphorePermit,
+    ) {
+        self.send(Event::AgentSays(connection, message, waits));
     }
 
     /// A stream is gone.
@@ -329,6 +336,9 @@ impl Shell {
             }
             Event::AgentOpened(connection, sender) => {
                 self.streams.insert(connection, sender);
+            }
+            Event::AgentSays(connection, message, _waits) => {
+                self.feed(Input::Agent(connection, message));
             }
             Event::Plain(input) => {
                 if let Input::AgentGone(connection) = &input {

@@ -132,7 +132,7 @@ impl Confines {
 }
 
 /// What the job has on this node.
-fn share(launch: &Launch) -> Option<&NodeShare> {
+pub fn share(launch: &Launch) -> Option<&NodeShare> {
     let here = launch.step.as_ref().and_then(|step| step.nodes.get(step.node_id as usize));
     let here = here.and_then(|here| launch.shares.iter().find(|it| it.node == here.node));
     here.or(launch.shares.first())

@@ -32,6 +32,10 @@ pub enum Ending {
     CouldNotStart(String),
     /// The script could not be started, by a fault of this node.
     NodeFault(String),
+    /// Nothing was started: the node could not be made ready.
+    PrologFailed(String),
+    /// All is over, but the node could not be tidied up.
+    EpilogFailed(String),
 }
 
 impl From<Ending> for LastWord {
@@ -85,6 +89,8 @@ impl Ending {
             Ending::OutOfMemory => Outcome::OutOfMemory,
             Ending::CouldNotStart(_) => Outcome::CouldNotStart,
             Ending::NodeFault(_) => Outcome::Lost,
+            Ending::PrologFailed(_) => Outcome::PrologFailed,
+            Ending::EpilogFailed(_) => Outcome::EpilogFailed,
         }
     }
 
@@ -94,6 +100,8 @@ impl Ending {
             Ending::OutOfMemory => format!("{OUT_OF_MEMORY} \n"),
             Ending::CouldNotStart(reason) => format!("{COULD_NOT_START} {reason}\n"),
             Ending::NodeFault(reason) => format!("{NODE_FAULT} {reason}\n"),
+            Ending::PrologFailed(reason) => format!("{PROLOG_FAILED} {reason}\n"),
+            Ending::EpilogFailed(reason) => format!("{EPILOG_FAILED} {reason}\n"),
         }
     }
 
@@ -103,6 +111,8 @@ impl Ending {
             (OUT_OF_MEMORY, _) => Some(Ending::OutOfMemory),
             (COULD_NOT_START, reason) => Some(Ending::CouldNotStart(reason.to_string())),
             (NODE_FAULT, reason) => Some(Ending::NodeFault(reason.to_string())),
+            (PROLOG_FAILED, reason) => Some(Ending::PrologFailed(reason.to_string())),
+            (EPILOG_FAILED, reason) => Some(Ending::EpilogFailed(reason.to_string())),
             _ => None,
         }
     }
@@ -113,6 +123,8 @@ const EXITED: &str = "exited";
 const OUT_OF_MEMORY: &str = "out-of-memory";
 const COULD_NOT_START: &str = "could-not-start";
 const NODE_FAULT: &str = "node-fault";
+const PROLOG_FAILED: &str = "prolog-failed";
+const EPILOG_FAILED: &str = "epilog-failed";
 
 fn damaged(run: RunId) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("damaged ending of run {run}"))
@@ -134,6 +146,8 @@ mod tests {
             Ending::OutOfMemory,
             Ending::CouldNotStart("could not open /x: not\nfound".to_string()),
             Ending::NodeFault("no room".to_string()),
+            Ending::PrologFailed("/p exited with 1".to_string()),
+            Ending::EpilogFailed("/e exited with 1".to_string()),
         ];
         for ending in endings {
             let usage = Usage { user_micros: 300, tasks: 1, ..Usage::default() };

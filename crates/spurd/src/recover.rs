@@ -1,10 +1,12 @@
 //! What became of a run: its files and the living processes tell, also to an agent that has just started.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use spur_core::ids::{Epoch, JobId};
 use tracing::warn;
 
 use crate::agent::RunFile;
@@ -125,7 +127,13 @@ pub fn sweep(spool: &Path) -> io::Result<()> {
             fs::remove_file(entry.path())?;
         }
     }
-    Ok(())
+    let names = entries(&spool.join("runs"))?.into_iter();
+    let jobs: BTreeSet<(JobId, Epoch)> = names
+        .filter_map(|entry| RunId::parse(entry.file_name().to_str()?))
+        .map(|run| (run.job, run.epoch))
+        .collect();
+    let is_here = |run: RunId| jobs.contains(&(run.job, run.epoch));
+    shepherd::sweep_prologs(spool, |name| RunId::parse(name).is_some_and(is_here))
 }
 
 fn entries(folder: &Path) -> io::Result<Vec<fs::DirEntry>> {

@@ -18,6 +18,7 @@ pub mod squeue;
 pub mod sreport;
 pub mod srun;
 pub mod sshare;
+pub mod sstat;
 mod submission;
 
 use std::time::Duration;

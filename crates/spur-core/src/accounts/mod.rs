@@ -10,3 +10,5 @@ pub mod record;
 pub mod rules;
 pub mod settings;
 pub mod usage;
+
+pub use record::Used;

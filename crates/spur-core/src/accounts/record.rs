@@ -18,7 +18,7 @@ use crate::views::AccountingView;
 use crate::views::accounting::AccountingRecord;
 
 mod usage;
-use usage::Used;
+pub use usage::Used;
 
 /// The records that putting `job` in place of `before` calls for; their numbers are given later.
 pub fn of_job(state: &State, before: Option<&Job>, job: &Job) -> Vec<AccountingRecord> {
@@ -182,7 +182,7 @@ fn row(state: &State, job: &Job) -> AccountingView {
             if *cause == Cause::TimeLimit {
                 row.exit_status = 0;
             }
-            if let Cause::Requeued { .. } = cause {
+            if let Cause::Requeued { .. } | Cause::PrologFailed = cause {
                 row.state = requeued();
                 row.exit_status = 0;
             }
@@ -232,16 +232,23 @@ fn step_row(
         })
         .collect();
     let part = Allocation { shares };
+    // What is left of a job that has ended by itself is told to end, and may have ended well before.
+    let by_itself = matches!(
+        job.phase,
+        Phase::Completing { cause: Cause::Exited, .. } | Phase::Ended { cause: Cause::Exited, .. }
+    );
     let state = match end {
         None if job.pause.since.is_some() => JobState::Suspended,
         None => JobState::Running,
-        Some(_) if step.exit.is_success() && !step.ending => JobState::Completed,
+        Some(_) if step.exit.is_success() && (!step.ending || by_itself) => JobState::Completed,
         Some(_) if step.exit == ExitStatus::OUT_OF_MEMORY => JobState::OutOfMemory,
         // A step that is ended because a task failed has failed.
         Some(_) if step.exit.signal != 0 || step.exit.code == 0 => JobState::Cancelled,
         Some(_) => JobState::Failed,
     };
-    let used = Used::of(step);
+    let measured =
+        step.shares.iter().filter_map(|it| Some((it.node.as_str(), it.usage.as_deref()?)));
+    let used = Used::of(measured);
     AccountingView {
         user_cpu_micros: used.user_micros,
         system_cpu_micros: used.system_micros,
@@ -312,7 +319,7 @@ pub fn ending(cause: Cause, exit: ExitStatus) -> (JobState, Reason) {
         Cause::OutOfMemory => (JobState::OutOfMemory, Reason::OutOfMemory),
         Cause::Deadline => (JobState::Deadline, Reason::DeadLine),
         Cause::Preempted => (JobState::Preempted, Reason::None),
-        Cause::Requeued { .. } => (JobState::Pending, Reason::None),
+        Cause::Requeued { .. } | Cause::PrologFailed => (JobState::Pending, Reason::None),
     }
 }
 

@@ -87,6 +87,38 @@ pub fn columns(format: &str) -> Result<Vec<Column<AccountingView>>, FormatError>
     Ok(columns)
 }
 
+/// Every name, four a line, as Slurm lists them.
+pub fn names() -> String {
+    const TRES: [&str; 16] = [
+        "TRESUsageInAve",
+        "TRESUsageInMax",
+        "TRESUsageInMaxNode",
+        "TRESUsageInMaxTask",
+        "TRESUsageInMin",
+        "TRESUsageInMinNode",
+        "TRESUsageInMinTask",
+        "TRESUsageInTot",
+        "TRESUsageOutAve",
+        "TRESUsageOutMax",
+        "TRESUsageOutMaxNode",
+        "TRESUsageOutMaxTask",
+        "TRESUsageOutMin",
+        "TRESUsageOutMinNode",
+        "TRESUsageOutMinTask",
+        "TRESUsageOutTot",
+    ];
+    let mut names: Vec<&str> = SHARED.to_vec();
+    names.extend(DIFFERENT.iter().map(|field| field.name));
+    names.sort_unstable_by_key(|name| name.to_ascii_lowercase());
+    names.extend(TRES);
+    let last = names.len() - 1;
+    let written = names.iter().enumerate().map(|(place, name)| match place {
+        place if place % 4 == 3 || place == last => format!("{name:<19}\n"),
+        _ => format!("{name:<19} "),
+    });
+    written.collect()
+}
+
 fn names_exactly(columns: &[Column<AccountingView>], piece: &str) -> bool {
     let name = piece.split('%').next().unwrap_or(piece);
     columns.iter().filter_map(|column| column.field).all(|f| f.name.eq_ignore_ascii_case(name))

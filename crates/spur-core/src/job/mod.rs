@@ -106,6 +106,8 @@ pub struct Granted {
     pub minutes: Option<u64>,
     /// The priority it was chosen with; it keeps it for as long as it is known.
     pub priority: Option<u32>,
+    /// The port that its tasks may find each other by.
+    pub port: Option<u16>,
 }
 
 impl Job {
@@ -126,7 +128,7 @@ impl Job {
     pub fn obstacle(&self, now: Timestamp) -> Option<Reason> {
         match self.hold {
             Hold::Admin => return Some(Reason::JobHeldAdmin),
-            Hold::User => return Some(Reason::JobHeldUser),
+            Hold::User | Hold::Launch => return Some(Reason::JobHeldUser),
             Hold::None => {}
         }
         match &self.waits {
@@ -168,6 +170,8 @@ pub enum Hold {
     /// Nobody.
     #[default]
     None,
+    /// Nobody in person: its launch failed by a fault of the node.
+    Launch,
     /// Its owner.
     User,
     /// An operator; only one can let it go.

@@ -83,6 +83,8 @@ pub enum Cause {
     Deadline,
     /// It had to make room.
     Preempted,
+    /// A node could not be made ready for it: it goes back to the queue and stays there until it is let go.
+    PrologFailed,
     /// It goes back to the queue.
     Requeued {
         /// And stays there until it is let go.

@@ -339,6 +339,10 @@ pub enum Outcome {
     Lost,
     /// The kernel killed some of it for using more memory than it was given.
     OutOfMemory,
+    /// It never began: the node could not be made ready for it.
+    PrologFailed,
+    /// It is over, but the node could not be tidied up after it.
+    EpilogFailed,
 }
 
 /// The answer to a command that was accepted.

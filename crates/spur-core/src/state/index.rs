@@ -32,6 +32,8 @@ pub struct Index {
     pub deadlines: OrdSet<(Timestamp, JobId)>,
     /// How many tasks count against whom.
     pub charged: OrdMap<Charged, u64>,
+    /// Ports lent to jobs that hold resources.
+    pub ports: OrdSet<u16>,
     /// The job each user's request made.
     pub requests: OrdMap<(Uid, RequestId), JobId>,
 }
@@ -85,6 +87,7 @@ impl Index {
             }
             Phase::Running { allocation, .. } | Phase::Completing { allocation, .. } => {
                 self.active.insert(job.id);
+                self.ports.extend(job.granted.port);
                 for share in &allocation.shares {
                     self.on_node.entry(share.node.clone()).or_default().insert(job.id, share.cpus);
                 }
@@ -122,6 +125,7 @@ impl Index {
             }
             Phase::Running { allocation, .. } | Phase::Completing { allocation, .. } => {
                 self.active.remove(&job.id);
+                job.granted.port.map(|port| self.ports.remove(&port));
                 for share in &allocation.shares {
                     if let Some(jobs) = self.on_node.get_mut(&share.node) {
                         jobs.remove(&job.id);

@@ -11,7 +11,7 @@ use crate::job::{
 };
 use crate::state::{
     Effect, Finish, JobStart, Outcome, Reply, State, Submit, arrays, dependencies, licenses, named,
-    reservations, rules, steps,
+    nodes, ports, reservations, rules, steps,
 };
 use crate::time::Timestamp;
 
@@ -134,16 +134,21 @@ pub(super) fn start(
         let Some(node) = allocation.first_node().cloned() else { continue };
         let boot = state.nodes.get(&node).map_or(0, |node| node.boots);
         let phase = Phase::Running { since: state.now, allocation };
+        let range = ports::parse_range(&state.settings.config.agent.rendezvous_ports);
+        let port = range
+            .and_then(|range| ports::lend(&state.index.ports, range, start.job, &start.allocation));
         let granted = Granted {
             partition: start.partition.clone(),
             minutes: start.minutes,
             priority: start.priority,
+            port,
         };
         let mut job =
             Job { epoch: start.epoch, boot, phase, waits: None, granted, displaced: None, ..job };
         if !job.is_allocation() {
             steps::begin_batch(&mut job, state.now, node, effects);
         }
+        steps::begin_presence(state, &mut job, effects);
         state.put_job(job);
         started += 1;
     }
@@ -256,7 +261,19 @@ pub(super) fn finished(
         }
         let mut job = (**job).clone();
         let Some(batch_is_over) = steps::reported(&mut job, node, finish) else { continue };
+        match finish.outcome {
+            Outcome::PrologFailed => nodes::hook_failed(state, node, "Prolog error"),
+            Outcome::EpilogFailed => nodes::hook_failed(state, node, "Epilog error"),
+            _ => {}
+        }
         let phase = match job.phase.clone() {
+            Phase::Running { since, allocation }
+                if finish.outcome == Outcome::PrologFailed && !job.is_allocation() =>
+            {
+                steps::end_all(&mut job, effects);
+                let (cause, exit) = (Cause::PrologFailed, ExitStatus::default());
+                Phase::Completing { started: since, allocation, cause, exit }
+            }
             Phase::Running { since, allocation } if batch_is_over => {
                 let (cause, exit) = how_it_ended(finish.outcome);
                 steps::end_all(&mut job, effects);
@@ -268,6 +285,9 @@ pub(super) fn finished(
             }
             phase => phase,
         };
+        if matches!(phase, Phase::Completing { .. }) {
+            steps::end_presence(&mut job, effects);
+        }
         let phase = rest(state, &job, phase);
         state.put_job(Job { phase, ..job });
     }
@@ -280,6 +300,8 @@ fn how_it_ended(outcome: Outcome) -> (Cause, ExitStatus) {
         Outcome::CouldNotStart => (Cause::LaunchFailed, ExitStatus { code: 1, signal: 0 }),
         Outcome::Lost => (Cause::NodeFailed, ExitStatus::default()),
         Outcome::OutOfMemory => (Cause::OutOfMemory, ExitStatus::OUT_OF_MEMORY),
+        Outcome::PrologFailed => (Cause::PrologFailed, ExitStatus::default()),
+        Outcome::EpilogFailed => (Cause::Exited, ExitStatus::default()),
     }
 }
 

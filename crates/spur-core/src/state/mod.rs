@@ -15,6 +15,7 @@ mod jobs;
 mod licenses;
 mod named;
 mod nodes;
+pub mod ports;
 mod preempt;
 mod repeats;
 mod reservations;

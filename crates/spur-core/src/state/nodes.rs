@@ -66,6 +66,14 @@ fn drain(service: &mut Service, text: String, by: Uid, state: &State) {
     }
 }
 
+/// A program that readies the node for jobs, or tidies up after them, has failed there.
+pub(super) fn hook_failed(state: &mut State, name: &NodeName, reason: &str) {
+    let Some(node) = state.nodes.get(name) else { return };
+    let mut node = (**node).clone();
+    drain(&mut node.service, reason.to_string(), Uid::ROOT, state);
+    state.nodes.insert(name.clone(), Arc::new(node));
+}
+
 /// Applies a changed configuration to the nodes that are there.
 pub(super) fn reconfigure(state: &mut State) {
     for node in state.nodes.clone().values() {

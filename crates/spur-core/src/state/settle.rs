@@ -36,6 +36,7 @@ fn back_to_the_queue(state: &State, job: &Job) -> Option<Job> {
     let hold = match cause {
         Cause::Requeued { hold: true } => Hold::Admin,
         Cause::Requeued { hold: false } => job.hold,
+        Cause::PrologFailed => Hold::Launch,
         Cause::NodeFailed if may_requeue(state, job) => job.hold,
         _ => return None,
     };

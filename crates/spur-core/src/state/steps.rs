@@ -41,6 +41,37 @@ pub(super) fn begin_batch(
     job.steps.live.insert(step.id, Arc::new(step));
 }
 
+/// The job as such on each of its nodes, where something is done before its first task or after its last.
+pub(super) fn begin_presence(state: &State, job: &mut Job, effects: &mut Vec<Effect>) {
+    let hooks = &state.settings.config.hooks;
+    if hooks.prolog.is_empty() && hooks.epilog.is_empty() {
+        return;
+    }
+    let Some(allocation) = job.phase.holds() else { return };
+    let share = |share: &crate::job::Share| StepShare {
+        node: share.node.clone(),
+        ranks: Vec::new(),
+        cpus: 0,
+        boot: state.nodes.get(&share.node).map_or(0, |node| node.boots),
+        over: false,
+        usage: None,
+    };
+    let step = Step {
+        id: StepId::EXTERN,
+        request: RequestId::default(),
+        spec: None,
+        since: state.now,
+        shares: allocation.shares.iter().map(share).collect(),
+        ending: false,
+        exit: ExitStatus::default(),
+    };
+    for share in &step.shares {
+        let node = share.node.clone();
+        effects.push(Effect::Launch { job: job.id, epoch: job.epoch, step: step.id, node });
+    }
+    job.steps.live.insert(step.id, Arc::new(step));
+}
+
 pub(super) fn create(
     state: &mut State,
     create: &CreateStep,
@@ -146,10 +177,20 @@ pub(super) fn end_allocation(
     Ok(Reply::Done)
 }
 
-/// Has every step of a job end.
+/// Has every step of a job end; its presence on the nodes only when it is the last.
 pub(super) fn end_all(job: &mut Job, effects: &mut Vec<Effect>) {
     let steps: Vec<StepId> = job.steps.live.keys().copied().collect();
-    steps.into_iter().for_each(|step| end_one(job, step, effects));
+    let others = steps.into_iter().filter(|step| *step != StepId::EXTERN);
+    others.for_each(|step| end_one(job, step, effects));
+    end_presence(job, effects);
+}
+
+/// Nodes are tidied up after a job once nothing else of it is left.
+pub(super) fn end_presence(job: &mut Job, effects: &mut Vec<Effect>) {
+    let is_last = job.steps.live.keys().all(|step| *step == StepId::EXTERN);
+    if is_last && job.steps.live.get(&StepId::EXTERN).is_some_and(|step| !step.ending) {
+        end_one(job, StepId::EXTERN, effects);
+    }
 }
 
 fn end_one(job: &mut Job, id: StepId, effects: &mut Vec<Effect>) {
@@ -173,14 +214,17 @@ pub(super) fn reported(job: &mut Job, node: &NodeName, finish: &Finish) -> Optio
     let exit = match finish.outcome {
         Outcome::Exited(exit) => exit,
         Outcome::OutOfMemory => ExitStatus::OUT_OF_MEMORY,
-        Outcome::CouldNotStart | Outcome::Lost => ExitStatus { code: 1, signal: 0 },
+        Outcome::EpilogFailed => ExitStatus::default(),
+        Outcome::CouldNotStart | Outcome::Lost | Outcome::PrologFailed => {
+            ExitStatus { code: 1, signal: 0 }
+        }
     };
     step.exit = worse(step.exit, exit);
     if step.nodes_left().next().is_none() {
         let exit = step.exit;
         let gone = job.steps.live.remove(&finish.step);
         job.steps.gone.extend(gone);
-        if finish.step != StepId::BATCH {
+        if !matches!(finish.step, StepId::BATCH | StepId::EXTERN) {
             job.steps.derived_exit = worse(job.steps.derived_exit, exit);
         }
     }

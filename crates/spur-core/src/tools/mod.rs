@@ -8,6 +8,7 @@ pub mod scontrol;
 pub mod sdiag;
 pub mod sinfo;
 pub mod squeue;
+pub mod sstat;
 
 use crate::getopt::{self, Flag, Takes, Words};
 

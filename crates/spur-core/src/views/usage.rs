@@ -25,6 +25,9 @@ pub struct Usage {
     /// Page faults that needed a disk.
     #[prost(message, optional, tag = "8")]
     pub pages: Option<Spread>,
+    /// Address space at its highest, in bytes.
+    #[prost(message, optional, tag = "9")]
+    pub virtual_memory: Option<Spread>,
 }
 
 /// How much of something tasks used: the most and the least with whose it was, and all together.
@@ -48,6 +51,7 @@ pub struct TaskUsage {
     pub user_micros: u64,
     pub system_micros: u64,
     pub memory_bytes: u64,
+    pub virtual_bytes: u64,
     pub read_bytes: u64,
     pub written_bytes: u64,
     pub page_faults: u64,
@@ -64,6 +68,7 @@ impl Usage {
             (&mut self.read, used.read_bytes),
             (&mut self.written, used.written_bytes),
             (&mut self.pages, used.page_faults),
+            (&mut self.virtual_memory, used.virtual_bytes),
         ] {
             let one = Spread { max: amount, max_task: task, min: amount, min_task: task, total: 0 };
             let spread = spread.get_or_insert(one);

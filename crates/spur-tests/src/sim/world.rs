@@ -7,7 +7,6 @@ use spur_core::ids::JobId;
 use spur_core::job::ExitStatus;
 use spur_core::state::{Outcome, Reply};
 use spur_core::time::Timestamp;
-use spur_core::views::Usage;
 use spur_disk::SimFault;
 use spur_proto::internal::agent_message::Message as AgentSays;
 use spur_proto::internal::controller_message::Message as AgentHears;
@@ -283,7 +282,7 @@ impl World {
             Event::Reaped(node, life, run, exit) if life == self.nodes[node].life => {
                 self.agent_feed(
                     node,
-                    agent::Input::Over(run, Outcome::Exited(exit), Usage::default()),
+                    agent::Input::Over(run, Outcome::Exited(exit), Box::default()),
                 );
             }
             Event::Fault if !self.healed => self.fault(),

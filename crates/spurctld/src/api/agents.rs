@@ -9,7 +9,7 @@ use spur_core::ids::NodeName;
 use spur_proto::entrance::Peer;
 use spur_proto::internal::agent_message::Message as Says;
 use spur_proto::internal::{AgentMessage, ControllerMessage};
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
 use tonic::{Status, Streaming};
@@ -18,6 +18,9 @@ use super::service::Service;
 use crate::controller::Connection;
 use crate::shell::STREAM_DEPTH;
 use crate::trust;
+
+/// Messages of one agent that may wait to be taken in.
+const WAITING: usize = 64;
 
 static NEXT_CONNECTION: AtomicU64 = AtomicU64::new(1);
 
@@ -33,6 +36,8 @@ impl Service {
         let (sender, receiver) = mpsc::channel(STREAM_DEPTH);
         let inbox = self.inbox.clone();
         inbox.agent_opened(connection, sender);
+        // Who says more than is taken in waits to be heard: its stream fills up, not our memory.
+        let places = Arc::new(Semaphore::new(WAITING));
         tokio::spawn(async move {
             let mut changes = inbox.changes();
             // The shell holds the only sender: when it lets go, the agent sees its stream end, and ends
@@ -61,7 +66,10 @@ impl Service {
                         tracing::warn!(node = hello.node, ?peer, "speaks for another node");
                         break;
                     }
-                    Some(message) => inbox.agent_says(connection, message),
+                    Some(message) => {
+                        let Ok(place) = places.clone().acquire_owned().await else { break };
+                        inbox.agent_says(connection, message, place);
+                    }
                     None => {}
                 }
             }

@@ -32,6 +32,9 @@ pub fn job_view(published: &Published, job: &Job) -> JobView {
     {
         view.state_description = format!("{reason}, May be reserved for other job");
     }
+    if job.phase == Phase::Pending && job.hold == Hold::Launch {
+        view.state_description = "launch failed requeued held".to_string();
+    }
     view.partition = match job.spec.partition.as_str() {
         _ if job.phase != Phase::Pending && !job.granted.partition.is_empty() => {
             job.granted.partition.clone()
@@ -309,7 +312,7 @@ fn status(published: &Published, job: &Job) -> (JobStatus, Reason) {
             (JobStatus(JobState::Suspended.number()), Reason::None)
         }
         Phase::Running { .. } => (JobStatus(JobState::Running.number()), Reason::None),
-        Phase::Completing { cause: Cause::Requeued { .. }, .. } => {
+        Phase::Completing { cause: Cause::Requeued { .. } | Cause::PrologFailed, .. } => {
             (JobStatus(JobState::Pending.number()).with(JobFlag::Completing), Reason::None)
         }
         Phase::Completing { cause, .. } => {

@@ -17,9 +17,9 @@ use spur_proto::internal::{
 };
 use spur_proto::{step_name, step_of};
 
-use super::confinement;
 use super::proposals::Waiter;
 use super::{Connection, Controller, Now, Output, Role, duties};
+use super::{confinement, hooks, sampling};
 use crate::store;
 
 /// How long an agent obeys launches after it asked for the lease.
@@ -448,13 +448,26 @@ impl<D: Disk> Controller<D> {
             array_task: job.task(),
             array_job: job.array_id().map_or(0, |array| array.0),
             restarts: job.restarts,
+            master_address: master_address(&self.state, allocation.first_node()),
+            master_port: job.granted.port.map_or(0, u32::from),
+            sample_secs: sampling::period(&self.state.settings.config, &job.spec),
+            hooks: hooks::of(&self.state.settings.config.hooks),
         }))
     }
 }
 
+/// A name of the node that other machines know: several nodes of one machine share that machine's.
+fn master_address(state: &State, node: Option<&NodeName>) -> String {
+    let Some(name) = node else { return String::new() };
+    let told = state.nodes.get(name).map_or("", |node| node.inventory.address.as_str());
+    if told.is_empty() { name.to_string() } else { told.to_string() }
+}
+
 /// A node's part of a step; nothing for a batch script.
 fn step_launch(step: &Step, node: &NodeName) -> Option<StepLaunch> {
-    let spec = step.spec.as_deref()?.clone();
+    if step.id == StepId::BATCH {
+        return None;
+    }
     let on_node = |share: &StepShare| StepNode {
         node: share.node.to_string(),
         ranks: share.ranks.clone(),
@@ -462,7 +475,7 @@ fn step_launch(step: &Step, node: &NodeName) -> Option<StepLaunch> {
     };
     let node_id = step.shares.iter().position(|share| share.node == *node)? as u32;
     let nodes = step.shares.iter().map(on_node).collect();
-    Some(StepLaunch { step: step.id.0, spec: Some(spec), nodes, node_id })
+    Some(StepLaunch { step: step.id.0, spec: step.spec.as_deref().cloned(), nodes, node_id })
 }
 
 /// The runs a node should know, by what is committed.
@@ -512,6 +525,8 @@ fn finish(report: &Report) -> Finish {
         internal::Outcome::CouldNotStart => Outcome::CouldNotStart,
         internal::Outcome::Lost => Outcome::Lost,
         internal::Outcome::OutOfMemory => Outcome::OutOfMemory,
+        internal::Outcome::PrologFailed => Outcome::PrologFailed,
+        internal::Outcome::EpilogFailed => Outcome::EpilogFailed,
     };
     let step = step_of(report.step);
     let usage = report.usage.map(Box::new);

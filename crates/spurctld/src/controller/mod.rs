@@ -7,7 +7,9 @@
 mod agents;
 mod confinement;
 mod duties;
+mod hooks;
 pub(crate) mod proposals;
+mod sampling;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

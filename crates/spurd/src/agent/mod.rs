@@ -51,7 +51,7 @@ pub enum Input {
     /// The controller says something.
     Heard(Hears),
     /// A run is over and nothing of it is left.
-    Over(RunId, Outcome, Usage),
+    Over(RunId, Outcome, Box<Usage>),
     /// Time for a heartbeat.
     HeartbeatDue,
 }
@@ -168,7 +168,7 @@ impl<D: Disk> Agent<D> {
             }
             Input::Heard(message) => self.hear(now, message),
             Input::Over(run, outcome, usage) => {
-                self.over(run, outcome, usage);
+                self.over(run, outcome, *usage);
                 Ok(Vec::new())
             }
             Input::HeartbeatDue => Ok(match &self.session {

@@ -119,6 +119,8 @@ pub fn report(sequence: u64, run: RunId, outcome: Outcome) -> Report {
         Outcome::CouldNotStart => (internal::Outcome::CouldNotStart, 0),
         Outcome::Lost => (internal::Outcome::Lost, 0),
         Outcome::OutOfMemory => (internal::Outcome::OutOfMemory, 0),
+        Outcome::PrologFailed => (internal::Outcome::PrologFailed, 0),
+        Outcome::EpilogFailed => (internal::Outcome::EpilogFailed, 0),
     };
     Report {
         sequence,

@@ -55,7 +55,7 @@ const EXITED: Outcome = Outcome::Exited(ExitStatus { code: 0, signal: 0 });
 
 fn end(agent: &mut Agent<SimDisk>, job: u32, epoch: u32) -> Vec<Output> {
     agent
-        .on(Millis(1), Input::Over(batch(job, epoch), EXITED, Usage::default()))
+        .on(Millis(1), Input::Over(batch(job, epoch), EXITED, Box::default()))
         .expect("the disk works");
     agent.flush().expect("the disk works")
 }

@@ -13,6 +13,8 @@ use nix::sys::signal::SigSet;
 use nix::unistd::{ForkResult, Pid};
 use spur_core::views::TaskUsage;
 
+use super::measure;
+
 /// What `waitpid` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waited {
@@ -26,17 +28,34 @@ pub enum Waited {
 
 /// Buries one ended child, if there is one.
 pub fn wait_any() -> io::Result<Waited> {
+    // SAFETY: all zeros are a valid value, and the kernel fills in a value of our own.
+    let (found, ended) = unsafe {
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        let how = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+        let found = libc::waitid(libc::P_ALL, 0, &raw mut info, how);
+        (found, info.si_pid())
+    };
+    match (found, ended) {
+        (0, 0) => return Ok(Waited::NotYet),
+        (0, _) => {}
+        _ if Errno::last() == Errno::ECHILD => return Ok(Waited::Childless),
+        _ => return Err(io::Error::last_os_error()),
+    }
+    // Until it is buried the kernel still tells what it read and wrote.
+    let (read_bytes, written_bytes) = measure::traffic(ended);
     let mut status = 0;
-    // SAFETY: all zeros are a valid value, and the kernel fills in values of our own.
+    // SAFETY: as above.
     let (pid, used) = unsafe {
         let mut used: libc::rusage = std::mem::zeroed();
-        (libc::wait4(-1, &raw mut status, libc::WNOHANG, &raw mut used), used)
+        (libc::wait4(ended, &raw mut status, libc::WNOHANG, &raw mut used), used)
     };
     match pid {
         0 => Ok(Waited::NotYet),
-        -1 if Errno::last() == Errno::ECHILD => Ok(Waited::Childless),
         -1 => Err(io::Error::last_os_error()),
-        pid => Ok(Waited::Ended(pid, status as u32, usage(&used))),
+        pid => {
+            let used = TaskUsage { read_bytes, written_bytes, ..usage(&used) };
+            Ok(Waited::Ended(pid, status as u32, used))
+        }
     }
 }
 
@@ -56,11 +75,10 @@ fn usage(used: &libc::rusage) -> TaskUsage {
     TaskUsage {
         user_micros: micros(used.ru_utime),
         system_micros: micros(used.ru_stime),
-        // The kernel counts kilobytes here and blocks of 512 bytes below.
+        // The kernel counts kilobytes here.
         memory_bytes: used.ru_maxrss as u64 * 1024,
-        read_bytes: used.ru_inblock as u64 * 512,
-        written_bytes: used.ru_oublock as u64 * 512,
         page_faults: used.ru_majflt as u64,
+        ..TaskUsage::default()
     }
 }
 

@@ -6,6 +6,7 @@ pub mod child;
 pub mod clock;
 pub mod connection;
 pub mod handover;
+pub mod measure;
 pub mod nvml;
 pub mod pidfd;
 pub mod privilege;

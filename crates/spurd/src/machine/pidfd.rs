@@ -2,8 +2,10 @@
 //! ever.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::time::{Duration, Instant};
 
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
@@ -46,6 +48,25 @@ impl Pidfd {
         let result =
             unsafe { libc::syscall(libc::SYS_pidfd_send_signal, fd, signal, info.as_ptr(), 0) };
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+
+    /// Waits for the end of the process, until a moment if one is given. Whether it has ended.
+    pub fn wait_until(&self, deadline: Option<Instant>) -> io::Result<bool> {
+        loop {
+            let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+            let timeout = match left {
+                // Rounded up, or the last fraction of a millisecond would be spent awake.
+                Some(left) => PollTimeout::try_from(left + Duration::from_millis(1))
+                    .unwrap_or(PollTimeout::MAX),
+                None => PollTimeout::NONE,
+            };
+            match poll(&mut [PollFd::new(self.0.as_fd(), PollFlags::POLLIN)], timeout) {
+                Ok(0) if left.is_some_and(|left| left.is_zero()) => return Ok(false),
+                Ok(0) | Err(nix::errno::Errno::EINTR) => {}
+                Ok(_) => return Ok(true),
+                Err(errno) => return Err(errno.into()),
+            }
+        }
     }
 
     /// Buries an ended child of ours. Somebody else's child is buried by its own parent.

@@ -118,6 +118,16 @@ fn set_schedule(policy: i32, priority: i32) {
     unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) };
 }
 
+/// The value of a variable that a process was started with.
+pub fn variable(pid: i32, name: &str) -> Option<String> {
+    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let mut entries = environment.split(|byte| *byte == 0);
+    let value = entries.find_map(|entry| {
+        entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=").map(<[u8]>::to_vec)
+    })?;
+    String::from_utf8(value).ok()
+}
+
 /// Whether a process was started with this variable: `NAME=value`.
 pub fn has_variable(pid: i32, variable: &str) -> bool {
     let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();

@@ -1,6 +1,7 @@
 //! Where `srun` comes in: whoever brings a good credential is handed over to the step's shepherd, and the
 //! agent has no part in what they say to each other.
 
+use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::io::ErrorKind;
 use std::os::fd::{AsFd, OwnedFd};
@@ -26,6 +27,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tracing::{debug, warn};
 
+use super::usage;
 use crate::agent::RunFile;
 use crate::machine::connection;
 use crate::run::RunId;
@@ -41,6 +43,40 @@ const KEYS: usize = 4;
 
 /// Connections from other machines at a time.
 const CONNECTIONS: usize = 4_096;
+
+/// Callers of one user on this machine at a time, before they are handed over.
+const CALLERS: usize = 256;
+
+/// Who is at the door, by user.
+#[derive(Clone, Default)]
+struct Guests(Arc<Mutex<BTreeMap<u32, usize>>>);
+
+/// One caller, until it is dropped.
+struct Guest(Guests, u32);
+
+impl Guests {
+    fn admit(&self, uid: u32) -> Option<Guest> {
+        let mut counts = self.0.lock().expect("no holder panics");
+        let count = counts.entry(uid).or_insert(0);
+        if *count >= CALLERS {
+            return None;
+        }
+        *count += 1;
+        Some(Guest(self.clone(), uid))
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        let mut counts = self.0.0.lock().expect("no holder panics");
+        if let Some(count) = counts.get_mut(&self.1) {
+            *count -= 1;
+            if *count == 0 {
+                counts.remove(&self.1);
+            }
+        }
+    }
+}
 
 /// What a caller is checked against.
 #[derive(Clone)]
@@ -94,10 +130,18 @@ impl Door {
     }
 
     async fn serve(self, listener: UnixListener) {
+        let guests = Guests::default();
         loop {
             match listener.accept().await {
                 Ok((caller, _)) => {
-                    tokio::spawn(self.clone().receive(caller));
+                    let uid = caller.peer_cred().map_or(u32::MAX, |who| who.uid());
+                    // Who has too many at the door already is turned away unheard.
+                    let Some(guest) = guests.admit(uid) else { continue };
+                    let door = self.clone();
+                    tokio::spawn(async move {
+                        let _guest = guest;
+                        door.receive(caller).await;
+                    });
                 }
                 Err(error) => {
                     warn!("could not take a connection: {error}");
@@ -148,7 +192,11 @@ impl Door {
                 Kind::Vouch => self.vouch(&frame.payload, who.uid(), who.gid())?,
                 _ => {
                     let hello = hello(&frame)?;
-                    let mut shepherd = self.admit(&hello, Some(who.uid())).await?;
+                    let run = self.admit(&hello, Some(who.uid()))?;
+                    if hello.measure {
+                        return Ok(caller.write_all(&self.measured(run).await?).await?);
+                    }
+                    let mut shepherd = self.shepherd(run).await?;
                     let about = hello.encode_to_vec();
                     let caller = caller.as_fd().try_clone_to_owned()?;
                     return give(&mut shepherd, caller, about).await;
@@ -164,16 +212,23 @@ impl Door {
         let admitted = async {
             let frame = timeout(GREETING, next_frame(&mut caller, &mut frames)).await;
             let hello = hello(&frame.context("nothing was said")??)?;
-            let mut shepherd = self.admit(&hello, None).await?;
+            let run = self.admit(&hello, None)?;
+            if hello.measure {
+                caller.write_all(&self.measured(run).await?).await?;
+                caller.flush().await?;
+                return Ok(None);
+            }
+            let mut shepherd = self.shepherd(run).await?;
             let (mut near, far) = UnixStream::pair()?;
             let far = far.into_std()?;
             far.set_nonblocking(false)?;
             give(&mut shepherd, far.into(), hello.encode_to_vec()).await?;
             near.write_all(frames.rest()).await?;
-            Ok(near)
+            Ok(Some(near))
         };
         match admitted.await {
-            Ok(mut near) => {
+            Ok(None) => {}
+            Ok(Some(mut near)) => {
                 let _ = copy_bidirectional(&mut caller, &mut near).await;
             }
             Err(refusal) => refuse(&mut caller, &refusal).await,
@@ -182,7 +237,7 @@ impl Door {
 
     /// Checks what a caller brings. The kernel says who it is on this machine; elsewhere the credential, which
     /// the controller gave to that user alone, is all there is.
-    async fn admit(&self, hello: &StepHello, uid: Option<u32>) -> Result<Blocking> {
+    fn admit(&self, hello: &StepHello, uid: Option<u32>) -> Result<RunId> {
         let run = RunId::from(hello.run.as_ref().context("no step was named")?);
         let keys = self.keys.lock().expect("no holder panics").clone();
         let good = credential::verify(&keys, &hello.credential, &hello.signature, now())?;
@@ -190,11 +245,18 @@ impl Door {
             && good.epoch == run.epoch.0
             && good.step == run.step.0
             && good.nodes.contains(&self.node)
-            && uid.is_none_or(|uid| good.uid == uid);
+            && uid.is_none_or(|uid| good.uid == uid || (hello.measure && uid == 0));
         if !fits || hello.node != self.node {
             bail!(Refusal::Other);
         }
-        self.shepherd(run).await
+        Ok(run)
+    }
+
+    /// The answer to who asks what a run uses.
+    async fn measured(&self, run: RunId) -> Result<Vec<u8>> {
+        let spool = self.spool.clone();
+        let measured = tokio::task::spawn_blocking(move || usage::measured(&spool, run)).await??;
+        Ok(step_io::frame(Kind::Usage, EVERYBODY, &measured.encode_to_vec()))
     }
 
     fn machine(&self) -> Result<&Identity> {
@@ -267,5 +329,23 @@ async fn next_frame(caller: &mut (impl AsyncRead + Unpin), frames: &mut Frames) 
             bail!("the caller hung up");
         }
         frames.push(&bytes[..count]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_with_too_many_callers_keeps_nobody_else_out() {
+        let guests = Guests::default();
+        let mut first: Vec<Guest> = (0..CALLERS).filter_map(|_| guests.admit(7)).collect();
+        assert_eq!(first.len(), CALLERS);
+        assert!(guests.admit(7).is_none());
+        assert!(guests.admit(8).is_some());
+        first.pop();
+        assert!(guests.admit(7).is_some());
+        drop(first);
+        assert!(guests.0.lock().expect("nobody panics").is_empty());
     }
 }

@@ -5,6 +5,7 @@ mod network;
 mod runs;
 mod spool;
 mod stream;
+mod usage;
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -148,7 +149,7 @@ impl Shell {
 
     fn settle(&mut self, event: runs::Event) -> Result<()> {
         match self.runs.on(event) {
-            Some((run, outcome, usage)) => self.take(Input::Over(run, outcome, usage)),
+            Some((run, outcome, usage)) => self.take(Input::Over(run, outcome, Box::new(usage))),
             None => Ok(()),
         }
     }

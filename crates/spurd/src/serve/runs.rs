@@ -158,8 +158,13 @@ impl Runs {
         let care = self.runs.get(&run)?;
         match fate {
             Ok(Fate::Over(last)) => {
-                if let Ending::CouldNotStart(reason) | Ending::NodeFault(reason) = &last.ending {
-                    warn!(%run, "could not start: {reason}");
+                match &last.ending {
+                    Ending::CouldNotStart(reason) | Ending::NodeFault(reason) => {
+                        warn!(%run, "could not start: {reason}");
+                    }
+                    Ending::PrologFailed(reason) => error!(%run, "prolog failed: {reason}"),
+                    Ending::EpilogFailed(reason) => error!(%run, "epilog failed: {reason}"),
+                    Ending::Exited(_) | Ending::OutOfMemory => {}
                 }
                 return Some((last.ending.outcome(), last.usage));
             }
@@ -199,7 +204,7 @@ impl Runs {
     /// Where a step's shepherd will take over connections. Made here, so that who comes before it waits
     /// in line instead of finding nothing.
     fn listener(&self, run: RunId) -> io::Result<Option<UnixListener>> {
-        if run.step == StepId::BATCH {
+        if matches!(run.step, StepId::BATCH | StepId::EXTERN) {
             return Ok(None);
         }
         let path = self.spool.join(RunFile::Socket.name(run));
@@ -277,6 +282,7 @@ const LOST: (Outcome, Usage) = (
         read: None,
         written: None,
         pages: None,
+        virtual_memory: None,
     },
 );
 

@@ -1,15 +1,18 @@
 //! The variables a batch script is started with: what was submitted, and what Slurm tells on top.
 
 use std::collections::BTreeMap;
-use std::ffi::{CString, OsStr};
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use spur_core::filename;
 use spur_core::hostlist;
 use spur_core::job::JobSpec;
 use spur_core::job::array;
 use spur_core::jobenv::{self, ArrayFacts, GpuFacts, HereFacts, JobFacts};
 use spur_proto::internal::Launch;
+
+use super::task_hooks::Variables;
 
 /// Everything but the number of the process.
 pub struct Environment {
@@ -43,8 +46,8 @@ impl Environment {
         Some(Path::new(OsStr::from_bytes(value)))
     }
 
-    /// As `execve` wants it.
-    pub fn for_task(&self, pid: u32, tmp_dir: &Path) -> Vec<CString> {
+    /// All of it.
+    pub fn for_task(&self, pid: u32, tmp_dir: &Path) -> Variables {
         let mut variables = self.submitted.clone();
         for (name, value) in jobenv::batch(&self.job, &self.here, pid) {
             variables.insert(name.into_bytes(), value.into_bytes());
@@ -53,9 +56,20 @@ impl Environment {
         if let Some((name, value)) = self.marker.split_once('=') {
             variables.insert(name.into(), value.into());
         }
-        let entry = |(name, value): (Vec<u8>, Vec<u8>)| [name, value].join(&b'=');
-        // None contains a NUL byte: those submitted were split at them, and ours have none.
-        variables.into_iter().filter_map(|variable| CString::new(entry(variable)).ok()).collect()
+        variables
+    }
+}
+
+/// What the names of its files are filled in with.
+pub(super) fn file_values(launch: &Launch, spec: &JobSpec) -> filename::Values {
+    filename::Values {
+        job: launch.job,
+        node_name: launch.shares.first().map_or(String::new(), |share| share.node.clone()),
+        user: launch.user_name.clone(),
+        job_name: spec.name.clone(),
+        array_job: launch.array_task.map(|_| launch.array_job),
+        array_task: launch.array_task,
+        ..filename::Values::default()
     }
 }
 
@@ -115,6 +129,7 @@ pub(super) fn submitted(bytes: &[u8]) -> BTreeMap<Vec<u8>, Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::task_hooks;
     use super::*;
     use spur_proto::internal::NodeShare;
 
@@ -130,7 +145,7 @@ mod tests {
         };
         let environment =
             Environment::new(&launch, &JobSpec::default(), "SPUR_RUN=x".to_string(), None);
-        let entries = environment.for_task(12, Path::new("/there"));
+        let entries = task_hooks::entries(&environment.for_task(12, Path::new("/there")));
         let expected = [
             c"A=1",
             c"B==",

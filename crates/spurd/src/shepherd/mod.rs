@@ -2,10 +2,14 @@
 //! writes down how the script ended once nothing of the run is left.
 
 mod environment;
+mod hooks;
 mod plan;
+mod presence;
+mod sampler;
 mod script;
 mod step;
 mod task;
+mod task_hooks;
 mod watch;
 
 use std::ffi::OsString;
@@ -15,9 +19,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
+use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl;
 use nix::sys::signal::SigSet;
+use nix::unistd::Uid;
 use prost::Message;
+use spur_core::ids::StepId;
 use spur_core::jobenv::GpuFacts;
 use spur_proto::internal::Launch;
 
@@ -29,6 +36,7 @@ use crate::gpu::GpuFiles;
 use crate::machine::cgroup::{self, Group};
 use crate::run::RunId;
 
+pub use hooks::sweep as sweep_prologs;
 pub use script::remove as remove_script;
 
 /// Another shepherd has the run.
@@ -102,6 +110,21 @@ impl Run {
                 return Ending::NodeFault(format!("unreadable launch: {error:#}")).into();
             }
         };
+        take_name(&launch);
+        if self.run.step == StepId::EXTERN {
+            let gpus = GpuFiles::read(&self.spool).facts(&confine::given(&launch), false);
+            let ended = presence::run(&self.spool, &launch, gpus);
+            return ended.unwrap_or_else(|error| Ending::NodeFault(format!("{error:#}")).into());
+        }
+        if launch.hooks.is_some() {
+            let gpus = GpuFiles::read(&self.spool).facts(&confine::given(&launch), false);
+            if let Err(error) = hooks::ensure_prolog(&self.spool, &launch, gpus) {
+                if launch.step.is_some() {
+                    step::refuse("Job prolog failed");
+                }
+                return Ending::PrologFailed(format!("{error:#}")).into();
+            }
+        }
         let marker = claim.variable(self.run);
         let room = match self.room(&launch) {
             Ok(room) => room,
@@ -113,12 +136,12 @@ impl Run {
             let ended = step::run(&launch, &marker, room);
             return ended.unwrap_or_else(|error| Ending::NodeFault(format!("{error:#}")).into());
         }
-        let plan = match plan::Plan::make(&self.spool, launch, marker, room) {
+        let mut plan = match plan::Plan::make(&self.spool, launch, marker, room) {
             Ok(plan) => plan,
             Err(plan::Error::Request(reason)) => return Ending::CouldNotStart(reason).into(),
             Err(plan::Error::Node(reason)) => return Ending::NodeFault(reason).into(),
         };
-        watch::run(&plan).unwrap_or_else(|error| Ending::NodeFault(format!("{error:#}")).into())
+        watch::run(&mut plan).unwrap_or_else(|error| Ending::NodeFault(format!("{error:#}")).into())
     }
 
     /// Makes the run's group, where the agent found that there can be one.
@@ -157,6 +180,20 @@ impl Run {
 fn is_full(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{QuotaExceeded, StorageFull};
     matches!(error.kind(), StorageFull | QuotaExceeded)
+}
+
+/// Where a node goes by another name than its machine, its jobs see the node's. Only root can give them one.
+fn take_name(launch: &Launch) {
+    let node = confine::share(launch).map_or("", |share| share.node.as_str());
+    let own = nix::unistd::gethostname().unwrap_or_default();
+    let own = own.to_string_lossy();
+    if node.is_empty() || own.split('.').next() == Some(node) || !Uid::effective().is_root() {
+        return;
+    }
+    // A machine that has no such names shows its own, as it would anyway.
+    if unshare(CloneFlags::CLONE_NEWUTS).is_ok() {
+        let _ = nix::unistd::sethostname(node);
+    }
 }
 
 /// Leaves the agent's session, and becomes the parent of every orphan of the run.

@@ -9,8 +9,10 @@ use spur_core::filename;
 use spur_proto::internal::Launch;
 
 use super::Room;
-use super::environment::Environment;
+use super::environment::{Environment, file_values};
+use super::sampler::Sampler;
 use super::script;
+use super::task_hooks::TaskHooks;
 use crate::machine::cgroup::Group;
 use crate::machine::privilege::{Credentials, Refusal};
 use crate::run::RunId;
@@ -45,6 +47,10 @@ pub struct Plan {
     pub step: String,
     /// The group its processes are in, where there are groups.
     pub group: Option<Group>,
+    /// What is run as the user before and after the script.
+    pub hooks: TaskHooks,
+    /// Looks at what it uses.
+    pub sampler: Option<Sampler>,
 }
 
 /// Why there is no plan.
@@ -68,22 +74,13 @@ impl Plan {
             .map_err(|error| Error::Node(format!("could not place the script: {error}")))?;
         let spec = launch.spec.clone().unwrap_or_default();
         let work_dir = PathBuf::from(&spec.work_dir);
-        let values = filename::Values {
-            job: launch.job,
-            node_name: launch.shares.first().map_or(String::new(), |share| share.node.clone()),
-            user: launch.user_name.clone(),
-            job_name: spec.name.clone(),
-            array_job: launch.array_task.map(|_| launch.array_job),
-            array_task: launch.array_task,
-            ..filename::Values::default()
-        };
+        let values = file_values(&launch, &spec);
         // Names are relative to the directory asked for, even where it does not exist.
         let file = |pattern: &str| work_dir.join(filename::expand(pattern, &values));
         let or = |pattern: &str, default: &'static str| {
             file(if pattern.is_empty() { default } else { pattern })
         };
-        let default = if launch.array_task.is_some() { "slurm-%A_%a.out" } else { "slurm-%j.out" };
-        let output = or(&spec.output, default);
+        let output = or(&spec.output, filename::batch_output(launch.array_task.is_some()));
         let error = (!spec.error.is_empty()).then(|| file(&spec.error));
         let program = text(&path.to_string_lossy())?;
         let mut arguments = vec![program.clone()];
@@ -107,6 +104,10 @@ impl Plan {
                 .map_or(KILL_WAIT, |secs| Duration::from_secs(secs.into())),
             step: format!("{}.batch", launch.job),
             group: room.group,
+            sampler: Some(Sampler::new(&launch)),
+            hooks: launch.hooks.as_ref().map_or_else(TaskHooks::default, |site| {
+                TaskHooks::new([&site.task_prolog, &site.task_epilog], ["", ""])
+            }),
         })
     }
 }

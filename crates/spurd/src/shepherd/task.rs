@@ -14,6 +14,7 @@ use nix::unistd;
 
 use super::environment::TMP_DIR;
 use super::plan::Plan;
+use super::task_hooks;
 use crate::machine::child;
 use crate::machine::handover;
 use crate::machine::privilege;
@@ -28,7 +29,11 @@ pub fn become_script(
 ) -> Infallible {
     let error = match prepare(plan, born_in_group, words) {
         Ok(()) => {
-            let environment = plan.environment.for_task(std::process::id(), tmp_dir(plan));
+            let mut variables = plan.environment.for_task(std::process::id(), tmp_dir(plan));
+            if let Err(code) = plan.hooks.run_prologs(&mut variables) {
+                child::leave(code)
+            }
+            let environment = task_hooks::entries(&variables);
             let errno = child::execute(&plan.program, &plan.arguments, &environment);
             say_to_user(&no_execution(plan, errno));
             child::leave(errno as i32)
@@ -37,6 +42,31 @@ pub fn become_script(
     };
     let _ = File::from(fault).write_all(format!("{error:#}").as_bytes());
     child::leave(1)
+}
+
+/// Becomes what runs the epilogs of the script, which has ended; their errors go where its errors went.
+pub fn become_epilog(plan: &Plan, script: u32, words: Option<OwnedFd>) -> Infallible {
+    let prepared = || -> Result<()> {
+        unistd::setsid().context("could not begin a session")?;
+        if let Some(group) = &plan.group {
+            group.join(false)?;
+        }
+        child::reset_signals().context("could not reset the signals")?;
+        privilege::become_user(&plan.owner)?;
+        umask(plan.umask);
+        let nothing = open_output(Path::new("/dev/null"), true)?;
+        unistd::dup2_stdout(&nothing)?;
+        match words {
+            Some(words) => unistd::dup2_stderr(words)?,
+            None => unistd::dup2_stderr(&nothing)?,
+        }
+        unistd::chdir(&plan.work_dir).or_else(|_| unistd::chdir("/tmp"))?;
+        child::close_others_on_exec().context("could not close what is open")
+    };
+    if prepared().is_ok() {
+        plan.hooks.run_epilogs(&plan.environment.for_task(script, tmp_dir(plan)));
+    }
+    child::leave(0)
 }
 
 fn prepare(plan: &Plan, born_in_group: bool, words: &OwnedFd) -> Result<()> {

@@ -13,6 +13,7 @@ use nix::unistd;
 use spur_core::views::{TaskUsage, Usage};
 
 use super::plan::Plan;
+use super::sampler::Sampler;
 use super::task;
 use crate::ending::{Ending, LastWord};
 use crate::machine::cgroup::Group;
@@ -22,8 +23,11 @@ use crate::machine::pidfd::{SCRIPT_ONLY, message_signal};
 use crate::machine::processes;
 
 /// Runs the script to its end and beyond: returns when no process of the run is left.
-pub fn run(plan: &Plan) -> Result<LastWord> {
+pub fn run(plan: &mut Plan) -> Result<LastWord> {
     let signals = Signals::listen()?;
+    let before = child::usage_of_children();
+    let mut sampler = plan.sampler.take();
+    let plan = &*plan;
     let (fault, fault_writer) =
         unistd::pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK).context("could not make a pipe")?;
     let (words, words_giver) = handover::passage().context("could not make a passage")?;
@@ -33,7 +37,13 @@ pub fn run(plan: &Plan) -> Result<LastWord> {
     let pid = child::fork(cradle.as_ref().map(AsFd::as_fd), become_script);
     let pid = pid.context("could not fork")?;
     drop(cradle);
-    let status = await_script(plan, &run, &signals, pid)?;
+    let (status, used) = await_script(plan, &run, &signals, pid, &mut sampler)?;
+    let mut output = handover::take(&words).ok().flatten();
+    if !plan.hooks.epilogs.is_empty() {
+        let end = output.as_ref().and_then(|output| output.try_clone().ok());
+        let epilogs = child::fork(None, |_| task::become_epilog(plan, pid as u32, end));
+        await_script(plan, &run, &signals, epilogs.context("could not fork")?, &mut None)?;
+    }
     bury_the_rest(&run, &signals)?;
     let mut reason = String::new();
     // The writing end here is closed with `fork`'s argument; all others ended with their processes.
@@ -41,12 +51,13 @@ pub fn run(plan: &Plan) -> Result<LastWord> {
     if !reason.is_empty() {
         return Ok(Ending::CouldNotStart(reason).into());
     }
-    let usage = usage(&[(0, child::usage_of_children())]);
+    let used = sampler.as_ref().map_or(used, |sampler| sampler.complete(pid, used));
+    let usage = usage(&[(0, used)], before);
     let oom_kills = plan.group.as_ref().map_or(0, |group| group.measure().oom_kills);
     if oom_kills == 0 {
         return Ok(LastWord { ending: Ending::Exited(status), usage });
     }
-    if let Ok(Some(output)) = handover::take(&words) {
+    if let Some(output) = output.take() {
         let complaint = format!(
             "Detected {oom_kills} oom-kill event(s) in StepId={}. Some of your processes may have \
              been killed by the cgroup out-of-memory handler.",
@@ -57,30 +68,40 @@ pub fn run(plan: &Plan) -> Result<LastWord> {
     Ok(LastWord { ending: Ending::OutOfMemory, usage })
 }
 
-/// What tasks used each, and all children together, detached ones included.
-pub(super) fn usage(tasks: &[(u32, TaskUsage)]) -> Usage {
+/// What tasks used each, and all children together, detached ones included but not those of `before`.
+pub(super) fn usage(tasks: &[(u32, TaskUsage)], before: TaskUsage) -> Usage {
     let whole = child::usage_of_children();
     let mut usage = Usage {
-        user_micros: whole.user_micros,
-        system_micros: whole.system_micros,
+        user_micros: whole.user_micros.saturating_sub(before.user_micros),
+        system_micros: whole.system_micros.saturating_sub(before.system_micros),
         ..Usage::default()
     };
     tasks.iter().for_each(|(rank, used)| usage.add(*rank, used));
     usage
 }
 
-fn await_script(plan: &Plan, run: &Family, signals: &Signals, script: i32) -> Result<u32> {
+fn await_script(
+    plan: &Plan,
+    run: &Family,
+    signals: &Signals,
+    script: i32,
+    sampler: &mut Option<Sampler>,
+) -> Result<(u32, TaskUsage)> {
     let mut end: Option<Insistence> = None;
     loop {
         loop {
             match child::wait_any().context("could not wait")? {
-                Waited::Ended(pid, status, _) if pid == script => return Ok(status),
+                Waited::Ended(pid, status, used) if pid == script => return Ok((status, used)),
                 Waited::Ended(..) => {}
                 Waited::NotYet => break,
                 Waited::Childless => anyhow::bail!("the script's process vanished"),
             }
         }
+        let look = sampler
+            .as_mut()
+            .and_then(|sampler| sampler.look_when_due(std::iter::once(script), || run.members()));
         let pause = end.as_mut().map(|end| end.kill_when_due(run));
+        let pause = pause.into_iter().chain(look).min();
         let heard = signals.wait(pause)?;
         heard.messages.iter().for_each(|message| run.pass_on(*message, script));
         if heard.end && end.is_none() {
@@ -200,7 +221,7 @@ impl Signals {
     }
 
     /// Waits for a signal, not longer than told.
-    fn wait(&self, timeout: Option<Duration>) -> Result<Heard> {
+    pub(super) fn wait(&self, timeout: Option<Duration>) -> Result<Heard> {
         let timeout = match timeout {
             // Rounded up, or the last fraction of a millisecond would be spent awake.
             Some(time) => {

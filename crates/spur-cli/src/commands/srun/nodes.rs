@@ -7,8 +7,8 @@ use spur_core::ids::StepId;
 use spur_net::Role;
 use spur_net::tls::Dialler;
 use spur_proto::client::Address;
-use spur_proto::internal::{Run, StepHello, StepProgram};
-use spur_proto::slurm::StepAccess;
+use spur_proto::internal::{Run, StepHello, StepProgram, StepUsage};
+use spur_proto::slurm::{StepAccess, StepAccessNode};
 use spur_proto::step_io::{self, Frames, Kind};
 use spur_proto::step_name;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -64,22 +64,11 @@ pub fn connect(
     pieces: &mpsc::Sender<Piece>,
     news: &mpsc::UnboundedSender<News>,
 ) -> Vec<Node> {
-    let epoch = access.job.as_ref().map_or(0, |job| job.epoch);
-    let connect = |(at, node): (usize, &spur_proto::slurm::StepAccessNode)| {
-        let hello = StepHello {
-            run: Some(Run { job: access.job_id, epoch, step: step_name(StepId(access.step_id)) }),
-            credential: access.credential.clone(),
-            signature: access.signature.clone(),
-            program: program.cloned(),
-            node: node.name.clone(),
-        };
+    let connect = |(at, node): (usize, &StepAccessNode)| {
+        let hello = StepHello { program: program.cloned(), ..hello(access, node) };
         let (frames, waiting) = mpsc::unbounded_channel();
         let _ = frames.send(step_io::hello(&hello));
-        let place = Place {
-            name: node.name.clone(),
-            address: node.address.clone(),
-            authority: access.authority.clone(),
-        };
+        let place = Place::of(access, node);
         let (pieces, news) = (pieces.clone(), news.clone());
         tokio::spawn(async move {
             let ended = converse(at, &place, waiting, &pieces, &news).await;
@@ -95,11 +84,67 @@ pub fn connect(
     access.nodes.iter().enumerate().map(connect).collect()
 }
 
+/// Asks every node what the step uses there; those that do not answer are left out.
+pub async fn measure(access: &StepAccess) -> Vec<(String, StepUsage)> {
+    let mut asked = Vec::new();
+    for node in &access.nodes {
+        let hello = StepHello { measure: true, ..hello(access, node) };
+        let place = Place::of(access, node);
+        asked.push(tokio::spawn(async move {
+            let name = place.name.clone();
+            let answer = timeout(PATIENCE, usage(&place, &hello)).await;
+            answer.ok().flatten().map(|usage| (name, usage))
+        }));
+    }
+    let mut answers = Vec::new();
+    for answer in asked {
+        answers.extend(answer.await.ok().flatten());
+    }
+    answers
+}
+
+async fn usage(place: &Place, hello: &StepHello) -> Option<StepUsage> {
+    let mut line = reach(place).await.ok()?;
+    line.write_all(&step_io::hello(hello)).await.ok()?;
+    line.flush().await.ok()?;
+    let mut frames = Frames::default();
+    let mut bytes = vec![0; 64 << 10];
+    loop {
+        if let Some(frame) = frames.take_frame().ok()? {
+            return frame.usage();
+        }
+        let count = line.read(&mut bytes).await.ok().filter(|count| *count > 0)?;
+        frames.push(&bytes[..count]);
+    }
+}
+
+/// The first words to a node of the step.
+fn hello(access: &StepAccess, node: &StepAccessNode) -> StepHello {
+    let epoch = access.job.as_ref().map_or(0, |job| job.epoch);
+    StepHello {
+        run: Some(Run { job: access.job_id, epoch, step: step_name(StepId(access.step_id)) }),
+        credential: access.credential.clone(),
+        signature: access.signature.clone(),
+        node: node.name.clone(),
+        ..StepHello::default()
+    }
+}
+
 /// Where a node's agent is, and how to know it.
 struct Place {
     name: String,
     address: String,
     authority: Vec<u8>,
+}
+
+impl Place {
+    fn of(access: &StepAccess, node: &StepAccessNode) -> Place {
+        Place {
+            name: node.name.clone(),
+            address: node.address.clone(),
+            authority: access.authority.clone(),
+        }
+    }
 }
 
 trait Line: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -188,6 +233,7 @@ async fn listen(
                 Kind::Over => News::Over(at),
                 Kind::Refused => News::Refused(at, text()),
                 Kind::Hello
+                | Kind::Usage
                 | Kind::Input
                 | Kind::Signal
                 | Kind::Window

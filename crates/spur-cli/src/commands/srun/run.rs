@@ -161,10 +161,11 @@ impl Step<'_> {
                     self.name
                 ))
                 .await;
-                self.complain(
-                    "Application launch failed: Communication connection failure".to_string(),
-                )
-                .await;
+                let summary = match reason.as_str() {
+                    "Job prolog failed" => reason.as_str(),
+                    _ => "Communication connection failure",
+                };
+                self.complain(format!("Application launch failed: {summary}")).await;
                 self.terminate().await;
             }
             News::Lost(at) if !self.nodes[at].over => {

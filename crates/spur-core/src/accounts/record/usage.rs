@@ -1,41 +1,46 @@
 //! What a step used over all its nodes, put together from what each node measured.
 
-use crate::job::steps::Step;
 use crate::views::{Spread, TresUsage, Usage};
 
 /// Everything a step used.
-#[derive(Default)]
-pub(super) struct Used {
-    pub(super) user_micros: u64,
-    pub(super) system_micros: u64,
-    pub(super) taken_in: Vec<TresUsage>,
-    pub(super) put_out: Vec<TresUsage>,
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Used {
+    /// Processor time in user mode.
+    pub user_micros: u64,
+    /// Processor time in the kernel.
+    pub system_micros: u64,
+    /// Tasks that were measured.
+    pub tasks: u32,
+    /// What went in, by resource.
+    pub taken_in: Vec<TresUsage>,
+    /// What came out.
+    pub put_out: Vec<TresUsage>,
 }
 
 /// What is taken in, under the names of accounting, in their order.
 type Measure = (&'static str, fn(&Usage) -> Option<Spread>);
-const TAKEN_IN: [Measure; 4] = [
+const TAKEN_IN: [Measure; 5] = [
     ("cpu", |usage| usage.cpu),
     ("fs/disk", |usage| usage.read),
     ("mem", |usage| usage.memory),
     ("pages", |usage| usage.pages),
+    ("vmem", |usage| usage.virtual_memory),
 ];
 const PUT_OUT: [Measure; 1] = [("fs/disk", |usage| usage.written)];
 
 impl Used {
-    pub(super) fn of(step: &Step) -> Used {
+    /// By what each node measured.
+    pub fn of<'a>(nodes: impl Iterator<Item = (&'a str, &'a Usage)>) -> Used {
         let mut used = Used::default();
-        let mut tasks = 0;
-        for share in &step.shares {
-            let Some(usage) = &share.usage else { continue };
+        for (node, usage) in nodes {
             used.user_micros += usage.user_micros;
             used.system_micros += usage.system_micros;
-            tasks += u64::from(usage.tasks);
-            add(&mut used.taken_in, &TAKEN_IN, &share.node.to_string(), usage);
-            add(&mut used.put_out, &PUT_OUT, &share.node.to_string(), usage);
+            used.tasks += usage.tasks;
+            add(&mut used.taken_in, &TAKEN_IN, node, usage);
+            add(&mut used.put_out, &PUT_OUT, node, usage);
         }
         for one in used.taken_in.iter_mut().chain(&mut used.put_out) {
-            one.average = one.total / tasks.max(1);
+            one.average = one.total / u64::from(used.tasks.max(1));
         }
         used
     }

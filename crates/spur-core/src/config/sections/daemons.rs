@@ -81,6 +81,8 @@ section! {
     reboot_program: Option<String> = None, Now, ["RebootProgram"];
     /// Ports `srun` listens on, as `60001-63000`; none: any free one.
     srun_ports: Option<String> = None, Now, ["SrunPortRange"];
+    /// Ports that jobs are lent for `MASTER_PORT`, outside those that systems hand out by themselves.
+    rendezvous_ports: String = "15000-31999".to_string(), Now, [];
     /// The MPI interface of steps that do not say `--mpi`.
     mpi: String = "none".to_string(), Now, ["MpiDefault"];
 }

@@ -51,12 +51,19 @@ pub(super) struct StoredCourse {
     /// Of the run.
     #[prost(uint32, optional, tag = "17")]
     priority: Option<u32>,
+    #[prost(uint32, optional, tag = "40")]
+    port: Option<u32>,
 }
 
 impl From<&Job> for StoredCourse {
     fn from(job: &Job) -> StoredCourse {
         let mut stored = StoredCourse {
-            hold: job.hold as u32,
+            hold: match job.hold {
+                Hold::None => 0,
+                Hold::User => 1,
+                Hold::Admin => 2,
+                Hold::Launch => 3,
+            },
             begin: job.begin.map(|begin| begin.0),
             waits: job.waits.as_ref().map(|waits| waits.on.to_string()).unwrap_or_default(),
             never: job.waits.as_ref().is_some_and(|waits| waits.never),
@@ -67,6 +74,7 @@ impl From<&Job> for StoredCourse {
             partition: job.granted.partition.clone(),
             minutes: job.granted.minutes,
             priority: job.granted.priority,
+            port: job.granted.port.map(u32::from),
             displaced_until: job.displaced.map(|displaced| displaced.until.0),
             displaced_requeue: job.displaced.is_some_and(|it| it.how == Removal::Requeue),
             ..StoredCourse::default()
@@ -89,6 +97,7 @@ impl StoredCourse {
             0 => Hold::None,
             1 => Hold::User,
             2 => Hold::Admin,
+            3 => Hold::Launch,
             other => return Err(Error::Garbled(format!("{other} is no hold"))),
         };
         let on = dependency::parse(&self.waits);
@@ -104,8 +113,12 @@ impl StoredCourse {
         job.restarts = self.restarts;
         job.pause = Pause { since: self.paused_since.map(Timestamp), secs: self.paused_secs };
         job.is_warned = self.is_warned;
-        job.granted =
-            Granted { partition: self.partition, minutes: self.minutes, priority: self.priority };
+        job.granted = Granted {
+            partition: self.partition,
+            minutes: self.minutes,
+            priority: self.priority,
+            port: self.port.and_then(|port| u16::try_from(port).ok()),
+        };
         let how = if self.displaced_requeue { Removal::Requeue } else { Removal::Cancel };
         job.displaced =
             self.displaced_until.map(|until| Displaced { until: Timestamp(until), how });

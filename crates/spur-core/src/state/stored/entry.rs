@@ -487,6 +487,8 @@ impl From<&Finish> for StoredFinish {
             Outcome::CouldNotStart => (1, 0),
             Outcome::Lost => (2, 0),
             Outcome::OutOfMemory => (3, 0),
+            Outcome::PrologFailed => (4, 0),
+            Outcome::EpilogFailed => (5, 0),
         };
         let step = (finish.step != StepId::BATCH).then_some(finish.step.0);
         StoredFinish {
@@ -509,6 +511,8 @@ impl TryFrom<StoredFinish> for Finish {
             1 => Outcome::CouldNotStart,
             2 => Outcome::Lost,
             3 => Outcome::OutOfMemory,
+            4 => Outcome::PrologFailed,
+            5 => Outcome::EpilogFailed,
             other => return Err(Error::Garbled(format!("{other} is no outcome"))),
         };
         let step = stored.step.map_or(StepId::BATCH, StepId);

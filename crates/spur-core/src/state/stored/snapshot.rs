@@ -389,6 +389,7 @@ impl From<&Job> for StoredJob {
             Cause::Preempted => (7, 0),
             Cause::Requeued { hold: false } => (8, 0),
             Cause::Requeued { hold: true } => (9, 0),
+            Cause::PrologFailed => (10, 0),
         };
         match &job.phase {
             Phase::Pending => {}
@@ -432,6 +433,7 @@ impl TryFrom<StoredJob> for Job {
             7 => Cause::Preempted,
             8 => Cause::Requeued { hold: false },
             9 => Cause::Requeued { hold: true },
+            10 => Cause::PrologFailed,
             other => return Err(Error::Garbled(format!("{other} is no cause"))),
         };
         let started = stored.started.map(Timestamp);

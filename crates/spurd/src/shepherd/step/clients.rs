@@ -27,6 +27,8 @@ const ATTACHED_WAITING: usize = 16 << 20;
 pub struct Clients {
     listener: UnixListener,
     list: Vec<Client>,
+    /// Who started the step was here and is gone.
+    deserted: bool,
 }
 
 /// One connection.
@@ -42,7 +44,7 @@ struct Client {
 impl Clients {
     /// Nobody yet.
     pub fn new(listener: UnixListener) -> Clients {
-        Clients { listener, list: Vec::new() }
+        Clients { listener, list: Vec::new(), deserted: false }
     }
 
     /// Waits for whoever says what to run. Nothing when nobody comes, or the step is to end before.
@@ -120,6 +122,11 @@ impl Clients {
         self.list.iter().all(|client| client.left() == 0)
     }
 
+    /// Whether who started the step is gone.
+    pub fn are_deserted(&self) -> bool {
+        self.deserted
+    }
+
     /// What to wait for.
     pub fn interests(&self) -> Vec<(BorrowedFd<'_>, PollFlags)> {
         let mut interests = vec![(self.listener.as_fd(), PollFlags::POLLIN)];
@@ -142,6 +149,7 @@ impl Clients {
                 client.gone = true;
             }
         }
+        self.deserted |= self.list.iter().any(|client| client.is_launcher && client.gone);
         self.list.retain(|client| !client.gone);
         heard
     }

@@ -1,9 +1,6 @@
 //! The variables of a task: what `srun` sent, what Slurm tells on top, and what programs that train
 //! models look for.
 
-use std::collections::BTreeMap;
-use std::ffi::CString;
-
 use spur_core::hostlist;
 use spur_core::jobenv::{self, GpuFacts, HereFacts, JobFacts, StepFacts, TaskFacts};
 use spur_core::step::StepSpec;
@@ -11,15 +8,16 @@ use spur_proto::internal::{Launch, StepLaunch, StepProgram};
 
 use super::program::tasks_per_node;
 use crate::shepherd::environment as batch;
+use crate::shepherd::task_hooks::Variables;
 
 /// Everything but what differs between tasks.
 pub struct Environment {
-    sent: BTreeMap<Vec<u8>, Vec<u8>>,
+    sent: Variables,
     job: JobFacts,
     step: StepFacts,
     here: HereFacts,
     ranks_here: Vec<u32>,
-    first_node: String,
+    master: (String, u32),
     marker: String,
 }
 
@@ -68,13 +66,13 @@ impl Environment {
                 ..HereFacts::default()
             },
             ranks_here: here.ranks,
-            first_node: names.first().map(ToString::to_string).unwrap_or_default(),
+            master: (launch.master_address.clone(), launch.master_port),
             marker: marker.to_string(),
         }
     }
 
-    /// As `execve` wants it.
-    pub fn of_task(&self, rank: u32, pid: u32, more: &BTreeMap<Vec<u8>, Vec<u8>>) -> Vec<CString> {
+    /// All of it.
+    pub fn of_task(&self, rank: u32, pid: u32) -> Variables {
         let local_rank = self.ranks_here.iter().position(|it| *it == rank).unwrap_or(0) as u32;
         let task = TaskFacts {
             here: self.here.clone(),
@@ -90,35 +88,39 @@ impl Environment {
         for (name, value) in self.rendezvous(rank, local_rank) {
             variables.entry(name.as_bytes().to_vec()).or_insert(value.into_bytes());
         }
-        variables.extend(more.iter().map(|(name, value)| (name.clone(), value.clone())));
         if let Some((name, value)) = self.marker.split_once('=') {
             variables.insert(name.into(), value.into());
         }
-        let entry = |(name, value): (Vec<u8>, Vec<u8>)| [name, value].join(&b'=');
-        variables.into_iter().filter_map(|variable| CString::new(entry(variable)).ok()).collect()
-    }
-
-    /// A variable that the launcher sent.
-    pub fn sent(&self, name: &str) -> Option<&[u8]> {
-        self.sent.get(name.as_bytes()).map(Vec::as_slice)
+        variables
     }
 
     /// What programs on several processors find each other by; the user's own values are left alone.
     fn rendezvous(&self, rank: u32, local_rank: u32) -> Vec<(&'static str, String)> {
         let tasks: u32 = self.step.tasks_per_node.iter().sum();
-        if tasks < 2 {
+        let is_asked = self.sent.get(ASKED.as_bytes()).is_some_and(|value| value != b"0");
+        let (address, port) = &self.master;
+        if tasks < 2 && !is_asked {
             return Vec::new();
         }
-        vec![
-            ("MASTER_ADDR", self.first_node.clone()),
-            ("MASTER_PORT", rendezvous_port(self.job.job_id, self.step.step_id).to_string()),
+        let mut told = Vec::new();
+        if !address.is_empty() {
+            told.push(("MASTER_ADDR", address.clone()));
+        }
+        if *port > 0 {
+            told.push(("MASTER_PORT", port.to_string()));
+        }
+        told.extend([
             ("WORLD_SIZE", tasks.to_string()),
             ("RANK", rank.to_string()),
             ("LOCAL_RANK", local_rank.to_string()),
             ("NODE_RANK", self.here.node_id.to_string()),
-        ]
+        ]);
+        told
     }
 }
+
+/// A variable by which a step of a single task asks for the same.
+const ASKED: &str = "SPUR_RENDEZVOUS";
 
 /// As asked for; inside an allocation Slurm tells its own choice too.
 fn distribution(said: &str, step: &StepLaunch, asked: &StepProgram) -> String {
@@ -130,9 +132,32 @@ fn distribution(said: &str, step: &StepLaunch, asked: &StepProgram) -> String {
     }
 }
 
-/// The same on every node of a step, and seldom the same for two steps: below the ports that systems hand
-/// out by themselves.
-fn rendezvous_port(job: u32, step: u32) -> u16 {
-    let mixed = job.wrapping_mul(2_654_435_761).wrapping_add(step.wrapping_mul(40_503));
-    12_000 + (mixed % 18_000) as u16
+#[cfg(test)]
+mod tests {
+    use spur_proto::internal::StepNode;
+
+    use super::*;
+
+    fn told(ranks: &[u32], sent: &[u8]) -> Vec<String> {
+        let launch =
+            Launch { master_address: "big".to_string(), master_port: 15_007, ..Launch::default() };
+        let node = StepNode { node: "n1".to_string(), ranks: ranks.to_vec(), cpus: 2 };
+        let step = StepLaunch { nodes: vec![node], ..StepLaunch::default() };
+        let asked = StepProgram { environment: sent.to_vec(), ..StepProgram::default() };
+        let spec = StepSpec::default();
+        let environment = Environment::new(&launch, &step, &spec, &asked, "SPUR_RUN=x", None);
+        let names = ["MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK", "LOCAL_RANK", "NODE_RANK"];
+        let variables = environment.of_task(1, 7);
+        let value = |name: &str| variables.get(name.as_bytes());
+        names.iter().filter_map(|name| String::from_utf8(value(name)?.clone()).ok()).collect()
+    }
+
+    #[test]
+    fn tasks_find_each_other_unless_the_user_says_how() {
+        assert_eq!(told(&[0, 1], b""), ["big", "15007", "2", "1", "1", "0"]);
+        let own = b"MASTER_PORT=9\0WORLD_SIZE=\0";
+        assert_eq!(told(&[0, 1], own), ["big", "9", "", "1", "1", "0"]);
+        assert_eq!(told(&[1], b""), [""; 0]);
+        assert_eq!(told(&[1], b"SPUR_RENDEZVOUS=1\0"), ["big", "15007", "1", "1", "0", "0"]);
+    }
 }

@@ -13,6 +13,7 @@ use nix::unistd::Pid;
 use spur_core::views::TaskUsage;
 use spur_proto::step_io::{EVERYBODY, Frame, INPUT_WINDOW, Kind};
 
+use super::super::sampler::Sampler;
 use super::super::watch::{Family, Insistence, Signals, usage};
 use super::clients::Clients;
 use super::program::Program;
@@ -36,12 +37,33 @@ pub struct Flow {
     received: u64,
     /// It is to end, by somebody's word.
     end: Option<Insistence>,
+    /// Looks at what tasks use.
+    sampler: Sampler,
+    /// What was used here before any of them began.
+    before: TaskUsage,
 }
 
 impl Flow {
     /// Of tasks that have been started.
-    pub fn new(program: Program, tasks: Tasks, clients: Clients, signals: Signals) -> Flow {
-        Flow { program, tasks, clients, signals, granted: 0, received: 0, end: None }
+    pub fn new(
+        program: Program,
+        tasks: Tasks,
+        clients: Clients,
+        signals: Signals,
+        sampler: Sampler,
+    ) -> Flow {
+        let before = child::usage_of_children();
+        Flow {
+            program,
+            tasks,
+            clients,
+            signals,
+            granted: 0,
+            received: 0,
+            end: None,
+            sampler,
+            before,
+        }
     }
 
     /// Goes on until every task has ended, everything they left is gone, and everything was told.
@@ -61,6 +83,10 @@ impl Flow {
             let pause = [self.end.as_mut(), buried.as_mut()].into_iter().flatten();
             let run = Family { group: self.program.group.as_ref() };
             let pause = pause.map(|due| due.kill_when_due(&run)).min();
+            let live = self.tasks.list.iter().filter(|task| task.status.is_none());
+            let pids = live.map(|task| task.pid);
+            let look = self.sampler.look_when_due(pids, || run.members());
+            let pause = pause.into_iter().chain(look).min();
             self.wait(pause)?;
             self.work();
         }
@@ -74,7 +100,7 @@ impl Flow {
             0 => Ending::Exited(self.tasks.status()),
             _ => Ending::OutOfMemory,
         };
-        Ok(LastWord { ending, usage: usage(&used) })
+        Ok(LastWord { ending, usage: usage(&used, self.before) })
     }
 
     /// Buries who has ended. Whether no child is left.
@@ -89,17 +115,22 @@ impl Flow {
     }
 
     fn ended(&mut self, pid: i32, status: u32, used: TaskUsage) {
+        self.tasks.epilogs.retain(|it| *it != pid);
         let Some(task) = self.tasks.list.iter_mut().find(|task| task.pid == pid) else { return };
         task.status = Some(status);
-        task.used = used;
+        task.used = self.sampler.complete(pid, used);
         task.input = None;
         let rank = task.rank;
         // What it wrote before it ended comes before the word that it has.
         self.read_tasks(true);
         self.clients.tell(Kind::Exited, rank, &status.to_le_bytes());
-        let epilog = self.program.asked.task_epilog.clone();
-        if !epilog.is_empty() {
-            let _ = child::fork(None, |_| task::become_epilog(&self.program, rank, &epilog));
+        if self.program.hooks.epilogs.is_empty() {
+            return;
+        }
+        if let Some(task) = self.tasks.list.iter_mut().find(|task| task.pid == pid) {
+            let forked = child::fork(None, |_| task::become_epilog(&self.program, task));
+            task.words = None;
+            self.tasks.epilogs.extend(forked);
         }
     }
 
@@ -142,6 +173,10 @@ impl Flow {
         }
         for frame in self.clients.work() {
             self.obey(&frame);
+        }
+        // As Slurm: tasks do not outlive whoever waits for them.
+        if self.clients.are_deserted() && self.end.is_none() && !self.tasks.are_over() {
+            self.ask_to_end();
         }
         self.write_tasks();
         self.read_tasks(false);

@@ -10,13 +10,17 @@ mod program;
 mod task;
 mod tasks;
 
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, TcpListener};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
 
 use anyhow::Result;
 use spur_proto::internal::Launch;
+use spur_proto::step_io::{EVERYBODY, Kind};
 
 use super::Room;
+use super::sampler::Sampler;
 use super::watch::Signals;
 use crate::ending::{Ending, LastWord};
 
@@ -35,8 +39,41 @@ pub fn run(launch: &Launch, marker: &str, room: Room) -> Result<LastWord> {
             return Ok(Ending::CouldNotStart(refusal).into());
         }
     };
+    if let Some(warning) = port_warning(launch, &program) {
+        clients.tell_launcher(Kind::Say, EVERYBODY, warning.as_bytes());
+    }
     let tasks = tasks::Tasks::start(&program)?;
-    flow::Flow::new(program, tasks, clients, signals).run()
+    flow::Flow::new(program, tasks, clients, signals, Sampler::new(launch)).run()
+}
+
+/// The first node looks whether the job's port is free, which no other job has, but a stranger may.
+fn port_warning(launch: &Launch, program: &program::Program) -> Option<String> {
+    let step = launch.step.as_ref().filter(|step| step.node_id == 0)?;
+    let tasks: usize = step.nodes.iter().map(|node| node.ranks.len()).sum();
+    let port = u16::try_from(launch.master_port).ok().filter(|port| *port > 0 && tasks > 1)?;
+    match TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)) {
+        Err(error) if error.kind() == ErrorKind::AddrInUse => Some(format!(
+            "slurmstepd: error: MASTER_PORT {port} of step {} is in use on {} by somebody else; set \
+             another one\n",
+            program.name, program.node
+        )),
+        _ => None,
+    }
+}
+
+/// Tells whoever comes to start the step why it is not run here.
+pub fn refuse(reason: &str) {
+    let waited = || -> Result<()> {
+        let signals = Signals::listen()?;
+        let mut clients = clients::Clients::new(listener()?);
+        if clients.wait_for_launcher(&signals)?.is_some() {
+            clients.refuse(reason);
+        }
+        Ok(())
+    };
+    if let Err(error) = waited() {
+        eprintln!("spurd shepherd: {error:#}");
+    }
 }
 
 /// The agent made it before it started us, so that nobody who comes early finds nothing.

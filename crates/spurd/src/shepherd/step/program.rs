@@ -13,6 +13,7 @@ use super::environment::Environment;
 use crate::machine::cgroup::Group;
 use crate::machine::privilege::Credentials;
 use crate::shepherd::Room;
+use crate::shepherd::task_hooks::TaskHooks;
 
 /// Everything about this node's part of a step.
 pub struct Program {
@@ -34,6 +35,8 @@ pub struct Program {
     pub kill_wait: Duration,
     /// What its processes are held by, where there are groups.
     pub group: Option<Group>,
+    /// What is run as the user before and after each task.
+    pub hooks: TaskHooks,
     /// The launcher's word.
     pub asked: StepProgram,
     values: Values,
@@ -80,6 +83,10 @@ impl Program {
             kill_wait: launch
                 .kill_wait_secs
                 .map_or(KILL_WAIT, |secs| Duration::from_secs(secs.into())),
+            hooks: TaskHooks::new(
+                launch.hooks.as_ref().map_or(["", ""], |it| [&it.task_prolog, &it.task_epilog]),
+                [&asked.task_prolog, &asked.task_epilog],
+            ),
             asked,
             group: room.group,
             values,

@@ -1,6 +1,5 @@
 //! The forked child on its way to becoming a task. The order matters, and every failure ends it.
 
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::ffi::{CStr, CString, OsStr};
 use std::fs::OpenOptions;
@@ -9,15 +8,16 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 use nix::sys::stat::umask;
 use nix::unistd;
 
 use super::program::Program;
+use super::tasks::Task;
 use crate::machine::{child, privilege};
 use crate::shepherd::task::open_output;
+use crate::shepherd::task_hooks;
 
 /// The task's ends of what connects it; what is missing is a file, or nothing.
 #[derive(Default)]
@@ -32,35 +32,51 @@ pub struct Ends {
     pub terminal: Option<OwnedFd>,
 }
 
+impl Ends {
+    /// Where errors go, if that is no file of the task's own.
+    pub fn words(&self) -> Option<&OwnedFd> {
+        self.error.as_ref().or(self.terminal.as_ref())
+    }
+}
+
 /// Becomes the task.
 pub fn become_task(program: &Program, rank: u32, ends: Ends, born_in: bool) -> Infallible {
     if let Err(error) = prepare(program, rank, ends, born_in) {
         say_to_user(&format!("{error:#}"));
         child::leave(1)
     }
-    let more = match prolog(program, rank) {
-        Ok(more) => more,
-        Err(code) => child::leave(code),
-    };
     let arguments = program.arguments(rank);
-    let environment = program.environment.of_task(rank, std::process::id(), &more);
+    let mut variables = program.environment.of_task(rank, std::process::id());
+    if let Err(code) = program.hooks.run_prologs(&mut variables) {
+        child::leave(code)
+    }
     let Some(name) = arguments.first() else { child::leave(1) };
-    let path = find(name, program.environment.sent("PATH"));
-    let errno = child::execute(&path, &arguments, &environment);
+    let path = find(name, variables.get(b"PATH".as_slice()).map(Vec::as_slice));
+    let errno = child::execute(&path, &arguments, &task_hooks::entries(&variables));
     say_to_user(&format!("execve(): {}: {}", name.to_string_lossy(), errno.desc()));
     child::leave(errno as i32)
 }
 
 fn prepare(program: &Program, rank: u32, ends: Ends, born_in: bool) -> Result<()> {
+    become_user(program, born_in)?;
+    connect(program, rank, ends)?;
+    enter_work_dir(program)?;
+    child::close_others_on_exec().context("could not close what is open")
+}
+
+/// From here on nothing is done that the user could not do.
+fn become_user(program: &Program, born_in: bool) -> Result<()> {
     unistd::setsid().context("could not begin a session")?;
     if let Some(group) = &program.group {
         group.join(born_in)?;
     }
     child::reset_signals().context("could not reset the signals")?;
     privilege::become_user(&program.owner)?;
-    // From here on nothing is done that the user could not do.
     umask(program.umask);
-    connect(program, rank, ends)?;
+    Ok(())
+}
+
+fn enter_work_dir(program: &Program) -> Result<()> {
     if let Err(errno) = unistd::chdir(&program.work_dir) {
         say_to_user(&format!(
             "couldn't chdir to `{}': {}: going to /tmp instead",
@@ -69,7 +85,7 @@ fn prepare(program: &Program, rank: u32, ends: Ends, born_in: bool) -> Result<()
         ));
         unistd::chdir("/tmp").context("could not enter /tmp")?;
     }
-    child::close_others_on_exec().context("could not close what is open")
+    Ok(())
 }
 
 fn connect(program: &Program, rank: u32, ends: Ends) -> Result<()> {
@@ -109,54 +125,6 @@ fn connect(program: &Program, rank: u32, ends: Ends) -> Result<()> {
     Ok(())
 }
 
-/// Runs the task prolog, which may set and unset variables by printing lines, and print others.
-fn prolog(program: &Program, rank: u32) -> Result<BTreeMap<Vec<u8>, Vec<u8>>, i32> {
-    let mut more = BTreeMap::new();
-    let path = &program.asked.task_prolog;
-    if path.is_empty() {
-        return Ok(more);
-    }
-    let output = command(program, rank, path).stderr(Stdio::inherit()).output();
-    let output = match output {
-        Ok(output) => output,
-        Err(error) => {
-            say_to_user(&format!("{path}: {error}"));
-            return Ok(more);
-        }
-    };
-    for line in output.stdout.split(|byte| *byte == b'\n') {
-        if let Some(set) = line.strip_prefix(b"export ")
-            && let Some(equals) = set.iter().position(|byte| *byte == b'=')
-        {
-            more.insert(set[..equals].to_vec(), set[equals + 1..].to_vec());
-        } else if let Some(text) = line.strip_prefix(b"print ") {
-            let _ = io::stdout().write_all(&[text, b"\n"].concat());
-        }
-    }
-    match output.status.success() {
-        true => Ok(more),
-        false => Err(output.status.code().unwrap_or(1)),
-    }
-}
-
-/// A program of the user's that runs with a task's variables.
-pub fn command(program: &Program, rank: u32, path: &str) -> Command {
-    let mut command = Command::new(path);
-    let pid = std::process::id();
-    command.env_clear().stdin(Stdio::null()).current_dir("/");
-    for entry in program.environment.of_task(rank, pid, &BTreeMap::new()) {
-        let entry = entry.as_bytes();
-        if let Some(equals) = entry.iter().position(|byte| *byte == b'=') {
-            let (name, value) = (&entry[..equals], &entry[equals + 1..]);
-            command.env(OsStr::from_bytes(name), OsStr::from_bytes(value));
-        }
-    }
-    if program.work_dir.is_dir() {
-        command.current_dir(&program.work_dir);
-    }
-    command
-}
-
 /// The program on the task's own `PATH`; one that is not found is tried as it was said.
 fn find(name: &CStr, path: Option<&[u8]>) -> CString {
     let said = name.to_bytes();
@@ -183,12 +151,24 @@ fn say_to_user(complaint: &str) {
     let _ = io::stderr().write_all(format!("slurmstepd: error: {complaint}\n").as_bytes());
 }
 
-/// Runs the task epilog as the user, when its task has ended.
-pub fn become_epilog(program: &Program, rank: u32, path: &str) -> Infallible {
-    let own = prepare(program, rank, Ends::default(), false);
-    let code = own.ok().and_then(|()| {
-        let status = command(program, rank, path).stdout(Stdio::null()).status().ok()?;
-        status.code()
-    });
-    child::leave(code.unwrap_or(1))
+/// Becomes what runs the epilogs of a task, which has ended; their errors go where its errors went.
+pub fn become_epilog(program: &Program, task: &Task) -> Infallible {
+    let prepared = || -> Result<()> {
+        become_user(program, false)?;
+        let nothing = open_output(Path::new("/dev/null"), true)?;
+        unistd::dup2_stdout(&nothing)?;
+        let pattern = &program.asked.error;
+        match &task.words {
+            Some(words) => unistd::dup2_stderr(words)?,
+            None if pattern.is_empty() => unistd::dup2_stderr(&nothing)?,
+            None => unistd::dup2_stderr(open_output(&program.file(pattern, task.rank), true)?)?,
+        }
+        enter_work_dir(program)?;
+        child::close_others_on_exec().context("could not close what is open")
+    };
+    if prepared().is_ok() {
+        let variables = program.environment.of_task(task.rank, task.pid as u32);
+        program.hooks.run_epilogs(&variables);
+    }
+    child::leave(0)
 }

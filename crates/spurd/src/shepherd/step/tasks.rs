@@ -20,6 +20,8 @@ use crate::machine::child;
 pub struct Tasks {
     /// In the order of their ranks.
     pub list: Vec<Task>,
+    /// Processes that run epilogs of tasks that have ended.
+    pub epilogs: Vec<i32>,
 }
 
 /// One task.
@@ -38,6 +40,8 @@ pub struct Task {
     pub output: Option<File>,
     /// Where its error output comes from.
     pub error: Option<File>,
+    /// The other end of that, kept for its epilogs where there are any.
+    pub words: Option<OwnedFd>,
 }
 
 /// What a task has not read yet.
@@ -66,6 +70,8 @@ impl Tasks {
         for rank in &program.ranks {
             let given = given(program, *rank)?;
             let ends = given.ends;
+            let has_epilogs = !program.hooks.epilogs.is_empty();
+            let words = has_epilogs.then(|| ends.words()?.try_clone().ok()).flatten();
             // Whatever of other tasks is open here closes itself when the program is executed.
             let cradle = program.group.as_ref().and_then(Group::cradle);
             let become_task = |born_in| task::become_task(program, *rank, ends, born_in);
@@ -83,9 +89,10 @@ impl Tasks {
                 }),
                 output: given.output,
                 error: given.error,
+                words,
             });
         }
-        Ok(Tasks { list })
+        Ok(Tasks { list, epilogs: Vec::new() })
     }
 
     /// The highest status of all.
@@ -93,9 +100,9 @@ impl Tasks {
         self.list.iter().filter_map(|task| task.status).max().unwrap_or(0)
     }
 
-    /// Whether all have ended.
+    /// Whether all have ended, and what is run after them.
     pub fn are_over(&self) -> bool {
-        self.list.iter().all(|task| task.status.is_some())
+        self.epilogs.is_empty() && self.list.iter().all(|task| task.status.is_some())
     }
 }
 
