@@ -31,6 +31,9 @@ use tonic::transport::Channel;
 use crate::names;
 use crate::output::note;
 
+/// How many jobs are fetched in one answer.
+const JOBS_AT_ONCE: u32 = 5_000;
+
 type Client = ControllerClient<Channel>;
 
 /// How long a command waits for a controller that is away, restarting for one.
@@ -138,14 +141,25 @@ impl Controller {
         Controller { runtime: runtime(), caller: caller() }
     }
 
-    /// Jobs.
+    /// Jobs, fetched page by page: no answer is larger than a message may be.
     pub fn jobs(&mut self, request: &ListJobsRequest) -> Result<Vec<JobView>, CallError> {
-        let ask = |mut client: Client| {
-            let request = request.clone();
-            async move { client.list_jobs(request).await }
-        };
-        let mut jobs = self.runtime.block_on(self.caller.call(ask))?.jobs;
-        names::of_groups(&mut jobs);
+        let mut jobs = Vec::new();
+        let mut page = ListJobsRequest { page_size: JOBS_AT_ONCE, ..request.clone() };
+        loop {
+            let ask = |mut client: Client| {
+                let page = page.clone();
+                async move { client.list_jobs(page).await }
+            };
+            let mut reply = self.runtime.block_on(self.caller.call(ask))?;
+            jobs.append(&mut reply.jobs);
+            match reply.next_after {
+                0 => break,
+                after => page.after = after,
+            }
+        }
+        if !request.outline {
+            names::of_groups(&mut jobs);
+        }
         Ok(jobs)
     }
 

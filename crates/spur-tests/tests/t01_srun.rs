@@ -60,9 +60,9 @@ fn tasks_run_on_all_nodes_and_know_who_they_are() {
 fn endings_are_told_as_slurm_tells_them() {
     let cluster = Cluster::up("n[1-2]", 4);
     let table = [
-        ("exit 3", "-n1", 3, "srun: error: n1: task 0: Exited with exit code 3\n"),
-        ("exit 2", "-n4 -N1", 2, "srun: error: n1: tasks 0-3: Exited with exit code 2\n"),
-        ("kill -SEGV $$", "-n1", 139, "srun: error: n1: task 0: Segmentation fault\n"),
+        ("exit 3", "-n1 -w n1", 3, "srun: error: n1: task 0: Exited with exit code 3\n"),
+        ("exit 2", "-n4 -N1 -w n1", 2, "srun: error: n1: tasks 0-3: Exited with exit code 2\n"),
+        ("kill -SEGV $$", "-n1 -w n1", 139, "srun: error: n1: task 0: Segmentation fault\n"),
     ];
     for (script, options, status, message) in table {
         let mut words: Vec<&str> = options.split(' ').collect();
@@ -70,7 +70,7 @@ fn endings_are_told_as_slurm_tells_them() {
         let done = cluster.run_words("srun", &words);
         assert_eq!((done.status, done.stderr.as_str()), (status, message), "{script}");
     }
-    let killed = cluster.run_words("srun", &["sh", "-c", "kill -9 $$"]);
+    let killed = cluster.run_words("srun", &["-wn1", "sh", "-c", "kill -9 $$"]);
     assert_eq!(killed.status, 137);
     assert!(killed.stderr.starts_with("srun: error: n1: task 0: Killed\n"), "{}", killed.stderr);
     assert!(killed.stderr.contains("srun: Force Terminated StepId="), "{}", killed.stderr);

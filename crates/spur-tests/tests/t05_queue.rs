@@ -1,5 +1,6 @@
 //! The queue: `squeue` and `sinfo`, their filters and exit statuses.
 
+use spur_core::fields::job::JOB_FIELDS;
 use spur_tests::harness::{Cluster, until};
 
 /// Jobs 2 (running, `a`), 3 (running, `b`) and 4 (pending, `c`) on one node of two processors.
@@ -14,6 +15,23 @@ fn busy() -> Cluster {
         (states == "PD\nR\nR\n").then_some(())
     });
     cluster
+}
+
+/// Columns that need no more than the outline are told by it; another column has everything fetched.
+#[test]
+fn an_outline_tells_what_the_whole_record_tells() {
+    let cluster = busy();
+    for line in ["-H -d singleton", "--array=1-9%2 -a 3-5", "-N 2", "--begin=now+1hour -t 7"] {
+        assert_eq!(cluster.run(&format!("sbatch {line} --wrap true")).status, 0, "{line}");
+    }
+    let letters = JOB_FIELDS.iter().filter(|field| field.outline).filter_map(|field| field.letter);
+    let columns: Vec<String> = letters.map(|letter| format!("%{letter}")).collect();
+    // How long they run moves on between two looks.
+    let columns = columns.join("|").replace("%M", "").replace("%L", "");
+    let outline = cluster.run(&format!("squeue -h -o {columns}")).stdout;
+    let whole = cluster.run(&format!("squeue -h -o {columns}%k")).stdout;
+    assert_eq!(outline.lines().count(), 7, "{outline}");
+    assert_eq!(outline, whole.replace("(null)\n", "\n"));
 }
 
 #[test]

@@ -14,5 +14,6 @@ pub mod run;
 mod serve;
 pub mod shepherd;
 
-pub use machine::spawn::SHEPHERD;
+pub use machine::nursery::{self, NURSERY};
 pub use serve::serve;
+pub use shepherd::SHEPHERD;

@@ -1,15 +1,23 @@
-//! `spurd`, the node agent, and `spurd shepherd`, the small process that cares for one run.
+//! `spurd`, the node agent; `spurd nursery`, which forks shepherds for it; `spurd shepherd`, one by itself.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
 use spurd::options::Options;
 
 fn main() -> ExitCode {
-    // A shepherd is started for every run, so it comes before anything that costs time or memory.
+    // A shepherd's memory is its nursery's, so these come before anything that costs time or memory.
     let mut arguments = std::env::args_os().skip(1);
-    if arguments.next().is_some_and(|first| first == spurd::SHEPHERD) {
-        return spurd::shepherd::main(arguments.collect());
+    match arguments.next() {
+        Some(first) if first == spurd::NURSERY => {
+            let rest: Vec<OsString> = arguments.collect();
+            return spurd::nursery::main(&rest, spurd::shepherd::main);
+        }
+        Some(first) if first == spurd::SHEPHERD => {
+            return spurd::shepherd::main(arguments.collect());
+        }
+        _ => {}
     }
     match spurd::serve(Options::parse()) {
         Ok(()) => ExitCode::SUCCESS,

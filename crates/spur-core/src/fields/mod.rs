@@ -51,6 +51,8 @@ pub struct Field<Row: 'static> {
     pub fit: Fit,
     /// Whether the accounting tools put it flush left; squeue and its kin are told by the format.
     pub left: bool,
+    /// Whether the outline of a row is enough to tell it, so that a list is cheap to fetch.
+    pub outline: bool,
     /// Fetches the value.
     pub get: fn(&Row) -> Value,
 }
@@ -58,7 +60,17 @@ pub struct Field<Row: 'static> {
 impl<Row> Field<Row> {
     /// A column with a name; squeue and sinfo give it 20 characters.
     pub const fn new(name: &'static str, header: &'static str, get: fn(&Row) -> Value) -> Self {
-        Field { letter: None, name, header, width: 20, json: "", fit: Fit::Cut, left: false, get }
+        Field {
+            letter: None,
+            name,
+            header,
+            width: 20,
+            json: "",
+            fit: Fit::Cut,
+            left: false,
+            outline: false,
+            get,
+        }
     }
 
     /// A member of the JSON object that no table shows.
@@ -71,6 +83,7 @@ impl<Row> Field<Row> {
             json,
             fit: Fit::Cut,
             left: false,
+            outline: false,
             get,
         }
     }
@@ -96,6 +109,12 @@ impl<Row> Field<Row> {
     /// The same flush left.
     pub const fn left(mut self) -> Self {
         self.left = true;
+        self
+    }
+
+    /// The same, told by the outline.
+    pub const fn outline(mut self) -> Self {
+        self.outline = true;
         self
     }
 

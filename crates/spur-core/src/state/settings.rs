@@ -48,6 +48,8 @@ impl Settings {
             accounting: sections::Accounting {
                 enforce: config.accounting.enforce.clone(),
                 tres: config.accounting.tres.clone(),
+                keep: config.accounting.keep.clone(),
+                sample_interval: config.accounting.sample_interval,
                 track_wckey: config.accounting.track_wckey,
                 ..none.accounting
             },

@@ -12,12 +12,9 @@ use crate::node::features;
 const SWITCH_WAIT_SECS: u32 = 300;
 
 impl JobView {
-    /// A job of which only the request is known.
-    pub fn of_request(spec: &JobSpec) -> JobView {
-        let (demand, place, gpu) = (Demand::of(spec), spec.placement(), spec.gpu());
-        let (layout, rare, lifecycle) = (spec.layout(), spec.rare(), spec.lifecycle());
-        let on_a_node = spec.ntasks_per_node.unwrap_or(1).max(1);
-        let mail = MailTypes(lifecycle.mail_type);
+    /// As much of a request as the usual columns of a list tell; see `Field::outline`.
+    pub fn outline(spec: &JobSpec) -> JobView {
+        let demand = Demand::of(spec);
         JobView {
             name: spec.name.clone(),
             partition: spec.partition.clone(),
@@ -27,6 +24,17 @@ impl JobView {
             max_nodes: spec.nodes_max.unwrap_or(0),
             num_tasks: demand.tasks,
             num_cpus: processors(spec, demand),
+            ..JobView::default()
+        }
+    }
+
+    /// A job of which only the request is known.
+    pub fn of_request(spec: &JobSpec) -> JobView {
+        let (demand, place, gpu) = (Demand::of(spec), spec.placement(), spec.gpu());
+        let (layout, rare, lifecycle) = (spec.layout(), spec.rare(), spec.lifecycle());
+        let on_a_node = spec.ntasks_per_node.unwrap_or(1).max(1);
+        let mail = MailTypes(lifecycle.mail_type);
+        JobView {
             cpus_per_task: spec.cpus_per_task,
             min_cpus_per_node: demand
                 .cpus_per_task
@@ -89,7 +97,7 @@ impl JobView {
             tres_bind: of_gpus(&gpu.gpu_bind),
             tres_freq: of_gpus(&gpu.gpu_freq),
             flags: flags(spec, gpu),
-            ..JobView::default()
+            ..JobView::outline(spec)
         }
     }
 }

@@ -24,7 +24,7 @@ use spur_proto::status::{remarked, to_status};
 use tonic::{Code, Status};
 
 use super::control::tasks;
-use super::read::{expect, job_view};
+use super::read::{expect, job_outline, job_view};
 use super::service::Service;
 use super::why::USUAL;
 use crate::shell::Published;
@@ -152,7 +152,10 @@ impl Service {
                 && (request.partitions.is_empty()
                     || partition(job).is_some_and(|name| request.partitions.contains(name)))
         };
-        let view = |job: &Job| job_view(&published, job);
+        let view = |job: &Job| match request.outline {
+            true => job_outline(&published, job),
+            false => job_view(&published, job),
+        };
         // One more than asked for tells whether there is another page.
         let page = match request.page_size {
             0 => usize::MAX,

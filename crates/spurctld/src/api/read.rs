@@ -1,10 +1,14 @@
 //! A job as readers see it.
 
+use std::sync::Arc;
+
 use spur_core::accounts::record::ending;
 use spur_core::config::{Config, DefaultMemory, sections};
 use spur_core::ids::NodeName;
+use spur_core::job::dependency::{self, Dependency};
 use spur_core::job::{
-    Array, Cause, ExitStatus, Hold, Job, JobFlag, JobState, JobStatus, Phase, Reason, signal,
+    Allocation, Array, Cause, Demand, ExitStatus, Hold, Job, JobFlag, JobState, JobStatus, Phase,
+    Reason, signal,
 };
 use spur_core::limit::Limit;
 use spur_core::state::State;
@@ -21,20 +25,45 @@ use crate::shell::Published;
 /// Shows a job.
 pub fn job_view(published: &Published, job: &Job) -> JobView {
     let state = &published.state;
+    let mut view = asked_for(job);
+    outline(&mut view, published, job);
+    view.cluster = state.settings.cluster_name.clone();
+    view.requeue = job.spec.requeue.unwrap_or(state.settings.config.jobs.requeue);
+    if let (None, None, Some(partition)) =
+        (view.memory_per_cpu_mb, view.memory_per_node_mb, state.partition_of(job))
+    {
+        memory_by_default(&mut view, &state.settings.config, &partition.rules);
+    }
+    view.last_sched_eval = match &job.phase {
+        // Every pass looks at every job that waits.
+        Phase::Pending => state.now.0,
+        _ => view.start_time,
+    };
+    resources(&mut view, published, job);
+    view
+}
+
+/// Shows no more of a job than the usual columns of a list tell.
+pub fn job_outline(published: &Published, job: &Job) -> JobView {
+    let mut view = JobView {
+        job_id: job.id.0,
+        uid: job.owner.uid.0,
+        gid: job.owner.gid.0,
+        user_name: job.owner.name.clone(),
+        ..JobView::outline(&job.spec)
+    };
+    outline(&mut view, published, job);
+    view
+}
+
+/// How a job stands: its state, its times, where it is.
+fn outline(view: &mut JobView, published: &Published, job: &Job) {
+    let state = &published.state;
     let partition = state.partition_of(job);
     let limit = time_limit(partition, job);
     let (status, reason) = status(published, job);
-    let mut view = asked_for(job);
     view.state = status.0;
     view.reason = reason.number();
-    if job.phase == Phase::Pending
-        && published.waits.get(job.id).is_some_and(|wait| wait.reserved && wait.reason == reason)
-    {
-        view.state_description = format!("{reason}, May be reserved for other job");
-    }
-    if job.phase == Phase::Pending && job.hold == Hold::Launch {
-        view.state_description = "launch failed requeued held".to_string();
-    }
     view.partition = match job.spec.partition.as_str() {
         _ if job.phase != Phase::Pending && !job.granted.partition.is_empty() => {
             job.granted.partition.clone()
@@ -43,15 +72,8 @@ pub fn job_view(published: &Published, job: &Job) -> JobView {
         named => named.to_string(),
     };
     view.time_limit = Some(limit);
-    view.cluster = state.settings.cluster_name.clone();
-    view.requeue = job.spec.requeue.unwrap_or(state.settings.config.jobs.requeue);
     view.priority = priority(published, job);
-    if let (None, None, Some(partition)) =
-        (view.memory_per_cpu_mb, view.memory_per_node_mb, partition)
-    {
-        memory_by_default(&mut view, &state.settings.config, &partition.rules);
-    }
-    times(&mut view, job, limit);
+    times(view, job, limit);
     // A task that its array holds back does not count as waiting; when it starts it may at last.
     match job.array.as_deref() {
         _ if reason == Reason::JobArrayTaskLimit => {
@@ -62,28 +84,35 @@ pub fn job_view(published: &Published, job: &Job) -> JobView {
         }
         _ => {}
     }
-    view.last_sched_eval = match &job.phase {
-        // Every pass looks at every job that waits.
-        Phase::Pending => state.now.0,
-        _ => view.start_time,
-    };
-    array(&mut view, job);
-    resources(&mut view, published, job);
+    array(view, job);
+    match held(job) {
+        Some(held) => {
+            view.nodes = hostlist::compress(held.shares.iter().map(|share| share.node.as_str()));
+            view.num_nodes = held.shares.len() as u32;
+            view.num_cpus = held.cpus();
+        }
+        None => expected_nodes(view, published, job),
+    }
     if let (Reason::RaisedSignal, Phase::Ended { exit, .. }) = (reason, &job.phase) {
         let signal = signal::described(exit.signal.into());
         view.state_description = format!("{reason}:{signal}");
     }
-    if reason == Reason::ReqNodeNotAvail && view.state_description.is_empty() {
+    if job.phase != Phase::Pending {
+        return;
+    }
+    if published.waits.get(job.id).is_some_and(|wait| wait.reserved && wait.reason == reason) {
+        view.state_description = format!("{reason}, May be reserved for other job");
+    } else if job.hold == Hold::Launch {
+        view.state_description = "launch failed requeued held".to_string();
+    } else if reason == Reason::ReqNodeNotAvail {
         let closed = closed_among(state, &job.spec.placement().nodelist);
         view.state_description = format!("ReqNodeNotAvail, UnavailableNodes:{closed}");
     }
-    if job.phase == Phase::Pending
-        && published.waits_for_nodes(job.id)
+    if published.waits_for_nodes(job.id)
         && let Some(promised) = published.waits.promised(job.id)
     {
-        expect(&mut view, promised);
+        expect(view, promised);
     }
-    view
 }
 
 /// When and where a waiting job is expected to start.
@@ -121,11 +150,6 @@ fn closed_among(state: &State, list: &str) -> String {
 /// What the request says by itself.
 fn asked_for(job: &Job) -> JobView {
     let spec = &*job.spec;
-    let dependency = job.waits.as_deref().map(|waits| {
-        let mark = if waits.never { "failed" } else { "unfulfilled" };
-        let terms = waits.on.terms.iter().map(|term| format!("{term}({mark})"));
-        terms.collect::<Vec<_>>().join(if waits.on.any { "?" } else { "," })
-    });
     let error = if spec.error.is_empty() { &spec.output } else { &spec.error };
     let mut view = JobView {
         job_id: job.id.0,
@@ -136,13 +160,30 @@ fn asked_for(job: &Job) -> JobView {
         standard_error: file(job, error, default_output(job)),
         standard_input: file(job, &spec.input, "/dev/null"),
         restarts: job.restarts,
-        dependency: dependency.unwrap_or_default(),
+        dependency: dependency(job),
         ..JobView::of_request(spec)
     };
     if view.mail_user.is_empty() {
         view.mail_user.clone_from(&view.user_name);
     }
     view
+}
+
+/// What is left to wait for. Slurm asks what has come true only once nobody holds the job back any more.
+fn dependency(job: &Job) -> String {
+    let shown = |on: &Dependency, mark: &str| {
+        let terms = on.terms.iter().map(|term| format!("{term}({mark})"));
+        terms.collect::<Vec<_>>().join(if on.any { "?" } else { "," })
+    };
+    let is_held = job.spec.hold && job.hold != Hold::None;
+    match (job.waits.as_deref(), is_held) {
+        (Some(waits), _) if waits.never => shown(&waits.on, "failed"),
+        (_, true) => dependency::parse(&job.spec.dependency)
+            .map(|on| shown(&on, "unfulfilled"))
+            .unwrap_or_default(),
+        (Some(waits), false) => shown(&waits.on, "unfulfilled"),
+        (None, false) => String::new(),
+    }
 }
 
 fn default_output(job: &Job) -> &'static str {
@@ -231,15 +272,16 @@ fn array(view: &mut JobView, job: &Job) {
     }
 }
 
-fn resources(view: &mut JobView, published: &Published, job: &Job) {
-    let held = match &job.phase {
+/// What it holds, or held last.
+fn held(job: &Job) -> Option<&Arc<Allocation>> {
+    match &job.phase {
         Phase::Ended { allocation, .. } => allocation.as_ref(),
         phase => phase.holds(),
-    };
-    let Some(held) = held else { return waiting(view, published, job) };
-    view.nodes = hostlist::compress(held.shares.iter().map(|share| share.node.as_str()));
-    view.num_nodes = held.shares.len() as u32;
-    view.num_cpus = held.cpus();
+    }
+}
+
+fn resources(view: &mut JobView, published: &Published, job: &Job) {
+    let Some(held) = held(job) else { return waiting(view, published, job) };
     view.batch_host = held.first_node().map(ToString::to_string).unwrap_or_default();
     let memory = held.shares.iter().map(|share| share.memory_mb).sum();
     let gres = held.shares.iter().flat_map(|share| &share.gres);
@@ -263,7 +305,7 @@ fn resources(view: &mut JobView, published: &Published, job: &Job) {
 
 /// What a job that has nothing yet will hold, as far as that can be told.
 fn waiting(view: &mut JobView, published: &Published, job: &Job) {
-    let (nodes, gpu) = (u64::from(view.num_nodes), job.spec.gpu());
+    let (nodes, gpu) = (u64::from(Demand::of(&job.spec).nodes_min), job.spec.gpu());
     let asked = gres::parse(&job.spec.gres).unwrap_or_default();
     let of_gpus = |list: &str| -> u64 {
         gres::parse_gpus(list).unwrap_or_default().iter().map(|gres| gres.count).sum()
@@ -288,7 +330,10 @@ fn waiting(view: &mut JobView, published: &Published, job: &Job) {
     let asked = asked.chain((gpus > 0).then_some(("gpu", "", gpus)));
     let tracked = &published.state.settings.config.accounting.tres;
     view.tres_requested = tres(view.num_cpus.into(), memory, Some(nodes), asked, tracked);
-    // So many it will take, if none is larger than the largest and none has more tasks than it may.
+}
+
+/// So many nodes it will take, if none is larger than the largest and none has more tasks than it may.
+fn expected_nodes(view: &mut JobView, published: &Published, job: &Job) {
     let by_size = view.num_cpus.div_ceil(published.largest().0.max(1));
     let by_tasks = match job.spec.ntasks_per_node {
         Some(each @ 1..) if job.spec.ntasks_said => view.num_tasks / each,

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use nix::errno::Errno;
@@ -101,6 +101,70 @@ pub fn fork(
             leave(PANICKED)
         }
     }
+}
+
+/// Runs `child` in a new process and holds it. Only for processes with a single thread.
+pub fn fork_held(child: impl FnOnce() -> Infallible) -> io::Result<OwnedFd> {
+    let mut held: libc::c_int = -1;
+    let mut arguments = CloneArguments {
+        flags: libc::CLONE_PIDFD as u64,
+        pidfd: &raw mut held as u64,
+        exit_signal: libc::SIGCHLD as u64,
+        ..CloneArguments::default()
+    };
+    let size = size_of::<CloneArguments>();
+    // SAFETY: as in `fork_into`; the descriptor is written into a value of our own.
+    match unsafe { libc::syscall(libc::SYS_clone3, &raw mut arguments, size) } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => {
+            // As in `fork`.
+            let _ = catch_unwind(AssertUnwindSafe(child));
+            leave(PANICKED)
+        }
+        // SAFETY: the kernel has just made this descriptor for us, and nobody else knows it.
+        _ => Ok(unsafe { OwnedFd::from_raw_fd(held) }),
+    }
+}
+
+/// Where the words are that `ps` shows of this process.
+#[derive(Clone, Copy)]
+pub struct CommandLine {
+    start: usize,
+    length: usize,
+}
+
+impl CommandLine {
+    /// Finds them; a copy of this process has them at the same place.
+    pub fn find() -> Option<CommandLine> {
+        let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+        // Behind the name, which may contain anything, the words' bounds are numbers 46 and 47.
+        let mut numbers = stat.rsplit_once(')')?.1.split_ascii_whitespace().skip(45);
+        let start: usize = numbers.next()?.parse().ok()?;
+        let end: usize = numbers.next()?.parse().ok()?;
+        (start > 0 && end > start).then_some(CommandLine { start, length: end - start })
+    }
+
+    /// Shows other words, as many of them as there is room for.
+    pub fn write(self, words: &[&[u8]]) {
+        let mut text = words.join(&0);
+        text.resize(self.length - 1, 0);
+        text.push(0);
+        // SAFETY: the kernel put the arguments there at the start and nobody holds on to them: the standard
+        // library has copied what it wanted. Not a byte beyond their end is written.
+        unsafe { std::ptr::copy_nonoverlapping(text.as_ptr(), self.start as *mut u8, text.len()) };
+    }
+}
+
+/// Has the kernel bury this process's children: nobody here asks how they ended.
+pub fn leave_children_unburied() {
+    // SAFETY: no code of ours runs at a signal that is ignored.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
+}
+
+/// Has this process bury its children itself again.
+pub fn bury_children() {
+    // SAFETY: the default action is no code of ours.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
 }
 
 /// Sparing the child from being moved spares it a wait for the whole machine. Kernels before 5.7 cannot.

@@ -80,6 +80,13 @@ impl Pidfd {
     }
 }
 
+impl From<OwnedFd> for Pidfd {
+    /// A descriptor the kernel made for a process at its birth.
+    fn from(fd: OwnedFd) -> Pidfd {
+        Pidfd(fd)
+    }
+}
+
 /// The signal by which an agent tells a shepherd to signal its run: queued, never merged.
 pub fn message_signal() -> i32 {
     libc::SIGRTMIN() + 1

@@ -1,7 +1,7 @@
 //! The shepherds of this node's runs: started, watched, told to end a run, and mourned.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixListener;
@@ -19,8 +19,8 @@ use tracing::{debug, error, info, warn};
 use crate::agent::RunFile;
 use crate::claim::Claim;
 use crate::ending::Ending;
+use crate::machine::nursery::Nursery;
 use crate::machine::pidfd::{Pidfd, Watched};
-use crate::machine::spawn;
 use crate::recover::{self, Fate, Remains};
 use crate::run::RunId;
 
@@ -28,8 +28,7 @@ use crate::run::RunId;
 pub struct Runs {
     spool: PathBuf,
     boot_id: String,
-    /// Where shepherds complain before they can write an ending.
-    log: File,
+    nursery: Nursery,
     runs: BTreeMap<RunId, Care>,
     sender: mpsc::UnboundedSender<Event>,
     events: mpsc::UnboundedReceiver<Event>,
@@ -62,11 +61,12 @@ impl Runs {
     pub fn new(spool: &Path, boot_id: &str) -> Result<Runs> {
         let path = spool.join("shepherd.log");
         let log = OpenOptions::new().append(true).create(true).mode(0o600).open(&path);
+        let log = log.with_context(|| format!("could not open {}", path.display()))?;
         let (sender, events) = mpsc::unbounded_channel();
         Ok(Runs {
             spool: spool.to_path_buf(),
             boot_id: boot_id.to_string(),
-            log: log.with_context(|| format!("could not open {}", path.display()))?,
+            nursery: Nursery::new(spool, log),
             runs: BTreeMap::new(),
             sender,
             events,
@@ -185,9 +185,8 @@ impl Runs {
     }
 
     fn start(&mut self, run: RunId) {
-        let shepherd = self
-            .listener(run)
-            .and_then(|listener| spawn::shepherd(&self.spool, run, &self.log, listener));
+        let listener = self.listener(run);
+        let shepherd = listener.and_then(|listener| self.nursery.shepherd(run, listener.as_ref()));
         match shepherd {
             Ok(shepherd) => {
                 self.begun.send_modify(|count| *count += 1);

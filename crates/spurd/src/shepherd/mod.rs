@@ -39,6 +39,8 @@ use crate::run::RunId;
 pub use hooks::sweep as sweep_prologs;
 pub use script::remove as remove_script;
 
+/// The first argument of a shepherd that is a program of its own.
+pub const SHEPHERD: &str = "shepherd";
 /// Another shepherd has the run.
 pub const TAKEN: u8 = 3;
 /// The run was forgotten before the shepherd came to it.

@@ -41,7 +41,9 @@ fn answers(args: &[String]) -> Result<(), Ended> {
 fn one_answer(query: &Query, controller: &mut Controller) -> Result<(), Ended> {
     let jobs = load(query, controller)?;
     if query.notation != Notation::Table {
-        let jobs = select::tasks(query, select::jobs(query, jobs));
+        let jobs = select::jobs(query, jobs);
+        let jobs = jobs.iter().flat_map(|job| select::lines(query, job).into_owned());
+        let jobs: Vec<JobView> = jobs.collect();
         let list = jobs.iter().map(|job| render::json(JOB_FIELDS, job)).collect();
         let now = zone::now().0;
         let more = [("last_backfill", answer::moment(now)), ("last_update", answer::moment(now))];
@@ -62,20 +64,19 @@ fn one_answer(query: &Query, controller: &mut Controller) -> Result<(), Ended> {
     }
     match query.steps {
         Some(_) => {
-            let mut steps = select::steps(query, load_steps(&jobs, controller)?);
+            let steps = select::steps(query, load_steps(&jobs, controller)?);
             let kind = "Invalid job step format specification";
             let columns = header(query, STEP_FIELDS, kind);
             let order = checked_order(query)?;
-            order.steps(&mut steps, &context);
-            print(&lines(&columns, &steps, &context));
+            print(&lines(&columns, order.steps(&steps, &context), &context));
         }
         None => {
-            let mut jobs = select::jobs(query, jobs);
+            let jobs = select::jobs(query, jobs);
             let columns = header(query, JOB_FIELDS, "Invalid job format specification");
             let order = checked_order(query)?;
-            order.jobs(&mut jobs, &context);
-            let jobs = select::tasks(query, jobs);
-            print(&lines(&columns, &jobs, &context));
+            let jobs = order.jobs(&jobs, &context);
+            let lined: Vec<_> = jobs.iter().map(|job| select::lines(query, job)).collect();
+            print(&lines(&columns, lined.iter().flat_map(|lines| lines.iter()), &context));
         }
     }
     Ok(())
@@ -111,6 +112,7 @@ fn load(query: &Query, controller: &mut Controller) -> Result<Vec<JobView>, Ende
         ended: single || query.states() != StateFilter::default_for_squeue(),
         partitions: query.partitions.clone(),
         estimates: query.start,
+        outline: tells_by_outline(query),
         ..ListJobsRequest::default()
     };
     if query.uids.as_ref().is_some_and(Vec::is_empty) {
@@ -121,6 +123,7 @@ fn load(query: &Query, controller: &mut Controller) -> Result<Vec<JobView>, Ende
             job_ids: request.job_ids,
             ended: true,
             estimates: query.start,
+            outline: request.outline,
             ..Default::default()
         },
         false => request,
@@ -135,6 +138,18 @@ fn load(query: &Query, controller: &mut Controller) -> Result<Vec<JobView>, Ende
         jobs.sort_by_key(|job| std::cmp::Reverse(job.job_id));
     }
     Ok(jobs)
+}
+
+/// Whether the outline of each job is enough to choose, order and show it.
+fn tells_by_outline(query: &Query) -> bool {
+    let chosen_by_more = query.reservation.is_some() || !query.licenses.is_empty();
+    query.notation == Notation::Table
+        && !chosen_by_more
+        && query.order().by_outline()
+        && layout(query, JOB_FIELDS).columns.iter().all(|column| match column.field {
+            Some(field) => field.outline,
+            None => true,
+        })
 }
 
 /// The steps of these jobs.
@@ -153,10 +168,7 @@ fn header<Row>(
     fields: &'static [Field<Row>],
     complaint: &str,
 ) -> Vec<spur_core::fields::Column<Row>> {
-    let format = match &query.format {
-        Format::Names(names) => format::names(fields, names),
-        _ => format::letters(fields, query.letters()),
-    };
+    let format = layout(query, fields);
     for problem in &format.problems {
         complain("squeue", format!("{complaint}: {problem}"));
     }
@@ -164,6 +176,13 @@ fn header<Row>(
         print(&format!("{}\n", render::header(&format.columns)));
     }
     format.columns
+}
+
+fn layout<Row>(query: &Query, fields: &'static [Field<Row>]) -> format::Format<Row> {
+    match &query.format {
+        Format::Names(names) => format::names(fields, names),
+        _ => format::letters(fields, query.letters()),
+    }
 }
 
 fn checked_order(query: &Query) -> Result<order::Order, Ended> {
@@ -180,9 +199,9 @@ fn checked_order(query: &Query) -> Result<order::Order, Ended> {
     }
 }
 
-fn lines<Row>(
+fn lines<'a, Row: 'a>(
     columns: &[spur_core::fields::Column<Row>],
-    rows: &[Row],
+    rows: impl IntoIterator<Item = &'a Row>,
     context: &RenderContext<'_>,
 ) -> String {
     let mut text = String::new();

@@ -3,10 +3,11 @@
 //! Each letter is one pass of a stable sort, the last letter first. Jobs come in the order of their
 //! numbers, then those expected or started latest first.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use spur_core::fields::job::used;
-use spur_core::fields::{RenderContext, step};
+use spur_core::fields::job::{JOB_FIELDS, used};
+use spur_core::fields::{self, RenderContext, step};
 use spur_core::hostlist;
 use spur_core::job::JobStatus;
 use spur_core::limit::Limit;
@@ -29,7 +30,7 @@ struct Key {
 
 /// What a letter sorts by.
 enum By<T: 'static> {
-    Text(fn(&T) -> String),
+    Text(fn(&T) -> Cow<'_, str>),
     Number(fn(&T, &RenderContext<'_>) -> i64),
     /// A moment; those without one come last, whichever way the others go.
     Moment(fn(&T) -> i64),
@@ -41,7 +42,7 @@ enum By<T: 'static> {
 
 #[rustfmt::skip]
 const JOBS: &[(char, By<JobView>)] = &[
-    ('B', By::Text(|j| if j.batch_host.is_empty() { "n/a".into() } else { j.batch_host.clone() })),
+    ('B', By::Text(|j| if j.batch_host.is_empty() { "n/a".into() } else { (&j.batch_host).into() })),
     ('C', By::Number(|j, _| j.num_cpus.into())),
     ('D', By::Number(|j, _| j.num_nodes.into())),
     ('G', By::Number(|j, _| j.gid.into())),
@@ -52,7 +53,7 @@ const JOBS: &[(char, By<JobView>)] = &[
     ('M', By::Number(|j, context| used(j).secs(context))),
     ('N', By::Node(|j| &j.nodes)),
     ('O', By::Nothing),
-    ('P', By::Text(|j| j.partition.clone())),
+    ('P', By::Text(|j| (&j.partition).into())),
     ('Q', By::Number(|j, _| j.priority.into())),
     ('S', By::Moment(|j| j.start_time)),
     ('T', By::Text(|j| JobStatus(j.state).name().into())),
@@ -65,14 +66,14 @@ const JOBS: &[(char, By<JobView>)] = &[
     ('g', By::Nothing),
     ('h', By::Nothing),
     ('i', By::Number(|j, _| id(j))),
-    ('j', By::Text(|j| j.name.clone())),
+    ('j', By::Text(|j| (&j.name).into())),
     ('l', By::Number(|j, _| minutes(j.time_limit))),
     ('m', By::Number(|j, _| j.memory_per_cpu_mb.or(j.memory_per_node_mb).unwrap_or(0) as i64)),
     ('n', By::Nothing),
     ('p', By::Number(|j, _| j.priority.into())),
     ('t', By::Text(|j| JobStatus(j.state).compact().into())),
-    ('u', By::Text(|j| j.user_name.clone())),
-    ('v', By::Text(|j| j.reservation.clone())),
+    ('u', By::Text(|j| (&j.user_name).into())),
+    ('v', By::Text(|j| (&j.reservation).into())),
     ('z', By::Nothing),
 ];
 
@@ -81,13 +82,13 @@ const STEPS: &[(char, By<StepView>)] = &[
     ('A', By::Number(|s, _| s.num_tasks.into())),
     ('M', By::Number(|s, context| step::used(s).secs(context))),
     ('N', By::Node(|s| &s.nodes)),
-    ('P', By::Text(|s| s.partition.clone())),
+    ('P', By::Text(|s| (&s.partition).into())),
     ('S', By::Number(|s, _| s.start_time)),
     ('U', By::Number(|s, _| s.uid.into())),
     ('i', By::Number(|s, _| step_place(s))),
-    ('j', By::Text(|s| s.name.clone())),
+    ('j', By::Text(|s| (&s.name).into())),
     ('l', By::Number(|s, _| minutes(s.time_limit))),
-    ('u', By::Text(|s| s.user_name.clone())),
+    ('u', By::Text(|s| (&s.user_name).into())),
 ];
 
 impl Order {
@@ -117,18 +118,33 @@ impl Order {
         order
     }
 
-    /// Puts jobs in order.
-    pub fn jobs(&self, jobs: &mut Vec<JobView>, context: &RenderContext<'_>) {
-        pass(jobs, &By::Moment(|job| job.start_time), true, context);
-        self.passes(JOBS, jobs, context);
+    /// Whether the outline of a job is enough to order it by.
+    pub fn by_outline(&self) -> bool {
+        self.keys
+            .iter()
+            .all(|key| fields::by_letter(JOB_FIELDS, key.letter).is_some_and(|field| field.outline))
     }
 
-    /// Puts steps in order.
-    pub fn steps(&self, steps: &mut Vec<StepView>, context: &RenderContext<'_>) {
-        self.passes(STEPS, steps, context);
+    /// Jobs in order.
+    pub fn jobs<'a>(&self, jobs: &'a [JobView], context: &RenderContext<'_>) -> Vec<&'a JobView> {
+        let mut jobs: Vec<&JobView> = jobs.iter().collect();
+        pass(&mut jobs, &By::Moment(|job| job.start_time), true, context);
+        self.passes(JOBS, &mut jobs, context);
+        jobs
     }
 
-    fn passes<T>(&self, table: &[(char, By<T>)], rows: &mut Vec<T>, context: &RenderContext<'_>) {
+    /// Steps in order.
+    pub fn steps<'a>(
+        &self,
+        steps: &'a [StepView],
+        context: &RenderContext<'_>,
+    ) -> Vec<&'a StepView> {
+        let mut steps: Vec<&StepView> = steps.iter().collect();
+        self.passes(STEPS, &mut steps, context);
+        steps
+    }
+
+    fn passes<T>(&self, table: &[(char, By<T>)], rows: &mut Vec<&T>, context: &RenderContext<'_>) {
         for key in self.keys.iter().rev() {
             if let Some((_, by)) = table.iter().find(|(letter, _)| *letter == key.letter) {
                 pass(rows, by, key.descending, context);
@@ -137,12 +153,13 @@ impl Order {
     }
 }
 
-fn pass<T>(rows: &mut Vec<T>, by: &By<T>, descending: bool, context: &RenderContext<'_>) {
+fn pass<T>(rows: &mut Vec<&T>, by: &By<T>, descending: bool, context: &RenderContext<'_>) {
     let turned = |order: Ordering| if descending { order.reverse() } else { order };
     match by {
         By::Nothing => {}
         By::Text(get) => {
-            let mut keyed: Vec<(String, T)> = rows.drain(..).map(|row| (get(&row), row)).collect();
+            let mut keyed: Vec<(Cow<'_, str>, &T)> =
+                rows.drain(..).map(|row| (get(row), row)).collect();
             keyed.sort_by(|a, b| turned(a.0.cmp(&b.0)));
             rows.extend(keyed.into_iter().map(|(_, row)| row));
         }
@@ -150,7 +167,7 @@ fn pass<T>(rows: &mut Vec<T>, by: &By<T>, descending: bool, context: &RenderCont
             rows.sort_by(|a, b| turned(get(a, context).cmp(&get(b, context))));
         }
         By::Moment(get) => {
-            let (mut present, mut absent): (Vec<T>, Vec<T>) =
+            let (mut present, mut absent): (Vec<&T>, Vec<&T>) =
                 rows.drain(..).partition(|row| get(row) > 0);
             present.sort_by(|a, b| turned(get(a).cmp(&get(b))));
             // Slurm turns the rest around at each pass.
@@ -158,7 +175,7 @@ fn pass<T>(rows: &mut Vec<T>, by: &By<T>, descending: bool, context: &RenderCont
             rows.extend(present.into_iter().chain(absent));
         }
         By::Node(get) => {
-            let (mut present, mut absent): (Vec<T>, Vec<T>) =
+            let (mut present, mut absent): (Vec<&T>, Vec<&T>) =
                 rows.drain(..).partition(|row| !get(row).is_empty());
             let first = |row: &T| {
                 let hosts = hostlist::parse(get(row)).ok();
@@ -238,8 +255,8 @@ mod tests {
     }
 
     fn sorted(letters: &str) -> String {
-        let mut jobs = queue();
-        Order::parse(letters, false).jobs(&mut jobs, &RenderContext::default());
+        let jobs = queue();
+        let jobs = Order::parse(letters, false).jobs(&jobs, &RenderContext::default());
         jobs.iter().map(|job| job.job_id.to_string()).collect::<Vec<_>>().join(" ")
     }
 

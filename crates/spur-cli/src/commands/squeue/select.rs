@@ -1,5 +1,7 @@
 //! Which jobs and steps a query means.
 
+use std::borrow::Cow;
+
 use spur_core::hostlist;
 use spur_core::job::JobStatus;
 use spur_core::job::array::ArraySpec;
@@ -14,11 +16,6 @@ pub fn jobs(query: &Query, mut jobs: Vec<JobView>) -> Vec<JobView> {
     let states = query.states();
     jobs.retain(|job| states.lets_through(JobStatus(job.state)) && fits(query, job));
     jobs
-}
-
-/// Splits arrays where each task has a line. Order is among jobs: tasks that wait together stay together.
-pub fn tasks(query: &Query, jobs: Vec<JobView>) -> Vec<JobView> {
-    jobs.into_iter().flat_map(|job| lines(query, job)).collect()
 }
 
 /// The steps that are meant.
@@ -77,9 +74,11 @@ fn overlap(list: &str, nodes: &[String]) -> bool {
         && hostlist::parse(list).is_ok_and(|hosts| hosts.names().any(|name| nodes.contains(&name)))
 }
 
-/// The lines of a job: a pending array has one, or one a task where they are told apart or named.
-fn lines(query: &Query, job: JobView) -> Vec<JobView> {
-    let Some(tasks) = tasks_of(&job) else { return vec![job] };
+/// The lines of a job: a pending array has one, or one a task where they are told apart or named. Order is
+/// among jobs: tasks that wait together stay together.
+pub fn lines<'a>(query: &Query, job: &'a JobView) -> Cow<'a, [JobView]> {
+    let whole = Cow::Borrowed(std::slice::from_ref(job));
+    let Some(tasks) = tasks_of(job) else { return whole };
     let named: Vec<u32> = query
         .jobs
         .iter()
@@ -91,10 +90,10 @@ fn lines(query: &Query, job: JobView) -> Vec<JobView> {
         })
         .collect();
     if !query.each_task && named.is_empty() {
-        return vec![job];
+        return whole;
     }
     let wanted = |task: &u32| named.is_empty() || named.contains(task);
-    split(&job, &tasks, wanted)
+    Cow::Owned(split(job, &tasks, wanted))
 }
 
 fn split(job: &JobView, tasks: &ArraySpec, wanted: impl Fn(&u32) -> bool) -> Vec<JobView> {
@@ -119,8 +118,9 @@ mod tests {
     }
 
     fn shown(query: &Query) -> Vec<String> {
-        let jobs = tasks(query, jobs(query, vec![array()]));
-        jobs.iter().map(spur_core::fields::job::shown_id).collect()
+        let jobs = jobs(query, vec![array()]);
+        let lines = jobs.iter().flat_map(|job| lines(query, job).into_owned());
+        lines.map(|line| spur_core::fields::job::shown_id(&line)).collect()
     }
 
     fn asking(words: &str) -> Query {

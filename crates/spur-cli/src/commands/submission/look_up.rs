@@ -1,5 +1,6 @@
 //! What a request leaves for this side to look up: files that are named, the user to be, the cluster.
 
+use std::collections::BTreeSet;
 use std::ffi::CString;
 
 use nix::unistd::{Gid, Group, Uid, User, geteuid, initgroups, setgid, setuid};
@@ -8,7 +9,7 @@ use spur_core::hostlist;
 use spur_core::options::{BAD_VALUE, OptionError, Request, Tool, report};
 
 use crate::cluster::Controller;
-use crate::output::reason;
+use crate::output::{print, reason};
 use crate::zone;
 
 /// Looks up what only this side can: files that are named, the user to be, the cluster that is meant. Then
@@ -24,6 +25,10 @@ pub fn look_up(tool: Tool, request: &mut Request) -> Result<(), OptionError> {
             eprintln!("{}: {line}", tool.name());
         }
     }
+    if request.job.gres == "help" {
+        tell_resources(tool)?;
+        return Err(OptionError::silent(0));
+    }
     if request.said("partition") && request.job.partition.is_empty() {
         return Err(no_partition(tool, "(null)"));
     }
@@ -37,6 +42,18 @@ pub fn look_up(tool: Tool, request: &mut Request) -> Result<(), OptionError> {
                 .map_err(|crate::commands::Ended(exit)| OptionError::silent(exit.into()))
         }
     }
+}
+
+/// The answer to `--gres=help`: what some node has.
+fn tell_resources(tool: Tool) -> Result<(), OptionError> {
+    let nodes = Controller::find().nodes();
+    let nodes = nodes.map_err(|error| OptionError::error(super::failed(tool, &error), 1))?;
+    let named = nodes.iter().flat_map(|node| node.gres.split(','));
+    let names = named.filter_map(|gres| gres.split(':').next()).filter(|name| !name.is_empty());
+    let names: BTreeSet<&str> = names.collect();
+    let lines: String = names.iter().map(|name| format!("{name}[[:type]:count]\n")).collect();
+    print(&format!("Valid gres options are:\n{lines}"));
+    Ok(())
 }
 
 /// What Slurm says before everything else about a partition that is not there.

@@ -1,0 +1,201 @@
+//! Starts shepherds. A small process of one thread, started once, forks one for each run: a fork of it costs
+//! a fraction of what starting a program does. Nothing ties a shepherd to the agent: it must survive us.
+
+use std::convert::Infallible;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixListener;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+
+use nix::sys::socket::{
+    AddressFamily, ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType, recvmsg,
+    sendmsg, socketpair,
+};
+use nix::unistd;
+
+use super::child::{self, CommandLine};
+use super::pidfd::Pidfd;
+use super::privilege::Credentials;
+use crate::run::RunId;
+use crate::shepherd::SHEPHERD;
+
+/// The first argument of a nursery.
+pub const NURSERY: &str = "nursery";
+
+/// The longest name of a run, and the longest complaint.
+const LONGEST: usize = 256;
+
+/// Where shepherds come from.
+pub struct Nursery {
+    spool: PathBuf,
+    /// Where shepherds complain before they can write an ending.
+    log: File,
+    /// None until the first is needed, and after one was lost.
+    process: Option<(Child, OwnedFd)>,
+}
+
+impl Nursery {
+    /// One for the runs of a spool.
+    pub fn new(spool: &Path, log: File) -> Nursery {
+        Nursery { spool: spool.to_path_buf(), log, process: None }
+    }
+
+    /// Starts a shepherd for a run; that of a step has its listener as standard input.
+    pub fn shepherd(&mut self, run: RunId, listener: Option<&UnixListener>) -> io::Result<Pidfd> {
+        if self.process.is_none() {
+            self.process = Some(self.begin()?);
+        }
+        let Some((_, line)) = &self.process else { return Err(io::ErrorKind::NotFound.into()) };
+        let asked = send(line.as_fd(), run.to_string().as_bytes(), listener.map(AsFd::as_fd));
+        match asked.and_then(|()| receive(line.as_fd())) {
+            Ok(Some((_, Some(pidfd)))) => Ok(Pidfd::from(pidfd)),
+            Ok(Some((complaint, None))) => {
+                Err(io::Error::other(String::from_utf8_lossy(&complaint).into_owned()))
+            }
+            // It is gone. The next attempt has a new one.
+            gone => {
+                self.end();
+                Err(gone.err().unwrap_or_else(|| io::ErrorKind::BrokenPipe.into()))
+            }
+        }
+    }
+
+    fn begin(&self) -> io::Result<(Child, OwnedFd)> {
+        let flags = SockFlag::SOCK_CLOEXEC;
+        let (ours, its) = socketpair(AddressFamily::Unix, SockType::SeqPacket, None, flags)?;
+        let child = Command::new(OWN_PROGRAM)
+            .arg0("spurd")
+            .arg(NURSERY)
+            .arg(&self.spool)
+            .arg(" ".repeat(ROOM))
+            .env_clear()
+            .stdin(Stdio::from(its))
+            .stdout(Stdio::null())
+            .stderr(self.log.try_clone()?)
+            .spawn()?;
+        Ok((child, ours))
+    }
+
+    fn end(&mut self) {
+        if let Some((mut child, line)) = self.process.take() {
+            // It ends when nobody can ask it any more.
+            drop(line);
+            let _ = child.wait();
+        }
+    }
+}
+
+impl Drop for Nursery {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// How much longer the words of a shepherd are than those of a nursery, in which it shows them.
+const ROOM: usize = 48;
+
+/// The program we are, also after its file was replaced: agent and shepherd are always of one version.
+const OWN_PROGRAM: &str = "/proc/self/exe";
+
+/// Runs `spurd nursery SPOOL`, given what follows `nursery`. Ends when the agent does.
+pub fn main(arguments: &[OsString], shepherd: fn(Vec<OsString>) -> ExitCode) -> ExitCode {
+    let [spool, ..] = arguments else {
+        eprintln!("usage: spurd nursery SPOOL");
+        return ExitCode::FAILURE;
+    };
+    // A place of its own, so that a signal for the agent's terminal is none for the shepherds to come.
+    let _ = unistd::setsid();
+    child::leave_children_unburied();
+    // What the C library loads to look users up is loaded once, here, and not by each shepherd.
+    let own = unistd::Uid::effective().as_raw();
+    let _ = Credentials::resolve(own, unistd::Gid::effective().as_raw(), "");
+    let words = CommandLine::find();
+    let line = io::stdin();
+    loop {
+        let (name, listener) = match receive(line.as_fd()) {
+            Ok(Some(request)) => request,
+            Ok(None) => return ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("spurd nursery: {error}");
+                return ExitCode::FAILURE;
+            }
+        };
+        let name = OsString::from(String::from_utf8_lossy(&name).into_owned());
+        let arguments = vec![spool.clone(), name];
+        let become_one = || {
+            let said = [OsStr::new("spurd"), OsStr::new(SHEPHERD), &arguments[0], &arguments[1]];
+            if let Some(words) = words {
+                words.write(&said.map(OsStr::as_bytes));
+            }
+            be_shepherd(shepherd, arguments, listener)
+        };
+        let answered = match child::fork_held(become_one) {
+            Ok(pidfd) => send(line.as_fd(), b".", Some(pidfd.as_fd())),
+            Err(error) => send(line.as_fd(), format!("could not fork: {error}").as_bytes(), None),
+        };
+        if answered.is_err() {
+            return ExitCode::SUCCESS;
+        }
+    }
+}
+
+fn be_shepherd(
+    shepherd: fn(Vec<OsString>) -> ExitCode,
+    arguments: Vec<OsString>,
+    listener: Option<OwnedFd>,
+) -> Infallible {
+    let input = match listener {
+        Some(listener) => Ok(listener),
+        None => File::open("/dev/null").map(OwnedFd::from),
+    };
+    let ready = input.and_then(|input| Ok(unistd::dup2_stdin(input)?));
+    child::bury_children();
+    if let Err(error) = ready {
+        eprintln!("spurd nursery: could not set the input of a shepherd: {error}");
+        child::leave(1)
+    }
+    // Nobody asks for its code: how a run ended is in the spool.
+    shepherd(arguments);
+    child::leave(0)
+}
+
+fn send(line: BorrowedFd<'_>, text: &[u8], file: Option<BorrowedFd<'_>>) -> io::Result<()> {
+    let files: Vec<RawFd> = file.iter().map(AsRawFd::as_raw_fd).collect();
+    let carried = [ControlMessage::ScmRights(&files)];
+    let carried = if files.is_empty() { &carried[..0] } else { &carried[..] };
+    let text = &text[..text.len().min(LONGEST)];
+    let flags = MsgFlags::MSG_NOSIGNAL;
+    sendmsg::<()>(line.as_raw_fd(), &[IoSlice::new(text)], carried, flags, None)?;
+    Ok(())
+}
+
+/// The next message, with the file it carries; none when nobody is at the other end.
+fn receive(line: BorrowedFd<'_>) -> io::Result<Option<(Vec<u8>, Option<OwnedFd>)>> {
+    let mut text = [0; LONGEST];
+    let mut space = nix::cmsg_space!([RawFd; 1]);
+    let (length, file) = loop {
+        let mut slices = [IoSliceMut::new(&mut text)];
+        let flags = MsgFlags::MSG_CMSG_CLOEXEC;
+        match recvmsg::<()>(line.as_raw_fd(), &mut slices, Some(&mut space), flags) {
+            Err(nix::errno::Errno::EINTR) => {}
+            Err(errno) => return Err(errno.into()),
+            Ok(message) => {
+                let mut files = Vec::new();
+                for carried in message.cmsgs()? {
+                    if let ControlMessageOwned::ScmRights(fds) = carried {
+                        files.extend(fds);
+                    }
+                }
+                // SAFETY: the kernel has just made these descriptors for us, and nobody else knows them.
+                let mut files = files.iter().map(|file| unsafe { OwnedFd::from_raw_fd(*file) });
+                break (message.bytes, files.next());
+            }
+        }
+    };
+    Ok((length > 0).then(|| (text[..length].to_vec(), file)))
+}
