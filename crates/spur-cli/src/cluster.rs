@@ -215,7 +215,7 @@ impl Controller {
     /// Ends a job, or some tasks of an array.
     pub fn cancel(&mut self, reference: &JobReference) -> Result<(), CallError> {
         let request = CancelJobRequest {
-            job_id: reference.job,
+            job_id: reference.number(),
             tasks: tasks(reference),
             request_id: request_id(),
         };
@@ -229,7 +229,7 @@ impl Controller {
     /// Does something to a job that is there, or to some tasks of an array.
     pub fn control(&mut self, reference: &JobReference, action: Action) -> Result<(), CallError> {
         let request = ControlJobRequest {
-            job_id: reference.job,
+            job_id: reference.number(),
             tasks: tasks(reference),
             request_id: request_id(),
             action: Some(action),
@@ -272,7 +272,7 @@ impl Controller {
 
     /// When a job would start if it were submitted.
     pub fn try_job(&mut self, spec: &JobSpec) -> Result<TryJobReply, CallError> {
-        let request = TryJobRequest { spec: Some(spec.clone()) };
+        let request = TryJobRequest { spec: Some(spec.clone()), others: Vec::new() };
         let ask = |mut client: Client| {
             let request = request.clone();
             async move { client.try_job(request).await }

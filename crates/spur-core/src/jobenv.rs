@@ -191,7 +191,37 @@ pub fn batch(job: &JobFacts, here: &HereFacts, pid: u32) -> Vec<(String, String)
 
 /// The variables of the command that `salloc` runs.
 pub fn allocation(job: &JobFacts) -> Vec<(String, String)> {
-    collect(Where::ALLOCATION, &Facts { job, step: None, task: None })
+    let found = collect(Where::ALLOCATION, &Facts { job, step: None, task: None });
+    if job.components.is_empty() { found } else { of_components(job, found) }
+}
+
+/// What `salloc` tells of a heterogeneous job: its components by themselves, and of the whole only this.
+fn of_components(job: &JobFacts, mut found: Vec<(String, String)>) -> Vec<(String, String)> {
+    const OF_THE_WHOLE: &[&str] = &[
+        "SLURM_CLUSTER_NAME",
+        "SLURM_HET_SIZE",
+        "SLURM_JOB_ID",
+        "SLURM_PACK_SIZE",
+        "SLURM_SUBMIT_DIR",
+        "SLURM_SUBMIT_HOST",
+    ];
+    const OLDER: &[&str] = &["SLURM_JOBID", "SLURM_NNODES", "SLURM_NODELIST", "SLURM_NODE_ALIASES"];
+    let of_one = |name: &str| name.contains("_HET_GROUP_") || name.contains("_PACK_GROUP_");
+    found.retain(|(name, _)| of_one(name) || OF_THE_WHOLE.contains(&name.as_str()));
+    for (number, component) in job.components.iter().enumerate() {
+        let facts = Facts { job: component, step: None, task: None };
+        for variable in VARIABLES.iter().filter(|variable| OLDER.contains(&variable.name)) {
+            let Some(value) = (variable.get)(&facts) else { continue };
+            found.push((format!("{}_HET_GROUP_{number}", variable.name), value.clone()));
+            found.push((format!("{}_PACK_GROUP_{number}", variable.name), value));
+        }
+    }
+    let tasks: u32 = job.components.iter().filter_map(|component| component.tasks).sum();
+    for name in ["SLURM_NPROCS", "SLURM_NTASKS"] {
+        found.push((name.to_string(), tasks.to_string()));
+    }
+    found.sort();
+    found
 }
 
 /// The variables a step gives to one of its tasks, on top of what `srun` brought along.

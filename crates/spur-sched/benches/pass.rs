@@ -249,5 +249,6 @@ fn pending(id: JobId, shapes: &[Alike], chance: &mut Chance) -> PendingJob {
         charges: charges.clone(),
         standing: Standing::Ready,
         rank: 0,
+        with: [].into(),
     }
 }

@@ -143,12 +143,18 @@ impl Planner {
             Some(wait) => *wait,
             None => pass.by_class.get(place.class as usize).copied(),
         };
-        let (shape, fits) = (&*class.shape, Fits::of(&class.shape, &class.partition, &self.nodes));
+        // A job that starts with another stands in its place.
+        let other = class.with.iter().find(|it| it.job == job);
+        let (shape, partition, charges) = match other {
+            Some(it) => (&*it.shape, &it.partition, &it.charges),
+            None => (&*class.shape, &class.partition, &class.charges),
+        };
+        let fits = Fits::of(shape, partition, &self.nodes);
         let mut told = Explanation {
             wait,
-            partition: class.partition.clone(),
+            partition: partition.clone(),
             nodes_wanted: (shape.nodes_min, shape.nodes_max),
-            limits: self.limits(&class.charges),
+            limits: self.limits(charges),
             ..Explanation::default()
         };
         self.test_nodes(pass, &fits, shape, job, &mut told);

@@ -21,6 +21,7 @@ mod queue;
 mod refuse;
 pub mod shape;
 mod timeline;
+mod together;
 pub mod view;
 mod waits;
 

@@ -20,7 +20,7 @@ use crate::preempt;
 use crate::queue::Key;
 use crate::shape::Shape;
 use crate::timeline::{Ahead, Calendar, Place};
-use crate::view::{RunId, ViewReservation, ViewShare};
+use crate::view::{Charge, RunId, ViewReservation, ViewShare};
 use crate::waits::{Promised, Wait, Waits};
 
 /// When a class is looked at: in turn, or behind the promises by how long its jobs take.
@@ -34,7 +34,7 @@ pub(crate) struct Pass {
     pub(crate) by_class: Vec<Wait>,
     pub(crate) special: BTreeMap<JobId, Option<Wait>>,
     /// Promises made to jobs of each partition.
-    promised: BTreeMap<Arc<str>, u32>,
+    pub(crate) promised: BTreeMap<Arc<str>, u32>,
     /// Places promised to jobs that wait in several partitions.
     places: BTreeMap<JobId, (Place, Arc<Shape>, Vec<Fit>)>,
     /// The same for readers, for all jobs that hold a promise.
@@ -42,7 +42,7 @@ pub(crate) struct Pass {
     /// Tasks started of records that stand for several.
     begun: BTreeMap<JobId, u32>,
     /// Classes that do not fit now.
-    failed: BTreeSet<u32>,
+    pub(crate) failed: BTreeSet<u32>,
     /// Nodes of reservations.
     pub(crate) reserved: BTreeMap<Arc<str>, BTreeSet<NodeIndex>>,
     pub(crate) out: Decisions,
@@ -54,8 +54,24 @@ pub(crate) struct Pass {
     wondered: u32,
 }
 
+/// A point in a pass to which it can go back.
+#[derive(Clone, Copy)]
+pub(crate) struct Mark {
+    taken: usize,
+    charged: usize,
+    starts: usize,
+}
+
 /// The most of them: it is asked for the sake of a word.
 const WONDER: u32 = 64;
+
+/// Whose start it is: which job and task, where, and what it uses of the counters.
+pub(crate) struct Whose {
+    pub job: JobId,
+    pub task: u32,
+    pub partition: Arc<str>,
+    pub charges: Arc<[Charge]>,
+}
 
 impl Planner {
     /// Decides about every pending job.
@@ -138,6 +154,7 @@ impl Planner {
     fn look(&mut self, pass: &mut Pass, turn: u8, key: Key, class: u32) {
         let it = &self.queue.classes[class as usize];
         let (shape, partition) = (it.shape.clone(), it.partition.clone());
+        let charges = it.charges.clone();
         let promised = pass.promised.get(&partition).copied().unwrap_or(0);
         let full = promised >= if self.policy.backfill { self.policy.depth } else { 1 };
         if full && (!self.policy.backfill || pass.failed.contains(&class)) {
@@ -160,6 +177,9 @@ impl Planner {
             return;
         }
         let Some(fits) = it.fits.clone() else { return };
+        if !it.with.is_empty() {
+            return self.look_together(pass, turn, key, class, full);
+        }
         if !pass.failed.contains(&class) {
             let mut started = false;
             let count = self.queue.counts.get(&job).copied().unwrap_or(1);
@@ -171,7 +191,9 @@ impl Planner {
                     break;
                 }
                 let Some((chosen, secs)) = self.place(pass, &fits, &shape) else { break };
-                self.start(pass, job, task, class, &fits, &shape, &chosen, secs);
+                let (charges, partition) = (charges.clone(), partition.clone());
+                let whose = Whose { job, task, partition, charges };
+                self.start(pass, whose, &fits, &shape, &chosen, secs);
                 started = true;
                 if count > 1 {
                     pass.begun.insert(job, task + 1);
@@ -211,7 +233,7 @@ impl Planner {
         self.next(pass, turn, key, class);
     }
 
-    fn next(&self, pass: &mut Pass, turn: u8, key: Key, class: u32) {
+    pub(crate) fn next(&self, pass: &mut Pass, turn: u8, key: Key, class: u32) {
         let it = &self.queue.classes[class as usize];
         let after = (Bound::Excluded(key), Bound::Unbounded);
         if let Some(key) = it.jobs.range(after).next() {
@@ -222,7 +244,12 @@ impl Planner {
 
     /// The limit that keeps a class from starting one more.
     pub(crate) fn over_limit(&self, class: u32) -> Option<Reason> {
-        let charges = self.queue.classes[class as usize].charges.iter();
+        self.over(&self.queue.classes[class as usize].charges)
+    }
+
+    /// The limit that keeps these charges from being made.
+    pub(crate) fn over(&self, charges: &[Charge]) -> Option<Reason> {
+        let charges = charges.iter();
         charges.filter_map(|charge| Some((charge, self.counters.get(&charge.counter)?))).find_map(
             |(charge, tally)| {
                 let over = tally.max.is_some_and(|max| tally.used + charge.amount > max);
@@ -273,7 +300,12 @@ impl Planner {
     }
 
     /// Nodes for a job now, and for how long.
-    fn place(&mut self, pass: &Pass, fits: &Fits, shape: &Shape) -> Option<(Chosen, i64)> {
+    pub(crate) fn place(
+        &mut self,
+        pass: &Pass,
+        fits: &Fits,
+        shape: &Shape,
+    ) -> Option<(Chosen, i64)> {
         self.nodes.settle();
         let left = self.secs_left(pass, shape);
         let within = self.within(pass, shape);
@@ -339,18 +371,16 @@ impl Planner {
         counted(fits, shape, search)
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn start(
+    pub(crate) fn start(
         &mut self,
         pass: &mut Pass,
-        job: JobId,
-        task: u32,
-        class: u32,
+        whose: Whose,
         fits: &Fits,
         shape: &Shape,
         chosen: &Chosen,
         secs: i64,
     ) {
+        let Whose { job, task, partition, charges } = whose;
         let run = RunId(job, 1 << 31 | task);
         let end = pass.now.saturating_add(secs.min(self.secs_left(pass, shape)));
         let mut shares = Vec::with_capacity(chosen.len());
@@ -375,13 +405,12 @@ impl Planner {
             self.ends.insert((end, *node, run));
             pass.taken.push((run, *node, end));
         }
-        for charge in self.queue.classes[class as usize].charges.iter() {
+        for charge in charges.iter() {
             if let Some(tally) = self.counters.get_mut(&charge.counter) {
                 tally.used += charge.amount;
                 pass.charged.push((charge.counter.clone(), charge.amount));
             }
         }
-        let partition = self.queue.classes[class as usize].partition.clone();
         let secs = (secs < shape.secs).then_some(secs);
         let end = Timestamp(end);
         pass.out.starts.push(Start { job, task, partition, shares, threads, secs, end });
@@ -474,16 +503,28 @@ impl Planner {
         Promised { at, partition, nodes: nodes.iter().map(name).collect(), cpus }
     }
 
-    fn finish(&mut self, mut pass: Pass) -> Decisions {
-        for (run, node, end) in pass.taken.drain(..).rev() {
+    /// How much a pass has taken so far.
+    pub(crate) fn mark(&self, pass: &Pass) -> Mark {
+        Mark { taken: pass.taken.len(), charged: pass.charged.len(), starts: pass.out.starts.len() }
+    }
+
+    /// Takes back what was started since.
+    pub(crate) fn take_back(&mut self, pass: &mut Pass, to: Mark) {
+        pass.out.starts.truncate(to.starts);
+        for (run, node, end) in pass.taken.drain(to.taken..).rev() {
             self.nodes.give(node, run);
             self.ends.remove(&(end, node, run));
         }
-        for (counter, amount) in pass.charged.drain(..) {
+        for (counter, amount) in pass.charged.drain(to.charged..) {
             if let Some(tally) = self.counters.get_mut(&counter) {
                 tally.used -= amount;
             }
         }
+    }
+
+    fn finish(&mut self, mut pass: Pass) -> Decisions {
+        let starts = pass.out.starts.len();
+        self.take_back(&mut pass, Mark { taken: 0, charged: 0, starts });
         pass.out.waits = Waits {
             basis: Arc::default(),
             promised: Arc::new(pass.held),

@@ -8,7 +8,7 @@ use spur_core::job::Reason;
 
 use crate::possible::Fits;
 use crate::shape::Shape;
-use crate::view::{Charge, PendingJob, Standing, Tiers};
+use crate::view::{Charge, Companion, PendingJob, Standing, Tiers};
 use crate::waits::{Place, Places};
 
 /// What orders jobs: the rank, lowest first, then the number.
@@ -20,6 +20,8 @@ pub struct Class {
     pub partition: Arc<str>,
     pub shape: Arc<Shape>,
     pub charges: Arc<[Charge]>,
+    /// Jobs that start with the only job of this class.
+    pub with: Arc<[Companion]>,
     /// By which it displaces others.
     pub rank: u32,
     /// Why none of them takes part, if so.
@@ -31,7 +33,7 @@ pub struct Class {
     pub fits: Option<Arc<Fits>>,
 }
 
-type ClassKey = (Arc<str>, Arc<Shape>, Arc<[Charge]>, u32, Option<Reason>);
+type ClassKey = (Arc<str>, Arc<Shape>, Arc<[Charge]>, Arc<[Companion]>, u32, Option<Reason>);
 
 /// All pending jobs.
 #[derive(Debug, Default)]
@@ -46,6 +48,8 @@ pub struct Queue {
     pub counts: BTreeMap<JobId, u32>,
     /// Second and further partitions of jobs.
     others: BTreeMap<JobId, Vec<Place>>,
+    /// Jobs that start with another one, by that one.
+    led: BTreeMap<JobId, Vec<JobId>>,
     /// Jobs that wait for a moment.
     pub later: BTreeSet<(i64, JobId)>,
     waiting: BTreeMap<JobId, (i64, Arc<PendingJob>)>,
@@ -87,10 +91,22 @@ impl Queue {
             let at = Place { class, rank };
             if place == 0 {
                 self.places.insert(job.id, at);
+                self.lead(job, at);
             } else {
                 self.others.entry(job.id).or_default().push(at);
             }
         }
+    }
+
+    /// Those that start with a job stand where it stands.
+    fn lead(&mut self, job: &PendingJob, at: Place) {
+        if job.with.is_empty() {
+            return;
+        }
+        for companion in job.with.iter() {
+            self.places.insert(companion.job, at);
+        }
+        self.led.insert(job.id, job.with.iter().map(|it| it.job).collect());
     }
 
     /// Forgets classes without jobs once they are many.
@@ -118,6 +134,9 @@ impl Queue {
             self.later.remove(&(at, job));
         }
         self.places.remove(job);
+        for companion in self.led.remove(&job).unwrap_or_default() {
+            self.places.remove(companion);
+        }
         for place in self.others.remove(&job).unwrap_or_default().into_iter().chain([place]) {
             let class = &mut self.classes[place.class as usize];
             class.jobs.remove(&(place.rank, job));
@@ -167,17 +186,19 @@ impl Queue {
     }
 
     fn class(&mut self, job: &PendingJob, place: usize, barred: Option<Reason>) -> u32 {
+        let shared = job.with.is_empty();
         let address = (
             Arc::as_ptr(&job.partitions).cast::<u8>() as usize + place,
             Arc::as_ptr(&job.shape) as usize,
             Arc::as_ptr(&job.charges).cast::<u8>() as usize,
             job.rank << 9 | barred.map_or(0, |reason| reason.number() + 1),
         );
-        if let Some(class) = self.by_address.get(&address) {
+        if let Some(class) = self.by_address.get(&address).filter(|_| shared) {
             return *class;
         }
         let partition = &job.partitions[place].0;
-        let key = (partition.clone(), job.shape.clone(), job.charges.clone(), job.rank, barred);
+        let (shape, charges, with) = (job.shape.clone(), job.charges.clone(), job.with.clone());
+        let key = (partition.clone(), shape, charges, with, job.rank, barred);
         let next = self.unused.last().copied().unwrap_or(self.classes.len() as u32);
         let class = *self.ids.entry(key).or_insert(next);
         if class == next {
@@ -185,6 +206,7 @@ impl Queue {
                 partition: partition.clone(),
                 shape: job.shape.clone(),
                 charges: job.charges.clone(),
+                with: job.with.clone(),
                 rank: job.rank,
                 barred,
                 jobs: BTreeSet::new(),
@@ -198,7 +220,7 @@ impl Queue {
         }
         // Addresses mean something only while nobody else can have them; shapes that nobody shares are
         // not worth keeping.
-        if Arc::strong_count(&job.shape) > 2 && self.kept.len() < 1 << 16 {
+        if shared && Arc::strong_count(&job.shape) > 2 && self.kept.len() < 1 << 16 {
             self.by_address.insert(address, class);
             self.kept.push((job.partitions.clone(), job.shape.clone(), job.charges.clone()));
         }

@@ -3,6 +3,7 @@
 pub(crate) mod from_state;
 mod passes;
 mod same;
+mod together;
 mod why;
 
 use std::sync::Arc;
@@ -81,6 +82,7 @@ impl Cluster {
             charges: [].into(),
             standing: Standing::Ready,
             rank: 0,
+            with: [].into(),
         };
         job(&mut pending);
         self.view.pending.insert(id, Arc::new(pending));

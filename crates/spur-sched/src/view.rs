@@ -170,6 +170,21 @@ pub struct PendingJob {
     pub standing: Standing,
     /// The rank by which it displaces running jobs of lower rank; zero when it displaces nobody.
     pub rank: u32,
+    /// Jobs that start with it or not at all, and wait with it: they are not queued themselves.
+    pub with: Arc<[Companion]>,
+}
+
+/// A job that starts together with another.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Companion {
+    /// Its number.
+    pub job: JobId,
+    /// Where it runs.
+    pub partition: Arc<str>,
+    /// What must be found.
+    pub shape: Arc<Shape>,
+    /// What a start uses of the counters.
+    pub charges: Arc<[Charge]>,
 }
 
 /// Whether a job takes part.

@@ -81,6 +81,7 @@ fn place(
             charges: [].into(),
             standing: Standing::Ready,
             rank: 0,
+            with: [].into(),
         }));
         asked += pod.milli;
         let decided = planner.decide(Timestamp(0));

@@ -189,6 +189,7 @@ impl World<'_> {
             charges: [].into(),
             standing: Standing::Ready,
             rank: 0,
+            with: [].into(),
         }));
     }
 

@@ -52,26 +52,33 @@ pub struct Attended {
 /// How long a job that was not looked at yet is not called waiting.
 const FIRST_LOOK: Duration = Duration::from_secs(2);
 
-/// Submits a job and waits for its resources. What went wrong is said; then there is an exit status.
+/// Submits a job, of several components or of one, and waits for its resources. What went wrong is said;
+/// then there is an exit status.
 pub async fn allocate(
     voice: &Voice,
-    mut spec: JobSpec,
+    mut specs: Vec<JobSpec>,
     unattended: bool,
 ) -> Result<(Attended, JobAllocation), u8> {
-    let immediate = spec.lifecycle.as_mut().and_then(|part| part.immediate_secs.take());
-    if spec.lifecycle.as_deref() == Some(&Default::default()) {
-        spec.lifecycle = None;
+    let mut immediate = None;
+    for spec in &mut specs {
+        immediate = spec.lifecycle.as_mut().and_then(|part| part.immediate_secs.take());
+        if spec.lifecycle.as_deref() == Some(&Default::default()) {
+            spec.lifecycle = None;
+        }
+        spec.allocation = Some(Box::new(AllocationSpec {
+            host: host_name(),
+            session: nix::unistd::getsid(None).map_or(0, |pid| pid.as_raw() as u32),
+            unattended,
+            immediate_secs: immediate,
+        }));
     }
-    spec.allocation = Some(Box::new(AllocationSpec {
-        host: host_name(),
-        session: nix::unistd::getsid(None).map_or(0, |pid| pid.as_raw() as u32),
-        unattended,
-        immediate_secs: immediate,
-    }));
+    let mut specs = specs.into_iter();
+    let spec = specs.next().unwrap_or_default();
     let partition = spec.partition.clone();
     let message = SubmitJobRequest {
         request_id: cluster::request_id(),
         spec: Some(spec),
+        others: specs.collect(),
         ..SubmitJobRequest::default()
     };
     let ask = |mut client: ControllerClient<_>| {

@@ -9,7 +9,7 @@ use spur_core::hostlist;
 use spur_core::job::{JobState, JobStatus};
 use spur_core::jobenv::{self, JobFacts};
 use spur_core::options::{
-    OptionError, Request, Surroundings, Tool, environment, fill_defaults, resolve,
+    OptionError, Request, Surroundings, Tool, environment, fill_defaults, resolve_components,
 };
 use spur_proto::slurm::JobAllocation;
 use tokio::signal::unix::{SignalKind, signal};
@@ -24,43 +24,47 @@ const TOOL: Tool = Tool::Salloc;
 /// Runs the command.
 pub fn run(args: &[String]) -> u8 {
     match read(args) {
-        Ok(Some((request, command))) => cluster::block_on(execute(request, command)),
+        Ok(Some((requests, command))) => cluster::block_on(execute(requests, command)),
         Ok(None) => 0,
         Err(error) => submission::refused(TOOL, &error),
     }
 }
 
-fn read(args: &[String]) -> Result<Option<(Request, Vec<String>)>, OptionError> {
+fn read(args: &[String]) -> Result<Option<(Vec<Request>, Vec<String>)>, OptionError> {
     let Some(line) = submission::read(TOOL, args)? else { return Ok(None) };
-    let mut settings = environment::read(TOOL, |name| std::env::var(name).ok());
-    settings.extend(line.settings);
-    let mut request = resolve(TOOL, settings)?;
+    let environment = environment::read(TOOL, |name| std::env::var(name).ok());
+    let rest = line.last().map(|part| part.rest.clone()).unwrap_or_default();
+    let settings: Vec<_> = line.into_iter().map(|part| part.settings).collect();
+    let mut requests = resolve_components(TOOL, &[], &environment, &settings)?;
     let cwd = submission::work_dir();
-    let around = Surroundings {
-        now: zone::now(),
-        zone: &zone::Local,
-        work_dir: &cwd,
-        ..Surroundings::default()
-    };
-    let filled = fill_defaults(&mut request, around);
-    submission::tell_notes(TOOL, &request);
-    filled?;
-    if request.tool.no_shell && !request.said("job-name") {
-        request.job.name = "no-shell".to_string();
+    for request in &mut requests {
+        let around = Surroundings {
+            now: zone::now(),
+            zone: &zone::Local,
+            work_dir: &cwd,
+            ..Surroundings::default()
+        };
+        let filled = fill_defaults(request, around);
+        submission::tell_notes(TOOL, request);
+        filled?;
+        if request.tool.no_shell && !request.said("job-name") {
+            request.job.name = "no-shell".to_string();
+        }
+        request.job.submit_line = submission::submit_line(TOOL, args);
+        submission::look_up(TOOL, request)?;
     }
-    request.job.submit_line = submission::submit_line(TOOL, args);
-    submission::look_up(TOOL, &mut request)?;
-    Ok(Some((request, line.rest)))
+    Ok(Some((requests, rest)))
 }
 
-async fn execute(request: Request, command: Vec<String>) -> u8 {
+async fn execute(requests: Vec<Request>, command: Vec<String>) -> u8 {
+    let Some(request) = requests.first() else { return 1 };
     let voice = Voice { tool: TOOL, quiet: request.tool.quiet > 0 };
     let unattended = request.tool.no_shell;
-    let (mut attended, granted) =
-        match allocation::allocate(&voice, request.job.clone(), unattended).await {
-            Ok(granted) => granted,
-            Err(exit) => return exit,
-        };
+    let specs = requests.iter().map(|request| request.job.clone()).collect();
+    let (mut attended, granted) = match allocation::allocate(&voice, specs, unattended).await {
+        Ok(granted) => granted,
+        Err(exit) => return exit,
+    };
     let job = attended.job;
     if request.tool.bell == Some(true) && std::io::stdout().is_terminal() {
         print("\x07");
@@ -69,7 +73,7 @@ async fn execute(request: Request, command: Vec<String>) -> u8 {
     if unattended {
         return 0;
     }
-    let status = run_command(&voice, &request, &command, &granted, &mut attended).await;
+    let status = run_command(&voice, request, &command, &granted, &mut attended).await;
     if attended.job != 0 {
         voice.say(format!("Relinquishing job allocation {job}"));
         allocation::end(job, status).await;
@@ -158,6 +162,7 @@ fn facts(granted: &JobAllocation) -> JobFacts {
         nodes: hostlist::compress(granted.nodes.iter().map(|node| &node.name)),
         submit_dir: dir,
         submit_host: allocation::host_name(),
+        components: granted.components.iter().map(facts).collect(),
         ..JobFacts::of_spec(&spec, &cpus)
     }
 }

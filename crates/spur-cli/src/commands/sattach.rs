@@ -116,7 +116,7 @@ async fn follow(query: &Query, access: &StepAccess) -> u8 {
     });
     let (pieces, mut written) = mpsc::channel::<Piece>(16);
     let (sender, mut news) = mpsc::unbounded_channel();
-    let mut nodes = nodes::connect(access, None, &pieces, &sender);
+    let mut nodes = nodes::connect(access, None, nodes::Before::default(), &pieces, &sender);
     drop((pieces, sender));
     let mut status = 0;
     let mut reading = true;

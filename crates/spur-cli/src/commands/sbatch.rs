@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use spur_core::job::export::{self, Export};
 use spur_core::options::{
     OptionError, Request, Setting, Surroundings, Tool, directive, environment, fill_defaults,
-    resolve,
+    resolve_components,
 };
 use spur_core::script::header;
 use spur_proto::caller::{CallError, Caller};
@@ -29,58 +29,65 @@ pub fn run(args: &[String]) -> u8 {
 }
 
 fn submit(args: &[String]) -> Result<u8, OptionError> {
-    let Some((request, script)) = read(args)? else { return Ok(0) };
+    let Some((requests, script)) = read(args)? else { return Ok(0) };
+    let Some(request) = requests.first() else { return Ok(0) };
     if request.tool.test_only {
-        return Ok(cluster::block_on(submission::test_only(TOOL, &request)));
+        return Ok(cluster::block_on(submission::test_only(TOOL, &requests)));
     }
     let environment = match request.tool.export_file.as_str() {
-        "" => job_environment(&request),
+        "" => job_environment(request),
         path => with_submission(submission::exported_file(path)?),
     };
-    Ok(cluster::block_on(send(request, script, environment)))
+    Ok(cluster::block_on(send(requests, script, environment)))
 }
 
 /// What a line of `sbatch` asks for; nothing when only a question was asked. `Err` is the exit status.
 pub fn request(args: &[String]) -> Result<Option<Request>, u8> {
     let asked = read(args).map_err(|error| submission::refused(TOOL, &error))?;
-    Ok(asked.map(|(request, _)| request))
+    Ok(asked.and_then(|(requests, _)| requests.into_iter().next()))
 }
 
-/// Everything that was asked for, and the script.
-fn read(args: &[String]) -> Result<Option<(Request, Vec<u8>)>, OptionError> {
+/// Everything that was asked for, by component, and the script.
+fn read(args: &[String]) -> Result<Option<(Vec<Request>, Vec<u8>)>, OptionError> {
     let Some(line) = submission::read(TOOL, args)? else { return Ok(None) };
-    let wrap = line.settings.iter().rev().find(|setting| setting.option.long == "wrap");
-    let (script, name) = script(wrap, &line.rest)?;
+    let rest = line.last().map(|part| part.rest.clone()).unwrap_or_default();
+    let said = || line.iter().flat_map(|part| &part.settings);
+    let wrap = said().filter(|setting| setting.option.long == "wrap").last();
+    let (script, name) = script(wrap, &rest)?;
     header::check(&script)?;
     let text = String::from_utf8_lossy(&script);
-    let ignore_pbs = line.settings.iter().any(|setting| setting.option.long == "ignore-pbs");
-    let mut components = directive::read_script(&text, &name, ignore_pbs)?;
-    if components.len() > 1 {
-        return Err(submission::several_components());
-    }
-    let mut settings = components.pop().unwrap_or_default();
-    settings.extend(environment::read(TOOL, |name| std::env::var(name).ok()));
+    let ignore_pbs = said().any(|setting| setting.option.long == "ignore-pbs");
+    let directives = directive::read_script(&text, &name, ignore_pbs)?;
+    let environment = environment::read(TOOL, |name| std::env::var(name).ok());
     let wrapped = wrap.is_some();
-    let arguments: Vec<String> = line.rest.iter().skip(1).cloned().collect();
-    settings.extend(line.settings);
-    let mut request = resolve(TOOL, settings)?;
+    let arguments: Vec<String> = rest.iter().skip(1).cloned().collect();
+    let mut settings: Vec<Vec<Setting>> = line.iter().map(|part| part.settings.clone()).collect();
+    // Whichever component it is said with, it is the whole job's script.
+    for part in &mut settings {
+        part.retain(|setting| setting.option.long != "wrap");
+        part.extend(wrap.cloned());
+    }
+    let mut requests = resolve_components(TOOL, &directives, &environment, &settings)?;
     let cwd = submission::work_dir();
-    let around = Surroundings {
-        now: zone::now(),
-        zone: &zone::Local,
-        work_dir: &cwd,
-        // With --wrap there is no script: whatever stands in its place is one word too many.
-        command: if wrapped { line.rest.first().map_or("", String::as_str) } else { &name },
-        arguments: &arguments,
-        ..Surroundings::default()
-    };
-    let filled = fill_defaults(&mut request, around);
-    request.job.submit_line = submission::submit_line(TOOL, args);
-    request.job.umask = Some(submission::own_umask());
-    submission::tell_notes(TOOL, &request);
-    filled?;
-    submission::look_up(TOOL, &mut request)?;
-    Ok(Some((request, script)))
+    let (submit_line, umask) = (submission::submit_line(TOOL, args), submission::own_umask());
+    for request in &mut requests {
+        let around = Surroundings {
+            now: zone::now(),
+            zone: &zone::Local,
+            work_dir: &cwd,
+            // With --wrap there is no script: whatever stands in its place is one word too many.
+            command: if wrapped { rest.first().map_or("", String::as_str) } else { &name },
+            arguments: &arguments,
+            ..Surroundings::default()
+        };
+        let filled = fill_defaults(request, around);
+        request.job.submit_line.clone_from(&submit_line);
+        request.job.umask = Some(umask);
+        submission::tell_notes(TOOL, request);
+        filled?;
+        submission::look_up(TOOL, request)?;
+    }
+    Ok(Some((requests, script)))
 }
 
 /// The script's bytes and its name as given: from `--wrap`, a file, or standard input.
@@ -162,13 +169,16 @@ fn with_submission(mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-async fn send(request: Request, script: Vec<u8>, environment: Vec<u8>) -> u8 {
+async fn send(requests: Vec<Request>, script: Vec<u8>, environment: Vec<u8>) -> u8 {
+    let mut requests = requests.into_iter();
+    let Some(request) = requests.next() else { return 1 };
     let partition = request.job.partition.clone();
     let message = SubmitJobRequest {
         request_id: cluster::request_id(),
         spec: Some(request.job),
         script,
         environment,
+        others: requests.map(|other| other.job).collect(),
     };
     let mut caller = cluster::caller();
     let ask = |mut client: ControllerClient<_>| {

@@ -31,10 +31,11 @@ fn called_as(tool: Tool) -> String {
     if path.rsplit('/').next() == Some(tool.name()) { path } else { tool.name().to_string() }
 }
 
-/// The words of the line; nothing when only a question was asked, which is answered.
-pub fn read(tool: Tool, args: &[String]) -> Result<Option<Argv>, OptionError> {
-    let line = argv::read(tool, args)?;
-    if let Some(question) = line.question {
+/// The words of the line, one part for each component of a heterogeneous job; nothing when only a question
+/// was asked, which is answered.
+pub fn read(tool: Tool, args: &[String]) -> Result<Option<Vec<Argv>>, OptionError> {
+    let line = argv::read_components(tool, args)?;
+    if let Some(question) = line.iter().find_map(|part| part.question) {
         print(&match question {
             Question::Version => format!("{}\n", super::VERSION),
             Question::Help => help::help(tool),
@@ -42,15 +43,7 @@ pub fn read(tool: Tool, args: &[String]) -> Result<Option<Argv>, OptionError> {
         });
         return Ok(None);
     }
-    if line.rest.iter().any(|word| word == ":") {
-        return Err(several_components());
-    }
     Ok(Some(line))
-}
-
-/// The refusal of heterogeneous jobs.
-pub fn several_components() -> OptionError {
-    OptionError::error("heterogeneous jobs are not available in this release", 1)
 }
 
 /// Where the command was called.
@@ -118,8 +111,10 @@ fn say_partition(tool: Tool, named: &str) {
 }
 
 /// `--test-only`: says when the job would start, and submits nothing.
-pub async fn test_only(tool: Tool, request: &Request) -> u8 {
-    let message = TryJobRequest { spec: Some(request.job.clone()) };
+pub async fn test_only(tool: Tool, requests: &[Request]) -> u8 {
+    let Some((request, others)) = requests.split_first() else { return 1 };
+    let others = others.iter().map(|other| other.job.clone()).collect();
+    let message = TryJobRequest { spec: Some(request.job.clone()), others };
     let ask = |mut client: ControllerClient<_>| {
         let message = message.clone();
         async move { client.try_job(message).await }

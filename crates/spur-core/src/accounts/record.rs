@@ -152,6 +152,8 @@ fn row(state: &State, job: &Job) -> AccountingView {
         derived_exit_status: job.steps.derived_exit.to_wait(),
         array_job_id: job.array_id().map_or(0, |array| array.0),
         array_task_id: job.task(),
+        het_job_id: job.component.map_or(0, |it| it.leader.0),
+        het_job_offset: job.component.map_or(0, |it| it.offset),
         ..AccountingView::default()
     };
     match job.array.as_deref() {

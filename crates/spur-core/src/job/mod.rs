@@ -5,6 +5,7 @@ pub mod demand;
 pub mod dependency;
 pub mod distribution;
 pub mod export;
+pub mod het;
 pub mod mail;
 pub mod nice;
 pub mod phase;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 pub use array::ArraySpec;
 pub use demand::Demand;
 pub use dependency::Dependency;
+pub use het::Component;
 pub use phase::{Allocation, Cause, ExitStatus, GresShare, Phase, Share};
 pub use reason::Reason;
 pub use spec::JobSpec;
@@ -67,6 +69,8 @@ pub struct Job {
     pub waits: Option<Arc<Waits>>,
     /// Its place in an array.
     pub array: Option<Arc<Array>>,
+    /// Its place in a heterogeneous job.
+    pub component: Option<Component>,
     /// How often it has been put back into the queue.
     pub restarts: u32,
     /// When it was stopped, and for how long it had been before.

@@ -45,6 +45,14 @@ impl JobReference {
         Some(JobReference { job, part, step })
     }
 
+    /// The number of the record meant: components of a job have numbers one after the other.
+    pub fn number(&self) -> u32 {
+        match self.part {
+            Part::Component(offset) => self.job.saturating_add(offset),
+            Part::Whole | Part::Task(_) | Part::Tasks(_) => self.job,
+        }
+    }
+
     /// Whether this job is meant, or a task of this pending array.
     pub fn names(&self, job: &JobView) -> bool {
         let of_array = job.array_job_id == self.job && job.array_job_id > 0;

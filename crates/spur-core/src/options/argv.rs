@@ -45,13 +45,17 @@ pub fn read_components(tool: Tool, args: &[String]) -> Result<Vec<Argv>, OptionE
     let mut words = args.to_vec();
     loop {
         let mut component = read(tool, &words)?;
-        let separated = component.rest.first().is_some_and(|word| word == ":");
-        if !separated || component.question.is_some() {
+        // Each component of `srun` may bring a command of its own.
+        let separator = match tool {
+            Tool::Srun => component.rest.iter().position(|word| word == ":"),
+            _ => component.rest.first().filter(|word| *word == ":").map(|_| 0),
+        };
+        let Some(at) = separator.filter(|_| component.question.is_none()) else {
             components.push(component);
             return Ok(components);
-        }
-        words = component.rest.split_off(1);
-        component.rest.clear();
+        };
+        words = component.rest.split_off(at + 1);
+        component.rest.truncate(at);
         components.push(component);
     }
 }

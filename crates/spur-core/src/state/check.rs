@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::job::{Job, Phase};
 use crate::state::{Index, State};
 
 /// Everything that is wrong with a state; empty when all is well.
@@ -14,6 +15,9 @@ pub fn problems(state: &State) -> Vec<String> {
     for job in state.jobs.values() {
         if job.id >= state.next_job {
             found.push(format!("job {} has a number that was never handed out", job.id));
+        }
+        if let Some(problem) = astray(state, job) {
+            found.push(problem);
         }
         for hash in [job.script, job.environment] {
             *references.entry(hash).or_insert(0u32) += 1;
@@ -49,4 +53,19 @@ pub fn problems(state: &State) -> Vec<String> {
         found.push("blob references are miscounted".to_string());
     }
     found
+}
+
+/// A component that does what its leader does not.
+fn astray(state: &State, job: &Job) -> Option<String> {
+    let component = job.component?;
+    let leader = state.jobs.get(&component.leader)?;
+    let wrong = match (&leader.phase, &job.phase) {
+        (Phase::Pending, Phase::Running { .. }) => "runs without its leader",
+        (Phase::Running { .. }, Phase::Pending) => "waits while its leader runs",
+        (Phase::Completing { .. } | Phase::Ended { .. }, Phase::Running { .. }) => {
+            "runs although its leader is over"
+        }
+        _ => return None,
+    };
+    Some(format!("component {} of job {} {wrong}", component.offset, component.leader))
 }

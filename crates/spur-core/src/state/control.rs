@@ -7,7 +7,9 @@ use crate::errors::SlurmError;
 use crate::ids::{Epoch, JobId};
 use crate::job::{Cause, Granted, Hold, Job, Pause, Phase, Steps};
 use crate::state::settle::never_started;
-use crate::state::{Control, Effect, JobAction, Reply, SignalScope, State, arrays, jobs, update};
+use crate::state::{
+    Control, Effect, JobAction, Reply, SignalScope, State, arrays, het, jobs, update,
+};
 
 /// Does something to a job, or to the tasks of an array that were named. It is done to all of them that it
 /// can be done to; the reply is the first refusal if it could be done to none.
@@ -48,7 +50,8 @@ fn meant(state: &mut State, control: &Control) -> Result<Meant, SlurmError> {
     let Some(tasks) = &control.tasks else {
         let mut records: Vec<Job> = state.array(id).map(|job| (**job).clone()).collect();
         if !records.iter().any(|job| job.id == id) {
-            records.extend(state.jobs.get(&id).map(|job| (**job).clone()));
+            let job = state.jobs.get(&id).ok_or(SlurmError::InvalidJobId)?;
+            records.extend(het::meant(state, job, &control.action)?);
         }
         return Ok(Meant { records, dropped: false });
     };

@@ -138,6 +138,8 @@ pub struct Submit {
     pub owner: Owner,
     /// What is asked for.
     pub spec: JobSpec,
+    /// What is asked for by the further components of a heterogeneous job.
+    pub others: Vec<JobSpec>,
     /// The script's name.
     pub script: BlobHash,
     /// The environment's name.
@@ -162,6 +164,8 @@ pub struct CreateStep {
     pub request: RequestId,
     /// What is asked for.
     pub spec: StepSpec,
+    /// The number a step beside it has in another component of the job, which it is to have too.
+    pub beside: Option<StepId>,
     /// Who asks.
     pub by: Actor,
 }

@@ -7,11 +7,12 @@ use crate::config::words::PartitionState;
 use crate::errors::SlurmError;
 use crate::ids::{Epoch, JobId, NodeName};
 use crate::job::{
-    Array, Cause, ExitStatus, Granted, Hold, Job, JobSpec, Owner, Pause, Phase, Steps, array,
+    Array, Cause, Component, ExitStatus, Granted, Hold, Job, JobSpec, Owner, Pause, Phase, Steps,
+    array,
 };
 use crate::state::{
-    Effect, Finish, JobStart, Outcome, Reply, State, Submit, arrays, dependencies, licenses, named,
-    nodes, ports, reservations, rules, steps,
+    Effect, Finish, JobStart, Outcome, Reply, State, Submit, arrays, dependencies, het, licenses,
+    named, nodes, ports, reservations, rules, steps,
 };
 use crate::time::Timestamp;
 
@@ -23,14 +24,15 @@ pub(super) fn submit(
     if let Some(id) = state.index.requests.get(&(submit.owner.uid, submit.request)) {
         return Ok(Reply::Job(*id));
     }
-    check(state, &submit.spec, &submit.owner)?;
     let id = state.next_job;
-    let waits = dependencies::parse(&submit.spec.dependency, id)?;
-    let array = array::parse(&submit.spec.array, state.settings.config.limits.max_array_size)
-        .map_err(|_| SlurmError::InvalidArray)?;
-    let tasks = array.as_ref().map_or(1, |tasks| tasks.ids().count() as u64);
-    let spec = rules::admit(state, &submit.owner, &submit.spec, tasks)?;
-    if state.next_job > JobId::MAX {
+    let size = 1 + submit.others.len() as u32;
+    let specs = std::iter::once(&submit.spec).chain(&submit.others);
+    let parts = (0..).zip(specs).map(|(offset, spec)| {
+        let component = Component { leader: id, offset, size };
+        part(state, submit, spec, component)
+    });
+    let parts: Vec<Job> = parts.collect::<Result<_, _>>()?;
+    if id.0.saturating_add(size - 1) > JobId::MAX.0 {
         return Err(SlurmError::SubmissionsDisabled);
     }
     let carried: Vec<(BlobHash, &[u8])> =
@@ -45,42 +47,69 @@ pub(super) fn submit(
     }
     for hash in wanted {
         let references = state.blobs.entry(hash).or_insert(0);
-        *references += 1;
-        if *references == 1
+        *references += size;
+        if *references == size
             && let Some((_, bytes)) = carried.iter().find(|(carried, _)| *carried == hash)
         {
             effects.push(Effect::KeepBlob { hash, bytes: bytes.to_vec() });
         }
     }
-    state.next_job = JobId(id.0 + 1);
-    let hold = match (submit.spec.hold, submit.spec.priority) {
+    state.next_job = JobId(id.0 + size);
+    parts.into_iter().for_each(|job| state.put_job(job));
+    Ok(Reply::Job(id))
+}
+
+/// A job that was handed in, or one component of it.
+fn part(
+    state: &State,
+    submit: &Submit,
+    asked: &JobSpec,
+    component: Component,
+) -> Result<Job, SlurmError> {
+    check(state, asked, &submit.owner)?;
+    let id = JobId(component.leader.0 + component.offset);
+    let mut waits = dependencies::parse(&asked.dependency, id)?;
+    if !component.leads() {
+        // The first one waits for others of its name; among themselves they do not.
+        waits = waits.and_then(het::without_singleton);
+    }
+    let array = array::parse(&asked.array, state.settings.config.limits.max_array_size)
+        .map_err(|_| SlurmError::InvalidArray)?;
+    let is_het = component.size > 1;
+    if is_het && array.is_some() {
+        return Err(SlurmError::InvalidArray);
+    }
+    let tasks = array.as_ref().map_or(1, |tasks| tasks.ids().count() as u64);
+    // Components before this one count against the same limits.
+    let spec = rules::admit(state, &submit.owner, asked, tasks + u64::from(component.offset))?;
+    let hold = match (asked.hold, asked.priority) {
         (true, _) => Hold::User,
         (false, Some(0)) => Hold::User,
         (false, _) => Hold::None,
     };
-    state.put_job(Job {
+    Ok(Job {
         id,
         owner: submit.owner.clone(),
         spec: share_spec(state, id, spec),
         script: submit.script,
         environment: submit.environment,
-        request: Some(submit.request),
+        request: component.leads().then_some(submit.request),
         submitted: state.now,
         epoch: Epoch(0),
         boot: 0,
         phase: Phase::Pending,
         steps: Steps::default(),
         hold,
-        begin: submit.spec.begin.map(Timestamp),
+        begin: asked.begin.map(Timestamp),
         waits,
         array: array.map(|tasks| Arc::new(Array::Waiting(tasks))),
+        component: is_het.then_some(component),
         restarts: 0,
         pause: Pause::default(),
         is_warned: false,
         granted: Granted::default(),
         displaced: None,
-    });
-    Ok(Reply::Job(id))
+    })
 }
 
 /// Whether a request can be taken at all.
@@ -121,38 +150,50 @@ pub(super) fn start(
 ) -> Result<Reply, SlurmError> {
     let mut started = 0;
     for start in starts {
-        if !still_fits(state, start) {
-            continue;
-        }
-        let Some(job) = state.jobs.get(&start.job).cloned() else { continue };
-        let job = match start.task {
-            Some(index) => arrays::take(state, &job, index),
-            None => Some((*job).clone()),
+        let component = state.jobs.get(&start.job).and_then(|job| job.component);
+        started += match component {
+            None => usize::from(start_one(state, start, effects)),
+            Some(component) if component.leads() => het::start(state, component, starts, effects),
+            // With the first one.
+            Some(_) => 0,
         };
-        let Some(job) = job else { continue };
-        let allocation = Arc::new(start.allocation.clone());
-        let Some(node) = allocation.first_node().cloned() else { continue };
-        let boot = state.nodes.get(&node).map_or(0, |node| node.boots);
-        let phase = Phase::Running { since: state.now, allocation };
-        let range = ports::parse_range(&state.settings.config.agent.rendezvous_ports);
-        let port = range
-            .and_then(|range| ports::lend(&state.index.ports, range, start.job, &start.allocation));
-        let granted = Granted {
-            partition: start.partition.clone(),
-            minutes: start.minutes,
-            priority: start.priority,
-            port,
-        };
-        let mut job =
-            Job { epoch: start.epoch, boot, phase, waits: None, granted, displaced: None, ..job };
-        if !job.is_allocation() {
-            steps::begin_batch(&mut job, state.now, node, effects);
-        }
-        steps::begin_presence(state, &mut job, effects);
-        state.put_job(job);
-        started += 1;
     }
     Ok(Reply::Started(started))
+}
+
+/// Starts a job if it still fits; whether it did.
+pub(super) fn start_one(state: &mut State, start: &JobStart, effects: &mut Vec<Effect>) -> bool {
+    if !still_fits(state, start) {
+        return false;
+    }
+    let Some(job) = state.jobs.get(&start.job).cloned() else { return false };
+    let job = match start.task {
+        Some(index) => arrays::take(state, &job, index),
+        None => Some((*job).clone()),
+    };
+    let Some(job) = job else { return false };
+    let allocation = Arc::new(start.allocation.clone());
+    let Some(node) = allocation.first_node().cloned() else { return false };
+    let boot = state.nodes.get(&node).map_or(0, |node| node.boots);
+    let phase = Phase::Running { since: state.now, allocation };
+    let range = ports::parse_range(&state.settings.config.agent.rendezvous_ports);
+    let port = range
+        .and_then(|range| ports::lend(&state.index.ports, range, start.job, &start.allocation));
+    let granted = Granted {
+        partition: start.partition.clone(),
+        minutes: start.minutes,
+        priority: start.priority,
+        port,
+    };
+    let mut job =
+        Job { epoch: start.epoch, boot, phase, waits: None, granted, displaced: None, ..job };
+    // Of a heterogeneous job, the first component runs the script.
+    if !job.is_allocation() && job.component.is_none_or(|it| it.leads()) {
+        steps::begin_batch(&mut job, state.now, node, effects);
+    }
+    steps::begin_presence(state, &mut job, effects);
+    state.put_job(job);
+    true
 }
 
 /// The plan was made on an older state; what has changed since decides.

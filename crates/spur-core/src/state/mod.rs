@@ -10,6 +10,7 @@ mod control;
 mod dependencies;
 mod effect;
 mod entry;
+mod het;
 mod index;
 mod jobs;
 mod licenses;
@@ -170,7 +171,7 @@ pub fn apply(state: &mut State, entry: &Entry) -> Applied {
     if let (Ok(_), Some(asked)) = (&reply, asked) {
         state.repeats.remember(state.now, asked);
     }
-    settle::settle(state);
+    settle::settle(state, &mut effects);
     if state.settings.accounting {
         let events = events::of_change(state, &nodes);
         state.untold.extend(events);

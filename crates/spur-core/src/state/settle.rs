@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 
 use crate::ids::JobId;
 use crate::job::{Cause, ExitStatus, Granted, Hold, Job, Pause, Phase, Steps};
-use crate::state::{State, dependencies};
+use crate::state::{Effect, State, dependencies, het};
 
 /// Draws the conclusions from everything the entry at hand has touched.
-pub(super) fn settle(state: &mut State) {
+pub(super) fn settle(state: &mut State, effects: &mut Vec<Effect>) {
     while !state.touched.is_empty() {
         let touched = std::mem::take(&mut state.touched);
+        touched.iter().for_each(|id| het::follow(state, *id, effects));
         for id in &touched {
             if let Some(job) = state.jobs.get(id).and_then(|job| back_to_the_queue(state, job)) {
                 state.put_job(job);
@@ -37,7 +38,7 @@ fn back_to_the_queue(state: &State, job: &Job) -> Option<Job> {
         Cause::Requeued { hold: true } => Hold::Admin,
         Cause::Requeued { hold: false } => job.hold,
         Cause::PrologFailed => Hold::Launch,
-        Cause::NodeFailed if may_requeue(state, job) => job.hold,
+        Cause::NodeFailed if may_requeue(state, het::leader_of(state, job)) => job.hold,
         _ => return None,
     };
     Some(Job {

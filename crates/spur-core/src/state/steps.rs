@@ -87,7 +87,7 @@ pub(super) fn create(
     }
     let held = holds(&job)?;
     let placed = layout::lay_out(&create.spec, held, &job.steps.busy())?;
-    if job.steps.next > StepId::MAX.0 || job.steps.live.len() >= MOST_STEPS {
+    if job.steps.next >= StepId::MAX.0 || job.steps.live.len() >= MOST_STEPS {
         return Err(SlurmError::StepLimit);
     }
     let shares: Vec<StepShare> = placed
@@ -101,9 +101,9 @@ pub(super) fn create(
             usage: None,
         })
         .collect();
+    let id = number(state, &job, create.beside)?;
     let mut job = (*job).clone();
-    let id = StepId(job.steps.next);
-    job.steps.next += 1;
+    job.steps.next = id.0 + 1;
     for share in &shares {
         let node = share.node.clone();
         effects.push(Effect::Launch { job: job.id, epoch: job.epoch, step: id, node });
@@ -121,6 +121,18 @@ pub(super) fn create(
     let reply = Reply::Step(job.id, id);
     state.put_job(job);
     Ok(reply)
+}
+
+/// The number of a new step. Components of a heterogeneous job count together, so that a step over several
+/// of them has one number.
+fn number(state: &State, job: &Job, beside: Option<StepId>) -> Result<StepId, SlurmError> {
+    let all = job.component.into_iter().flat_map(|it| state.components(it));
+    let next = all.map(|job| job.steps.next).max().unwrap_or(job.steps.next);
+    match beside {
+        Some(step) if step.0 >= job.steps.next && step.0 < next => Ok(step),
+        Some(_) => Err(SlurmError::InvalidJobId),
+        None => Ok(StepId(next)),
+    }
 }
 
 /// What a job has for steps at this moment.

@@ -1,6 +1,7 @@
 //! The state machine, entry by entry; everything in `check` is asked after each.
 
 mod accounting;
+mod het;
 mod preempt;
 mod repeats;
 mod reservations;
@@ -99,6 +100,7 @@ fn submission(request: u128) -> Submit {
         request: RequestId(request),
         owner: Owner { uid: Uid(1000), gid: Gid(1000), name: "alice".to_string() },
         spec: JobSpec { name: "a".to_string(), ..JobSpec::default() },
+        others: Vec::new(),
         script: BlobHash::of(&script),
         environment: BlobHash::of(&environment),
         blobs: vec![Blob { bytes: script }, Blob { bytes: environment }],
@@ -246,6 +248,7 @@ impl Cluster {
             request: RequestId(request),
             owner: Owner { uid: Uid(1000), gid: Gid(1000), name: "alice".into() },
             spec,
+            others: Vec::new(),
             script: hash,
             environment: hash,
             blobs: vec![Blob { bytes: b"#!/bin/sh".to_vec() }],

@@ -50,6 +50,7 @@ impl Cluster {
             request,
             owner: Default::default(),
             spec,
+            others: Vec::new(),
             script: hash,
             environment: hash,
             blobs: vec![Blob { bytes: Vec::new() }],
@@ -58,7 +59,7 @@ impl Cluster {
     }
 
     /// `1 on n1:4 n2:1` for a start, `2 Resources` for a wait.
-    fn plan(&self) -> Vec<String> {
+    pub fn plan(&self) -> Vec<String> {
         let plan = Planner::default().plan(&self.0);
         let starts = plan.starts.iter().map(|start| {
             let shares: Vec<String> = start

@@ -138,6 +138,7 @@ fn pending(id: JobId, wish: &Wish) -> PendingJob {
         },
         standing: wish.from.map_or(Standing::Ready, |at| Standing::From(Timestamp(at.into()))),
         rank: 0,
+        with: [].into(),
     }
 }
 

@@ -17,8 +17,8 @@ use spur_core::time::Timestamp;
 
 use super::request::{self, Shapes};
 use super::{
-    Charge, Counter, Displaced, PendingJob, Preemptible, RunId, RunningJob, Standing, Tiers,
-    ViewGres, ViewNode, ViewReservation, ViewShare,
+    Charge, Companion, Counter, Displaced, PendingJob, Preemptible, RunId, RunningJob, Standing,
+    Tiers, ViewGres, ViewNode, ViewReservation, ViewShare,
 };
 use crate::limits;
 use crate::place::Choice;
@@ -127,6 +127,8 @@ impl Follower {
         for (old, _) in &changed {
             let Some(old) = old else { continue };
             match &old.phase {
+                // They are known through the one they start with, which is told anew below.
+                Phase::Pending if follows(old) => {}
                 Phase::Pending => {
                     self.watched.remove(&old.id);
                     planner.remove_job(old.id);
@@ -164,6 +166,13 @@ impl Follower {
     }
 
     fn put_job(&mut self, planner: &mut Planner, state: &State, job: &Job) {
+        if follows(job) {
+            let leader = job.component.and_then(|it| state.jobs.get(&it.leader));
+            if let Some(leader) = leader.filter(|leader| leader.phase == Phase::Pending) {
+                self.put_job(planner, state, leader);
+            }
+            return;
+        }
         if let Some(throttle) = throttle(job) {
             let counter = Counter { max: throttle, reason: Reason::JobArrayTaskLimit };
             planner.put_counter(&array_name(job.array_id().unwrap_or(job.id)), Some(&counter));
@@ -185,9 +194,10 @@ impl Follower {
             open.extend(all.first());
         }
         let partition = open.first().copied();
+        let (with, together) = self.companions(planner, state, job);
         let standing = match standing(state, job, partition) {
             Standing::Ready => {
-                limits::bar(state, job, &self.basis).map_or(Standing::Ready, Standing::Barred)
+                limits::bar(state, job, &self.basis).map_or(together, Standing::Barred)
             }
             other => other,
         };
@@ -223,7 +233,45 @@ impl Follower {
             charges: self.charges(planner, state, job),
             standing,
             rank: open.iter().map(|it| rank(state, Some(it))).min().unwrap_or(0),
+            with,
         }
+    }
+
+    /// The jobs that start together with one, and whether they let it.
+    fn companions(
+        &mut self,
+        planner: &mut Planner,
+        state: &State,
+        job: &Job,
+    ) -> (Arc<[Companion]>, Standing) {
+        let Some(component) = job.component else { return ([].into(), Standing::Ready) };
+        let others: Vec<Arc<Job>> = state.components(component).skip(1).cloned().collect();
+        let mut together = Standing::Ready;
+        if others.iter().any(|it| it.phase != Phase::Pending) {
+            // They are still on their way back to the queue.
+            together = Standing::Barred(Reason::None);
+        }
+        let mut found = Vec::with_capacity(others.len());
+        for other in &others {
+            let partition = state.partitions_of(other).next();
+            together = match (together, standing(state, other, partition)) {
+                (Standing::Ready, Standing::Ready) => {
+                    limits::bar(state, other, &self.basis).map_or(Standing::Ready, Standing::Barred)
+                }
+                (Standing::Ready, other) => other,
+                (together, _) => together,
+            };
+            let Some(partition) = partition else { continue };
+            let jobs = &state.settings.config.jobs;
+            let shape = request::shape_of(&other.spec, other.owner.uid, &partition.rules, jobs);
+            found.push(Companion {
+                job: other.id,
+                partition: partition.name.as_str().into(),
+                shape: self.shapes.one(shape),
+                charges: self.charges(planner, state, other),
+            });
+        }
+        (found.into(), together)
     }
 
     fn partitions(&mut self, open: &[&Partition]) -> Tiers {
@@ -306,6 +354,11 @@ impl Follower {
         };
         planner.put_run(RunId(job.id, 0), &Arc::new(run));
     }
+}
+
+/// Whether a job starts with another, which speaks for it.
+fn follows(job: &Job) -> bool {
+    job.component.is_some_and(|it| !it.leads())
 }
 
 fn read_reservations(planner: &mut Planner, state: &State) {

@@ -43,6 +43,7 @@ impl Clients {
             request: RequestId(u128::from(number) + 1),
             owner: Owner { uid: Uid(1000), gid: Gid(1000), name: "alice".to_string() },
             spec,
+            others: Vec::new(),
             script: BlobHash::of(&script),
             environment: BlobHash::of(&environment),
             blobs: vec![Blob { bytes: script }, Blob { bytes: environment }],

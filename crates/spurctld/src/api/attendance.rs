@@ -111,6 +111,10 @@ pub async fn watch_over(inbox: Inbox, attendance: Attendance) {
 
 fn needs_attendance(job: &Job) -> bool {
     let Some(spec) = &job.spec.allocation else { return false };
+    // Of a heterogeneous job, the first component is attended.
+    if job.component.is_some_and(|it| !it.leads()) {
+        return false;
+    }
     match &job.phase {
         Phase::Pending => true,
         Phase::Running { .. } => !spec.unattended,

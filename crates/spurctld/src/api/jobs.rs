@@ -38,6 +38,9 @@ const MAX_SPEC: usize = 256 << 10;
 /// The most jobs on one page.
 const LARGEST_PAGE: u32 = 10_000;
 
+/// The most components of a heterogeneous job, as in Slurm.
+const MOST_COMPONENTS: usize = 128;
+
 /// How long a submission waits for the rules of accounting.
 const RULES_PATIENCE: Duration = Duration::from_secs(5);
 
@@ -59,10 +62,16 @@ impl Service {
             return Err(Status::new(Code::ResourceExhausted, message));
         }
         let spec = request.spec.unwrap_or_default();
-        check_size("job description", spec.encoded_len(), MAX_SPEC)?;
-        if let Some(option) = unsupported(&spec) {
-            let message = format!("{option} is not available in this release");
-            return Err(Status::new(Code::Unimplemented, message));
+        if request.others.len() >= MOST_COMPONENTS {
+            let message = format!("a job has at most {MOST_COMPONENTS} components");
+            return Err(Status::new(Code::InvalidArgument, message));
+        }
+        for spec in std::iter::once(&spec).chain(&request.others) {
+            check_size("job description", spec.encoded_len(), MAX_SPEC)?;
+            if let Some(option) = unsupported(spec) {
+                let message = format!("{option} is not available in this release");
+                return Err(Status::new(Code::Unimplemented, message));
+            }
         }
         check_size("environment", request.environment.len(), MAX_ENVIRONMENT)?;
         self.wait_for_rules().await;
@@ -71,6 +80,7 @@ impl Service {
             request: name(&request.request_id)?,
             owner: Owner { uid, gid, name: self.names.of(uid).await },
             spec,
+            others: request.others,
             script: BlobHash::of(&request.script),
             environment: BlobHash::of(&request.environment),
             blobs: vec![Blob { bytes: request.script }, Blob { bytes: request.environment }],
@@ -166,11 +176,13 @@ impl Service {
             let jobs = state.jobs.range(behind).map(|(_, job)| &**job);
             jobs.filter(wanted).take(page.saturating_add(1)).map(view).collect()
         } else {
-            // An array's number names its tasks too.
+            // An array's number names its tasks too, a heterogeneous job's its components.
             let mut named: Vec<JobId> = request.job_ids.iter().map(|id| JobId(*id)).collect();
             let tasks = named.iter().flat_map(|id| state.array(*id)).map(|job| job.id);
-            let tasks: Vec<JobId> = tasks.collect();
-            named.extend(tasks);
+            let of_job = |id: &JobId| state.jobs.get(id)?.component.filter(|it| it.leads());
+            let parts = named.iter().filter_map(of_job).flat_map(|it| it.ids());
+            let more: Vec<JobId> = tasks.chain(parts).collect();
+            named.extend(more);
             named.sort();
             named.dedup();
             let named = named.iter().filter_map(|id| state.jobs.get(id));

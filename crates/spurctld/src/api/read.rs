@@ -85,6 +85,10 @@ fn outline(view: &mut JobView, published: &Published, job: &Job) {
         _ => {}
     }
     array(view, job);
+    if let Some(component) = job.component {
+        (view.het_job_id, view.het_job_offset) = (component.leader.0, component.offset);
+        view.het_job_id_set = component.id_set();
+    }
     match held(job) {
         Some(held) => {
             view.nodes = hostlist::compress(held.shares.iter().map(|share| share.node.as_str()));

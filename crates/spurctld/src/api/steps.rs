@@ -96,6 +96,7 @@ impl Service {
             job: JobId(request.job_id),
             request: name(&request.request_id)?,
             spec: request.spec.unwrap_or_default(),
+            beside: request.beside.map(StepId),
             by: actor.clone(),
         };
         self.own_job(&actor, create.job).await?;
@@ -278,6 +279,13 @@ enum Attempt {
 
 /// A job, and what it holds.
 fn allocation(published: &Published, job: &Job) -> JobAllocation {
+    let parts = job.component.filter(|it| it.leads()).into_iter();
+    let parts = parts.flat_map(|it| published.state.components(it));
+    let components = parts.map(|job| one_allocation(published, job)).collect();
+    JobAllocation { components, ..one_allocation(published, job) }
+}
+
+fn one_allocation(published: &Published, job: &Job) -> JobAllocation {
     let held = job.phase.holds().into_iter().flat_map(|held| &held.shares);
     let nodes = held.map(|share| AllocatedNode {
         name: share.node.to_string(),
@@ -290,6 +298,7 @@ fn allocation(published: &Published, job: &Job) -> JobAllocation {
         nodes: nodes.collect(),
         cluster_name: published.state.settings.cluster_name.clone(),
         epoch: job.epoch.0,
+        components: Vec::new(),
     }
 }
 

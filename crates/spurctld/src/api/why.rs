@@ -64,18 +64,20 @@ impl Service {
             return Err(to_status(SlurmError::AccessDenied));
         };
         let mut spec = request.spec.unwrap_or_default();
-        if let Some(option) = unsupported(&spec) {
+        let mut others = request.others;
+        if let Some(option) = std::iter::once(&spec).chain(&others).find_map(unsupported) {
             let message = format!("{option} is not available in this release");
             return Err(Status::new(Code::Unimplemented, message));
         }
         let published = self.latest().await?;
         let mut copy = published.state.clone();
-        suppose(&copy, &mut spec);
+        std::iter::once(&mut spec).chain(&mut others).for_each(|spec| suppose(&copy, spec));
         let nothing = BlobHash::of(&[]);
         let submit = Submit {
             request: RequestId(u128::MAX),
             owner: Owner { uid, gid, name: self.names.of(uid).await },
             spec,
+            others,
             script: nothing,
             environment: nothing,
             blobs: vec![Blob { bytes: Vec::new() }],

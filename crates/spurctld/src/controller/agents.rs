@@ -12,8 +12,8 @@ use spur_disk::Disk;
 use spur_proto::internal::agent_message::Message as AgentSays;
 use spur_proto::internal::controller_message::Message as AgentHears;
 use spur_proto::internal::{
-    self, Acknowledge, AskTable, Beat, Heartbeat, Hello, Kills, Launch, Launches, NodeShare,
-    Report, Run, RunSignal, Signals, StepLaunch, StepNode, Table, Welcome,
+    self, Acknowledge, AskTable, Beat, Component, Heartbeat, Hello, Kills, Launch, Launches,
+    NodeShare, Report, Run, RunSignal, Signals, StepLaunch, StepNode, Table, Welcome,
 };
 use spur_proto::{step_name, step_of};
 
@@ -416,15 +416,18 @@ impl<D: Disk> Controller<D> {
             self.proposals.add(command, Waiter::Nobody);
             return Ok(None);
         }
-        let partition = self.state.partition_of(job).map(|partition| partition.name.clone());
-        let share = |share: &spur_core::job::Share| NodeShare {
-            node: share.node.to_string(),
-            cpus: share.cpus,
-            cpu_ids: Some(share.cpu_ids.clone()),
-            memory_mb: share.memory_mb,
-            gres: share.gres.clone(),
-            tasks: share.tasks,
+        let partition_of = |job: &Job| {
+            let partition = self.state.partition_of(job).map(|partition| partition.name.clone());
+            partition.unwrap_or_default()
         };
+        let component = |job: &std::sync::Arc<Job>| Component {
+            job: job.id.0,
+            spec: Some((*job.spec).clone()),
+            partition: partition_of(job),
+            shares: job.phase.holds().map(|held| node_shares(held)).unwrap_or_default(),
+        };
+        let batch = job.component.filter(|_| step.id == StepId::BATCH).into_iter();
+        let components = batch.flat_map(|it| self.state.components(it)).map(component).collect();
         Ok(Some(Launch {
             job: job.id.0,
             epoch: job.epoch.0,
@@ -438,8 +441,9 @@ impl<D: Disk> Controller<D> {
             started: since.0,
             ends: duties::ends_at(&self.state, job).map_or(0, |end| end.0),
             cluster_name: self.state.settings.cluster_name.clone(),
-            partition: partition.unwrap_or_default(),
-            shares: allocation.shares.iter().map(share).collect(),
+            partition: partition_of(job),
+            components,
+            shares: node_shares(allocation),
             submitted: job.submitted.0,
             kill_wait_secs: Some(self.state.settings.kill_wait_secs),
             confinement: allocation.shares.first().map(|share| {
@@ -461,6 +465,18 @@ fn master_address(state: &State, node: Option<&NodeName>) -> String {
     let Some(name) = node else { return String::new() };
     let told = state.nodes.get(name).map_or("", |node| node.inventory.address.as_str());
     if told.is_empty() { name.to_string() } else { told.to_string() }
+}
+
+fn node_shares(held: &spur_core::job::Allocation) -> Vec<NodeShare> {
+    let share = |share: &spur_core::job::Share| NodeShare {
+        node: share.node.to_string(),
+        cpus: share.cpus,
+        cpu_ids: Some(share.cpu_ids.clone()),
+        memory_mb: share.memory_mb,
+        gres: share.gres.clone(),
+        tasks: share.tasks,
+    };
+    held.shares.iter().map(share).collect()
 }
 
 /// A node's part of a step; nothing for a batch script.

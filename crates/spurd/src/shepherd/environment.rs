@@ -10,7 +10,7 @@ use spur_core::hostlist;
 use spur_core::job::JobSpec;
 use spur_core::job::array;
 use spur_core::jobenv::{self, ArrayFacts, GpuFacts, HereFacts, JobFacts};
-use spur_proto::internal::Launch;
+use spur_proto::internal::{Component, Launch};
 
 use super::task_hooks::Variables;
 
@@ -96,7 +96,24 @@ pub(super) fn facts(
         submit_host: said("SLURM_SUBMIT_HOST"),
         restarts: launch.restarts,
         array: array_facts(launch, spec),
+        components: launch.components.iter().map(|it| component(launch, it)).collect(),
         ..JobFacts::of_spec(spec, &cpus)
+    }
+}
+
+/// What its variables tell about one component of a heterogeneous job.
+fn component(launch: &Launch, it: &Component) -> JobFacts {
+    let spec = it.spec.clone().unwrap_or_default();
+    let cpus: Vec<u32> = it.shares.iter().map(|share| share.cpus).collect();
+    JobFacts {
+        job_id: it.job,
+        partition: it.partition.clone(),
+        user_name: launch.user_name.clone(),
+        uid: launch.uid,
+        gid: launch.gid,
+        cluster: launch.cluster_name.clone(),
+        nodes: hostlist::compress(it.shares.iter().map(|share| &share.node)),
+        ..JobFacts::of_spec(&spec, &cpus)
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod query;
 
+use std::collections::BTreeSet;
 use std::io::BufRead;
 
 use spur_core::errors::SlurmError;
@@ -84,7 +85,11 @@ fn end_chosen(query: &Query, controller: &mut Controller) -> Result<u8, Ended> {
         let means = |(_, it): &(String, JobReference)| it.step.is_none() && it.names(job);
         query.named.is_empty() || query.named.iter().any(means)
     };
-    let chosen: Vec<&JobView> = jobs.iter().filter(|job| named(job) && query.fits(job)).collect();
+    let mut chosen: Vec<&JobView> =
+        jobs.iter().filter(|job| named(job) && query.fits(job)).collect();
+    // What is done to the first component of a job is done to all.
+    let whole: BTreeSet<u32> = chosen.iter().map(|job| job.job_id).collect();
+    chosen.retain(|job| job.het_job_offset == 0 || !whole.contains(&job.het_job_id));
     if chosen.is_empty() && query.is_filtered() && query.verbose {
         let filters = query.filters();
         let message = format!("No active jobs match ALL job filters, including: {filters}");

@@ -1,6 +1,7 @@
 //! `srun`: runs tasks, in an allocation that is there or in one of its own.
 
 pub(super) mod ended;
+mod het;
 mod multi_prog;
 pub(super) mod nodes;
 pub(super) mod output;
@@ -11,15 +12,14 @@ mod terminal;
 use std::io::IsTerminal;
 
 use spur_core::errors::SlurmError;
-use spur_core::options::{
-    OptionError, Request, Surroundings, Tool, environment, fill_defaults, resolve,
-};
+use spur_core::options::{OptionError, Request, Surroundings, Tool, fill_defaults};
 use spur_proto::caller::CallError;
 use spur_proto::slurm::controller_client::ControllerClient;
 use spur_proto::slurm::create_step_reply::Reply as Told;
 use spur_proto::slurm::{CreateStepRequest, StepAccess};
 use tonic::Streaming;
 
+use self::run::Part;
 use super::allocation::{self, Voice};
 use super::submission;
 use crate::output::{complain, note};
@@ -29,67 +29,76 @@ const TOOL: Tool = Tool::Srun;
 
 /// Runs the command.
 pub fn run(args: &[String]) -> u8 {
-    match read(args) {
-        Ok(Some((request, command))) => cluster::block_on(execute(request, command)),
+    match het::read(args) {
+        Ok(Some(asked)) => cluster::block_on(execute(asked)),
         Ok(None) => 0,
         Err(error) => submission::refused(TOOL, &error),
     }
 }
 
+/// What one component is asked to run.
+struct Asked {
+    request: Request,
+    command: Vec<String>,
+    /// In which component of the job, where it has several.
+    group: Option<u32>,
+}
+
 /// Everything that was asked for, and the words of the command; nothing when only a question was asked.
-fn read(args: &[String]) -> Result<Option<(Request, Vec<String>)>, OptionError> {
-    let Some(line) = submission::read(TOOL, args)? else { return Ok(None) };
-    let mut settings = environment::read(TOOL, |name| std::env::var(name).ok());
-    settings.extend(line.settings);
-    let mut request = resolve(TOOL, settings)?;
+fn fill(request: &mut Request, args: &[String], rest: &[String]) -> Result<bool, OptionError> {
     let cwd = submission::work_dir();
     request.job.submit_line = submission::submit_line(TOOL, args);
     request.job.umask = Some(submission::own_umask());
     request.step.srun_host = allocation::host_name();
     request.step.srun_pid = std::process::id();
-    let arguments: Vec<String> = line.rest.iter().skip(1).cloned().collect();
+    let arguments: Vec<String> = rest.iter().skip(1).cloned().collect();
     let around = Surroundings {
         now: zone::now(),
         zone: &zone::Local,
         work_dir: &cwd,
-        command: line.rest.first().map_or("", String::as_str),
+        command: rest.first().map_or("", String::as_str),
         arguments: &arguments,
         ..Surroundings::default()
     };
-    let filled = fill_defaults(&mut request, around);
-    submission::tell_notes(TOOL, &request);
+    let filled = fill_defaults(request, around);
+    submission::tell_notes(TOOL, request);
     filled?;
     if request.step.mpi == "list" {
         eprintln!("MPI plugin types are...\n\tnone");
-        return Ok(None);
+        return Ok(false);
     }
-    if line.rest.is_empty() {
+    if rest.is_empty() {
         return Err(OptionError::fatal("No command given to execute."));
     }
-    submission::look_up(TOOL, &mut request)?;
-    Ok(Some((request, line.rest)))
+    submission::look_up(TOOL, request)?;
+    Ok(true)
 }
 
-async fn execute(request: Request, command: Vec<String>) -> u8 {
+async fn execute(mut asked: Vec<Asked>) -> u8 {
+    let Some(Asked { request, .. }) = asked.first() else { return 1 };
     let voice = Voice { tool: TOOL, quiet: request.tool.quiet > 0 };
     // Whoever runs us in the background keeps the terminal: reading it then is an error, not a stop.
     ignore_background_reads();
     if request.tool.test_only {
-        return submission::test_only(TOOL, &request).await;
+        let requests: Vec<Request> = asked.into_iter().map(|it| it.request).collect();
+        return submission::test_only(TOOL, &requests).await;
     }
     if let Some(job) = request.tool.job_id {
         let mut attended = allocation::attend(job);
-        let step = launch(&voice, &request, &command, job, true, &mut attended).await;
+        let step = launch(&voice, &asked, job, true, &mut attended).await;
         return step.map_or_else(|exit| exit, ended::exit_code);
     }
-    let (mut attended, granted) =
-        match allocation::allocate(&voice, request.job.clone(), false).await {
-            Ok(granted) => granted,
-            Err(exit) => return exit,
-        };
-    let _ = granted;
+    let specs = asked.iter().map(|it| it.request.job.clone()).collect();
+    let (mut attended, granted) = match allocation::allocate(&voice, specs, false).await {
+        Ok(granted) => granted,
+        Err(exit) => return exit,
+    };
+    let several = !granted.components.is_empty();
+    for (group, it) in (0..).zip(&mut asked) {
+        it.group = several.then_some(group);
+    }
     let job = attended.job;
-    let step = launch(&voice, &request, &command, job, false, &mut attended).await;
+    let step = launch(&voice, &asked, job, false, &mut attended).await;
     let status = step.map_or(256, |status| status);
     allocation::end(job, status).await;
     step.map_or_else(|exit| exit, ended::exit_code)
@@ -98,29 +107,55 @@ async fn execute(request: Request, command: Vec<String>) -> u8 {
 /// Makes the step and runs it; the highest wait status of its tasks, or an exit status.
 async fn launch(
     voice: &Voice,
-    request: &Request,
-    command: &[String],
+    asked: &[Asked],
     job: u32,
     inside: bool,
     attended: &mut allocation::Attended,
 ) -> Result<u32, u8> {
-    let access = create(voice, request, job, inside).await?;
-    if request.step.pty && !std::io::stdin().is_terminal() {
-        complain(voice.name(), "ioctl(TIOCGWINSZ): Inappropriate ioctl for device");
-        complain(voice.name(), "Not using a pseudo-terminal, disregarding --pty option");
-    }
-    let prepared = match program::prepare(request, &access, command, inside) {
-        Ok(prepared) => prepared,
-        Err(message) => {
+    let Some(Asked { request, .. }) = asked.first() else { return Err(1) };
+    let mut parts: Vec<Part> = Vec::new();
+    let mut first = None;
+    for it in asked {
+        let beside = parts.first().map(|part| part.access.step_id);
+        let mine = job + it.group.unwrap_or(0);
+        let access = match create(voice, &it.request, mine, inside, beside).await {
+            Ok(access) => access,
+            Err(exit) => {
+                end_all(&parts).await;
+                return Err(exit);
+            }
+        };
+        if it.request.step.pty && !std::io::stdin().is_terminal() {
+            complain(voice.name(), "ioctl(TIOCGWINSZ): Inappropriate ioctl for device");
+            complain(voice.name(), "Not using a pseudo-terminal, disregarding --pty option");
+        }
+        let prepared = program::prepare(&it.request, &access, &it.command, inside);
+        let program = prepared.map(|(program, prepared)| {
+            first.get_or_insert(prepared);
+            program
+        });
+        let failure = program.as_ref().err().cloned();
+        parts.push(Part { access, program: program.unwrap_or_default() });
+        if let Some(message) = failure {
             complain(voice.name(), message);
-            end_step(&access).await;
+            end_all(&parts).await;
             return Err(1);
         }
-    };
+    }
+    let Some(mut prepared) = first else { return Err(1) };
+    if asked.iter().any(|it| it.group.is_some()) {
+        het::join(job, request, &mut parts, &mut prepared);
+    }
     run_beside(&request.tool.prolog);
-    let status = run::run(voice, request, &access, prepared, Some(attended)).await;
+    let status = run::run(voice, request, &parts, prepared, Some(attended)).await;
     run_beside(&request.tool.epilog);
     Ok(status)
+}
+
+async fn end_all(parts: &[Part]) {
+    for part in parts {
+        end_step(&part.access).await;
+    }
 }
 
 /// Asks for the step until it is there; says once that it has to wait.
@@ -129,12 +164,14 @@ async fn create(
     request: &Request,
     job: u32,
     inside: bool,
+    beside: Option<u32>,
 ) -> Result<StepAccess, u8> {
-    let message = CreateStepRequest {
+    let mut message = CreateStepRequest {
         request_id: cluster::request_id(),
         job_id: job,
         spec: Some(request.step.clone()),
         immediate: request.said("immediate"),
+        beside,
     };
     let refuse = |error: &dyn std::fmt::Display| {
         complain(voice.name(), format!("Unable to create step for job {job}: {error}"));
@@ -191,6 +228,11 @@ async fn create(
                 },
                 Err(status) => match spur_proto::status::from_status(&status) {
                     Some(SlurmError::InStandbyMode) => break,
+                    // Another step has come between: this one gets a number of its own.
+                    Some(SlurmError::InvalidJobId) if message.beside.is_some() => {
+                        message.beside = None;
+                        break;
+                    }
                     Some(error) => return Err(refuse(&error.text())),
                     None if is_transport(&status) => break,
                     None => return Err(refuse(&status.message())),

@@ -9,7 +9,7 @@ use spur_net::tls::Dialler;
 use spur_proto::client::Address;
 use spur_proto::internal::{Run, StepHello, StepProgram, StepUsage};
 use spur_proto::slurm::{StepAccess, StepAccessNode};
-use spur_proto::step_io::{self, Frames, Kind};
+use spur_proto::step_io::{self, EVERYBODY, Frames, Kind};
 use spur_proto::step_name;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
@@ -42,6 +42,8 @@ pub struct Node {
     pub name: String,
     /// Ranks of its tasks.
     pub ranks: Vec<u32>,
+    /// Tasks of components before its own, which its agent does not count.
+    first_rank: u32,
     /// Frames on their way there.
     frames: mpsc::UnboundedSender<Vec<u8>>,
     /// Input that may be sent.
@@ -53,7 +55,8 @@ pub struct Node {
 impl Node {
     /// Sends a frame; a node that is gone needs none.
     pub fn send(&self, kind: Kind, rank: u32, payload: &[u8]) {
-        let _ = self.frames.send(step_io::frame(kind, rank, payload));
+        let own = if rank == EVERYBODY { rank } else { rank.saturating_sub(self.first_rank) };
+        let _ = self.frames.send(step_io::frame(kind, own, payload));
     }
 }
 
@@ -61,25 +64,28 @@ impl Node {
 pub fn connect(
     access: &StepAccess,
     program: Option<&StepProgram>,
+    before: Before,
     pieces: &mpsc::Sender<Piece>,
     news: &mpsc::UnboundedSender<News>,
 ) -> Vec<Node> {
+    let first_rank = before.tasks;
     let connect = |(at, node): (usize, &StepAccessNode)| {
+        let at = at + before.nodes;
         let hello = StepHello { program: program.cloned(), ..hello(access, node) };
         let (frames, waiting) = mpsc::unbounded_channel();
         let _ = frames.send(step_io::hello(&hello));
         let place = Place::of(access, node);
         let (pieces, news) = (pieces.clone(), news.clone());
         tokio::spawn(async move {
-            let ended = converse(at, &place, waiting, &pieces, &news).await;
+            let ended = converse((at, first_rank), &place, waiting, &pieces, &news).await;
             drop(pieces);
             let _ = news.send(match ended {
                 Ok(()) => News::Lost(at),
                 Err(error) => News::Refused(at, error.to_string()),
             });
         });
-        let (name, ranks) = (node.name.clone(), node.ranks.clone());
-        Node { name, ranks, frames, granted: 0, over: false }
+        let ranks = node.ranks.iter().map(|rank| rank + first_rank).collect();
+        Node { name: node.name.clone(), ranks, first_rank, frames, granted: 0, over: false }
     };
     access.nodes.iter().enumerate().map(connect).collect()
 }
@@ -128,6 +134,15 @@ fn hello(access: &StepAccess, node: &StepAccessNode) -> StepHello {
         node: node.name.clone(),
         ..StepHello::default()
     }
+}
+
+/// What components of a step come before one: their nodes and tasks are counted first.
+#[derive(Clone, Copy, Default)]
+pub struct Before {
+    /// Nodes.
+    pub nodes: usize,
+    /// Tasks.
+    pub tasks: u32,
 }
 
 /// Where a node's agent is, and how to know it.
@@ -180,7 +195,7 @@ async fn dial(place: &Place, host: &str, port: u16) -> std::io::Result<TlsStream
 const PATIENCE: Duration = Duration::from_secs(10);
 
 async fn converse(
-    at: usize,
+    at: (usize, u32),
     place: &Place,
     mut waiting: mpsc::UnboundedReceiver<Vec<u8>>,
     pieces: &mpsc::Sender<Piece>,
@@ -200,7 +215,7 @@ async fn converse(
 }
 
 async fn listen(
-    at: usize,
+    (at, first_rank): (usize, u32),
     mut reading: impl AsyncRead + Unpin,
     pieces: &mpsc::Sender<Piece>,
     news: &mpsc::UnboundedSender<News>,
@@ -218,7 +233,7 @@ async fn listen(
             let told = match frame.kind {
                 Kind::Output | Kind::Error => {
                     let is_error = frame.kind == Kind::Error;
-                    let (rank, bytes) = (frame.rank, frame.payload);
+                    let (rank, bytes) = (frame.rank + first_rank, frame.payload);
                     // Waits while the writer does: so do the tasks, by and by.
                     pieces.send(Piece::Bytes { rank, is_error, bytes }).await.ok()?;
                     continue;
@@ -228,7 +243,10 @@ async fn listen(
                     continue;
                 }
                 Kind::Started => News::Started,
-                Kind::Exited => News::Exited { node: at, rank: frame.rank, status: frame.number() },
+                Kind::Exited => {
+                    let rank = frame.rank + first_rank;
+                    News::Exited { node: at, rank, status: frame.number() }
+                }
                 Kind::Grant => News::Grant(at, frame.number()),
                 Kind::Over => News::Over(at),
                 Kind::Refused => News::Refused(at, text()),

@@ -19,8 +19,6 @@ use crate::output::reason;
 
 /// Everything that was worked out before the tasks are started.
 pub struct Prepared {
-    /// For the nodes.
-    pub program: StepProgram,
     /// For us.
     pub manner: Manner,
     /// What is sent to tasks as their input.
@@ -68,7 +66,7 @@ pub fn prepare(
     access: &StepAccess,
     command: &[String],
     inside: bool,
-) -> Result<Prepared, String> {
+) -> Result<(StepProgram, Prepared), String> {
     let tasks: u32 = access.nodes.iter().map(|node| node.ranks.len() as u32).sum();
     let job = &request.job;
     let pty = request.step.pty && std::io::stdin().is_terminal();
@@ -181,7 +179,7 @@ pub fn prepare(
         error: error_file,
         joined,
     };
-    Ok(Prepared { program, manner, input, only_input })
+    Ok((program, Prepared { manner, input, only_input }))
 }
 
 /// The variables that go along, each ended by a NUL byte.

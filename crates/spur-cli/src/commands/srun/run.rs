@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use spur_core::job::{JobState, JobStatus};
 use spur_core::options::Request;
+use spur_proto::internal::StepProgram;
 use spur_proto::slurm::controller_client::ControllerClient;
 use spur_proto::slurm::{SignalStepRequest, StepAccess};
 use spur_proto::step_io::{EVERYBODY, Kind};
@@ -13,7 +14,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::ended;
-use super::nodes::{self, News, Node};
+use super::nodes::{self, Before, News, Node};
 use super::output::{Piece, Writer};
 use super::program::{Prepared, Source};
 use super::terminal::{self, Raw};
@@ -36,7 +37,7 @@ const PIECE: usize = 32 << 10;
 struct Step<'a> {
     voice: &'a Voice,
     name: String,
-    access: &'a StepAccess,
+    parts: &'a [Part],
     nodes: Vec<Node>,
     pieces: mpsc::Sender<Piece>,
     kill_on_bad_exit: bool,
@@ -56,11 +57,26 @@ struct Step<'a> {
     only_input: Option<u32>,
 }
 
+/// A step in one component of a job, and what its tasks run.
+pub struct Part {
+    /// How to reach it.
+    pub access: StepAccess,
+    /// What it runs.
+    pub program: StepProgram,
+}
+
+impl Part {
+    /// Tasks over all its nodes.
+    pub fn tasks(&self) -> u32 {
+        self.access.nodes.iter().map(|node| node.ranks.len() as u32).sum()
+    }
+}
+
 /// Runs the step and returns the highest wait status of its tasks.
 pub async fn run(
     voice: &Voice,
     request: &Request,
-    access: &StepAccess,
+    parts: &[Part],
     prepared: Prepared,
     attended: Option<&mut Attended>,
 ) -> u32 {
@@ -68,16 +84,22 @@ pub async fn run(
         Ok(signals) => signals,
         Err(_) => return 256,
     };
-    let tasks: usize = access.nodes.iter().map(|node| node.ranks.len()).sum();
-    let raw = if prepared.program.pty { Raw::make() } else { None };
+    let raw = if parts.iter().any(|part| part.program.pty) { Raw::make() } else { None };
     let writer = Writer::start(prepared.manner);
     let (sender, mut news) = mpsc::unbounded_channel();
-    let nodes = nodes::connect(access, Some(&prepared.program), &writer.pieces, &sender);
+    let mut nodes: Vec<Node> = Vec::new();
+    let mut before = Before::default();
+    for Part { access, program } in parts {
+        nodes.extend(nodes::connect(access, Some(program), before, &writer.pieces, &sender));
+        before.nodes = nodes.len();
+        before.tasks += access.nodes.iter().map(|node| node.ranks.len() as u32).sum::<u32>();
+    }
+    let first = parts.first().map_or((0, 0), |part| (part.access.job_id, part.access.step_id));
     drop(sender);
     let mut step = Step {
         voice,
-        name: format!("{}.{}", access.job_id, access.step_id),
-        access,
+        name: format!("{}.{}", first.0, first.1),
+        parts,
         nodes,
         pieces: writer.pieces.clone(),
         kill_on_bad_exit: request.step.kill_on_bad_exit.unwrap_or(false),
@@ -88,7 +110,7 @@ pub async fn run(
             .map(|secs| Duration::from_secs(secs.into())),
         no_kill: request.job.lifecycle().no_kill,
         status_first: !request.tool.disable_status && !request.tool.quit_on_interrupt,
-        ended: vec![None; tasks],
+        ended: vec![None; before.tasks as usize],
         untold: Vec::new(),
         untold_since: None,
         first_end: None,
@@ -280,14 +302,16 @@ impl Step<'_> {
     /// Has the controller end the step on every node; it goes on doing so whatever becomes of us.
     async fn end_step(&mut self) {
         self.terminating = true;
-        let (job_id, step_id) = (self.access.job_id, self.access.step_id);
-        // Not waited for: who presses the keys again must be heard.
-        tokio::spawn(async move {
-            let ask = |mut client: ControllerClient<_>| async move {
-                client.signal_step(SignalStepRequest { job_id, step_id, signal: 0 }).await
-            };
-            let _ = cluster::caller().call(ask).await;
-        });
+        for Part { access, .. } in self.parts {
+            let (job_id, step_id) = (access.job_id, access.step_id);
+            // Not waited for: who presses the keys again must be heard.
+            tokio::spawn(async move {
+                let ask = |mut client: ControllerClient<_>| async move {
+                    client.signal_step(SignalStepRequest { job_id, step_id, signal: 0 }).await
+                };
+                let _ = cluster::caller().call(ask).await;
+            });
+        }
     }
 
     fn next_moment(&self) -> Option<Instant> {

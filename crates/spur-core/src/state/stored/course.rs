@@ -7,7 +7,7 @@ use prost::Message;
 use super::Error;
 use crate::ids::JobId;
 use crate::job::{
-    Array, ArraySpec, Displaced, Granted, Hold, Job, Pause, Removal, Waits, dependency,
+    Array, ArraySpec, Component, Displaced, Granted, Hold, Job, Pause, Removal, Waits, dependency,
 };
 use crate::time::Timestamp;
 
@@ -53,6 +53,13 @@ pub(super) struct StoredCourse {
     priority: Option<u32>,
     #[prost(uint32, optional, tag = "40")]
     port: Option<u32>,
+    /// Its place in a heterogeneous job: the first one, how many stand before it, how many there are.
+    #[prost(uint32, tag = "50")]
+    leader: u32,
+    #[prost(uint32, tag = "51")]
+    offset: u32,
+    #[prost(uint32, tag = "52")]
+    components: u32,
 }
 
 impl From<&Job> for StoredCourse {
@@ -77,6 +84,9 @@ impl From<&Job> for StoredCourse {
             port: job.granted.port.map(u32::from),
             displaced_until: job.displaced.map(|displaced| displaced.until.0),
             displaced_requeue: job.displaced.is_some_and(|it| it.how == Removal::Requeue),
+            leader: job.component.map_or(0, |it| it.leader.0),
+            offset: job.component.map_or(0, |it| it.offset),
+            components: job.component.map_or(0, |it| it.size),
             ..StoredCourse::default()
         };
         match job.array.as_deref() {
@@ -109,6 +119,8 @@ impl StoredCourse {
             throttle: self.throttle,
         });
         job.array = self.waiting.map(Array::Waiting).or(task).map(Arc::new);
+        let (leader, offset, size) = (JobId(self.leader), self.offset, self.components);
+        job.component = (size > 0).then_some(Component { leader, offset, size });
         job.begin = self.begin.map(Timestamp);
         job.restarts = self.restarts;
         job.pause = Pause { since: self.paused_since.map(Timestamp), secs: self.paused_secs };

@@ -137,6 +137,8 @@ struct StoredSubmit {
     environment: Vec<u8>,
     #[prost(bytes = "vec", repeated, tag = "8")]
     blobs: Vec<Vec<u8>>,
+    #[prost(message, repeated, tag = "9")]
+    others: Vec<JobSpec>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -264,6 +266,7 @@ impl From<&Entry> for StoredEntry {
                 script: submit.script.0.to_vec(),
                 environment: submit.environment.0.to_vec(),
                 blobs: submit.blobs.iter().map(|blob| blob.bytes.clone()).collect(),
+                others: submit.others.clone(),
             })),
             Command::Start(starts) => StoredCommand::Start(StoredStarts {
                 starts: starts
@@ -437,6 +440,7 @@ impl TryFrom<StoredSubmit> for Submit {
             script: hash(&stored.script)?,
             environment: hash(&stored.environment)?,
             blobs: stored.blobs.into_iter().map(|bytes| Blob { bytes }).collect(),
+            others: stored.others,
         })
     }
 }

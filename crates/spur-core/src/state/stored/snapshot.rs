@@ -477,6 +477,7 @@ impl TryFrom<StoredJob> for Job {
             begin: None,
             waits: None,
             array: None,
+            component: None,
             restarts: 0,
             pause: Pause::default(),
             is_warned: false,

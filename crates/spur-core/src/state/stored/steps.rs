@@ -23,6 +23,8 @@ pub(super) struct StoredCreateStep {
     spec: Option<StepSpec>,
     #[prost(message, optional, tag = "4")]
     by: Option<StoredActor>,
+    #[prost(uint32, optional, tag = "5")]
+    beside: Option<u32>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -96,6 +98,7 @@ impl From<&CreateStep> for StoredCreateStep {
             request: create.request.0.to_le_bytes().to_vec(),
             spec: Some(create.spec.clone()),
             by: Some((&create.by).into()),
+            beside: create.beside.map(|step| step.0),
         }
     }
 }
@@ -108,6 +111,7 @@ impl TryFrom<StoredCreateStep> for Command {
             job: JobId(stored.job),
             request: request_id(&stored.request)?,
             spec: stored.spec.ok_or(missing("what the step asks for"))?,
+            beside: stored.beside.map(StepId),
             by: stored.by.ok_or(missing("who makes the step"))?.try_into()?,
         })))
     }

@@ -31,7 +31,7 @@ fn ask(job: JobId, request: u128, tasks: u32) -> Command {
     let asked = JobSpec { ntasks: Some(tasks), ntasks_said: true, ..JobSpec::default() };
     let spec = StepSpec { request: Some(Box::new(asked)), exact: true, ..StepSpec::default() };
     let request = RequestId(request);
-    Command::CreateStep(Box::new(CreateStep { job, request, spec, by: alice() }))
+    Command::CreateStep(Box::new(CreateStep { job, request, spec, beside: None, by: alice() }))
 }
 
 fn report(job: JobId, step: u32, code: u8) -> Finish {

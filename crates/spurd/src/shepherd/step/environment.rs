@@ -18,6 +18,8 @@ pub struct Environment {
     here: HereFacts,
     ranks_here: Vec<u32>,
     master: (String, u32),
+    /// Tasks of components before this one.
+    first_rank: u32,
     marker: String,
 }
 
@@ -54,13 +56,27 @@ impl Environment {
             inside_allocation: asked.inside_allocation,
             ..StepFacts::default()
         };
+        let mut facts = facts;
+        let mut node_id = step.node_id;
+        let mut first_rank = 0;
+        if let Some(whole) = &asked.whole {
+            // The step goes over several components; its tasks see them as one.
+            first_rank = whole.first_rank;
+            node_id += whole.first_node;
+            job.job_id = whole.job;
+            job.nodes.clone_from(&whole.nodes);
+            job.cpus_per_node.clone_from(&whole.cpus_per_node);
+            facts.nodes.clone_from(&whole.nodes);
+            facts.tasks_per_node.clone_from(&whole.tasks_per_node);
+        }
         Environment {
             sent,
             job,
             step: facts,
+            first_rank,
             here: HereFacts {
                 node: here.node.clone(),
-                node_id: step.node_id,
+                node_id,
                 cpus: here.cpus,
                 gpus,
                 ..HereFacts::default()
@@ -76,16 +92,16 @@ impl Environment {
         let local_rank = self.ranks_here.iter().position(|it| *it == rank).unwrap_or(0) as u32;
         let task = TaskFacts {
             here: self.here.clone(),
-            rank,
+            rank: rank + self.first_rank,
             local_rank,
-            ranks_here: self.ranks_here.clone(),
+            ranks_here: self.ranks_here.iter().map(|rank| rank + self.first_rank).collect(),
             pid,
         };
         let mut variables = self.sent.clone();
         for (name, value) in jobenv::task(&self.job, &self.step, &task) {
             variables.insert(name.into_bytes(), value.into_bytes());
         }
-        for (name, value) in self.rendezvous(rank, local_rank) {
+        for (name, value) in self.rendezvous(rank + self.first_rank, local_rank) {
             variables.entry(name.as_bytes().to_vec()).or_insert(value.into_bytes());
         }
         if let Some((name, value)) = self.marker.split_once('=') {

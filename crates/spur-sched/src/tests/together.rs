@@ -1,0 +1,73 @@
+//! Jobs that start together or not at all.
+
+use spur_core::blob::BlobHash;
+use spur_core::job::{JobSpec, RequestId};
+use spur_core::state::{Blob, Command, Submit};
+
+use super::from_state::{Cluster, cluster};
+use crate::Planner;
+
+fn tasks(ntasks: u32) -> JobSpec {
+    JobSpec { ntasks: Some(ntasks), ..JobSpec::default() }
+}
+
+fn on(node: &str, ntasks: u32) -> JobSpec {
+    let mut spec = JobSpec { nodes_min: Some(1), nodes_max: Some(1), ..tasks(ntasks) };
+    spec.placement_mut().nodelist = node.to_string();
+    spec
+}
+
+fn het(mut cluster: Cluster, specs: Vec<JobSpec>) -> Cluster {
+    let mut specs = specs.into_iter();
+    let hash = BlobHash::of(b"");
+    let submit = Submit {
+        request: RequestId(u128::from(cluster.0.next_job.0)),
+        owner: Default::default(),
+        spec: specs.next().expect("one"),
+        others: specs.collect(),
+        script: hash,
+        environment: hash,
+        blobs: vec![Blob { bytes: Vec::new() }],
+    };
+    cluster.apply(Command::Submit(Box::new(submit)));
+    cluster
+}
+
+#[test]
+fn components_start_in_one_plan() {
+    let plan = het(cluster(&[4, 4]), vec![tasks(1), tasks(4)]).plan();
+    assert_eq!(plan, ["2 on n1:4", "1 on n2:1"]);
+}
+
+#[test]
+fn the_one_with_least_choice_is_placed_first() {
+    let plan = het(cluster(&[2, 2]), vec![tasks(2), on("n1", 2)]).plan();
+    assert_eq!(plan.len(), 2, "{plan:?}");
+    assert!(plan.contains(&"2 on n1:2".to_string()), "{plan:?}");
+}
+
+#[test]
+fn none_starts_while_one_does_not_fit() {
+    let full = cluster(&[4, 4]).submit(on("n2", 3)).started();
+    let plan = het(full, vec![tasks(1), on("n2", 2)]).plan();
+    assert_eq!(plan, ["2 Resources", "3 Resources"]);
+}
+
+#[test]
+fn they_hold_one_place_in_the_future() {
+    let mut blocking = on("n2", 4);
+    blocking.time_limit = Some(spur_core::limit::Limit::Is(10));
+    let full = cluster(&[4, 4]).submit(blocking).started();
+    // What would delay them waits; what ends in time does not.
+    let mut long = on("n1", 4);
+    long.time_limit = Some(spur_core::limit::Limit::Is(20));
+    let mut short = on("n1", 4);
+    short.time_limit = Some(spur_core::limit::Limit::Is(5));
+    let cluster = het(full, vec![on("n1", 4), on("n2", 4)]).submit(long).submit(short);
+    assert_eq!(cluster.plan(), ["5 on n1:4", "2 Resources", "3 Resources", "4 Priority"]);
+    let plan = Planner::default().plan(&cluster.0);
+    let starts =
+        [2, 3].map(|job| plan.waits.get(spur_core::ids::JobId(job)).and_then(|it| it.start));
+    assert_eq!(starts[0], starts[1]);
+    assert!(starts[0].is_some());
+}

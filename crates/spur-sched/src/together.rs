@@ -1,0 +1,183 @@
+//! Jobs that start together or not at all: the components of a heterogeneous job.
+
+use std::sync::Arc;
+
+use spur_core::ids::JobId;
+use spur_core::job::Reason;
+use spur_core::time::Timestamp;
+
+use crate::fit::Fit;
+use crate::pass::{Pass, Whose};
+use crate::planner::Planner;
+use crate::possible::Fits;
+use crate::queue::Key;
+use crate::shape::Shape;
+use crate::timeline::Place;
+use crate::view::Charge;
+use crate::waits::Wait;
+
+/// One of them.
+struct Member {
+    job: JobId,
+    partition: Arc<str>,
+    shape: Arc<Shape>,
+    charges: Arc<[Charge]>,
+    fits: Arc<Fits>,
+}
+
+/// A place for one of them, and on which kinds of nodes.
+type Found = (Place, Vec<Fit>);
+
+/// How often a moment is moved on until all fit at it.
+const MOMENTS: usize = 64;
+
+impl Planner {
+    /// Looks at a job that others start with.
+    pub(crate) fn look_together(
+        &mut self,
+        pass: &mut Pass,
+        turn: u8,
+        key: Key,
+        class: u32,
+        full: bool,
+    ) {
+        let members = self.party(key.1, class);
+        if let Some(reason) = members.iter().find_map(|it| it.fits.never) {
+            pass.by_class[class as usize] = reason.into();
+            return;
+        }
+        let outside = members.iter().find_map(|it| self.outside_reservation(pass, &it.shape));
+        if let Some(reason) = outside {
+            pass.by_class[class as usize] = reason.into();
+            return;
+        }
+        if !pass.failed.contains(&class) {
+            // The hardest to place first; as they were asked for where that does not do.
+            let mut order: Vec<&Member> = members.iter().collect();
+            order.sort_by_key(|it| (self.choices(&it.fits), std::cmp::Reverse(it.shape.cpus())));
+            let asked: Vec<&Member> = members.iter().collect();
+            let started = self.start_all(pass, &order).and_then(|_| self.start_all(pass, &asked));
+            match started {
+                None => {
+                    for member in &members {
+                        pass.special.insert(member.job, None);
+                    }
+                    return self.next(pass, turn, key, class);
+                }
+                Some(Reason::Resources) => {}
+                Some(limit) => {
+                    pass.by_class[class as usize] = limit.into();
+                    return;
+                }
+            }
+            pass.failed.insert(class);
+        }
+        let closed = members.iter().any(|it| !it.fits.possible_now(&it.shape, &self.nodes));
+        if closed {
+            pass.by_class[class as usize] = Reason::ReqNodeNotAvail.into();
+            return;
+        }
+        if full {
+            return;
+        }
+        let partition = members[0].partition.clone();
+        let promised = pass.promised.entry(partition).or_default();
+        *promised += 1;
+        let reason = if *promised == 1 { Reason::Resources } else { Reason::Priority };
+        let start = self.promise_all(pass, &members).map(Timestamp);
+        for member in &members {
+            pass.special.insert(member.job, Some(Wait { reason, start, reserved: false }));
+        }
+        self.next(pass, turn, key, class);
+    }
+
+    /// The job that leads, and those that start with it.
+    fn party(&self, job: JobId, class: u32) -> Vec<Member> {
+        let it = &self.queue.classes[class as usize];
+        let look_up = |shape: &Arc<Shape>, partition: &Arc<str>| {
+            Arc::new(Fits::of(shape, partition, &self.nodes))
+        };
+        let first = Member {
+            job,
+            partition: it.partition.clone(),
+            shape: it.shape.clone(),
+            charges: it.charges.clone(),
+            fits: it.fits.clone().unwrap_or_else(|| look_up(&it.shape, &it.partition)),
+        };
+        let others = it.with.iter().map(|it| Member {
+            job: it.job,
+            partition: it.partition.clone(),
+            shape: it.shape.clone(),
+            charges: it.charges.clone(),
+            fits: look_up(&it.shape, &it.partition),
+        });
+        std::iter::once(first).chain(others).collect()
+    }
+
+    /// On how many nodes it could be at all.
+    fn choices(&self, fits: &Fits) -> u32 {
+        if !fits.wanted.is_empty() {
+            return fits.wanted.len() as u32;
+        }
+        let kinds = fits.alternatives.iter().flatten();
+        let members = kinds.flat_map(|fit| self.nodes.kinds[fit.kind as usize].members.values());
+        members.map(|(all, _)| all).sum()
+    }
+
+    /// Starts all of them, or none; then the reason.
+    fn start_all(&mut self, pass: &mut Pass, members: &[&Member]) -> Option<Reason> {
+        let mark = self.mark(pass);
+        for member in members {
+            let (fits, shape) = (&member.fits, &member.shape);
+            let limit = self.over(&member.charges);
+            let found = if limit.is_none() { self.place(pass, fits, shape) } else { None };
+            let Some((chosen, secs)) = found else {
+                self.take_back(pass, mark);
+                return Some(limit.unwrap_or(Reason::Resources));
+            };
+            let (partition, charges) = (member.partition.clone(), member.charges.clone());
+            let whose = Whose { job: member.job, task: 0, partition, charges };
+            self.start(pass, whose, fits, shape, &chosen, secs);
+        }
+        None
+    }
+
+    /// Finds all of them a place at one moment in the future, which nobody lower may take.
+    fn promise_all(&mut self, pass: &mut Pass, members: &[Member]) -> Option<i64> {
+        self.nodes.settle();
+        let mut from = pass.now;
+        for _ in 0..MOMENTS {
+            let mut held: Vec<(&Member, Found, u32)> = Vec::new();
+            let mut later = None;
+            for member in members {
+                let found = self.earliest(pass, &member.fits, &member.shape, from);
+                match found {
+                    Some((place, kinds)) if held.is_empty() || place.at <= from => {
+                        from = from.max(place.at);
+                        let shape = &member.shape;
+                        let calendar = &mut pass.calendar;
+                        let cpus = calendar.hold(&self.nodes, member.job, shape, &kinds, &place);
+                        held.push((member, (place, kinds), cpus));
+                    }
+                    Some((place, _)) => later = later.max(Some(place.at)),
+                    None => later = Some(i64::MAX),
+                }
+                if later.is_some() {
+                    break;
+                }
+            }
+            if later.is_none() {
+                for (member, (place, _), cpus) in &held {
+                    let promised = self.promised(pass, place, member.partition.clone(), *cpus);
+                    pass.held.insert(member.job, promised);
+                }
+                return Some(from);
+            }
+            for (member, (place, _), _) in &held {
+                pass.calendar.forget(member.job, &place.nodes);
+            }
+            from = later.filter(|at| *at < i64::MAX)?;
+        }
+        None
+    }
+}
