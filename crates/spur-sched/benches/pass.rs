@@ -151,6 +151,7 @@ fn cluster(nodes: u32, jobs: u32) -> ClusterView {
             weight: 1 + (number / 1000) % 3,
             partitions: partitions[gpu].clone(),
             features: features[(number / 64 % 3) as usize].clone(),
+            switches: [].into(),
             sockets: 2,
             cores: 64,
             threads: 2,
@@ -178,6 +179,7 @@ fn cluster(nodes: u32, jobs: u32) -> ClusterView {
                 sharing: Sharing::Anybody,
                 charges: [].into(),
                 preemptible: None,
+                sleeps: None,
             };
             core += cores;
             view.running.insert(RunId(JobId(2_000_000 + run), 0), Arc::new(held));

@@ -18,6 +18,10 @@ impl Bits {
         self.0.iter().map(|word| word.count_ones()).sum()
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|word| *word == 0)
+    }
+
     pub fn contains(&self, bit: u32) -> bool {
         self.0.get((bit / 64) as usize).is_some_and(|word| word & (1 << (bit % 64)) != 0)
     }

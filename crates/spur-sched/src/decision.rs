@@ -16,6 +16,8 @@ pub struct Decisions {
     pub starts: Vec<Start>,
     /// What must go so that a job can start.
     pub preempts: Vec<Preempt>,
+    /// What sleeps and goes on now.
+    pub wakes: Vec<RunId>,
     /// Why each other one waits.
     pub waits: Waits,
     /// When further jobs are expected to start, where the pass was asked to find out.

@@ -124,9 +124,11 @@ impl Fit {
             true => shape.units,
             false => free.cores * self.threads / shape.unit_cpus.max(1),
         };
+        if let Some(each) = shape.units_per_socket {
+            room = room.min(self.by_socket(shape, slot, free, each));
+        }
         let caps = [
             shape.units_per_node,
-            shape.units_per_socket.map(|each| each.saturating_mul(self.sockets)),
             shape.units_per_core.map(|each| each.saturating_mul(free.cores)),
             Some(shape.units),
         ];
@@ -148,6 +150,31 @@ impl Fit {
             room = low;
         }
         if room < shape.units_least() { 0 } else { room }
+    }
+
+    /// Units that fit where each socket takes at most so many. Which cores are free is known of the
+    /// present only; later they are taken to be spread evenly.
+    fn by_socket(&self, shape: &Shape, slot: &Slot, free: &Free, each: u32) -> u32 {
+        let unit = shape.unit_cpus.max(1).div_ceil(self.threads).max(1);
+        let per_socket = (self.node_cores / self.sockets.max(1)).max(1);
+        if slot.free_cores.count() != free.cores {
+            let units = (free.cores / self.sockets.max(1)) / unit;
+            return if shape.overcommit { each } else { units.min(each) } * self.sockets;
+        }
+        let mut cores = vec![0; self.sockets.max(1) as usize];
+        for core in slot.free_cores.iter() {
+            let last = cores.len() - 1;
+            cores[((core / per_socket) as usize).min(last)] += 1;
+        }
+        let units = |cores: &u32| if shape.overcommit { each } else { (cores / unit).min(each) };
+        cores.iter().map(units).sum()
+    }
+
+    /// Cores of each socket that a job may have, where that is limited.
+    pub fn cores_per_socket(&self, shape: &Shape) -> Option<u32> {
+        let unit = shape.unit_cpus.max(1).div_ceil(self.threads).max(1);
+        let alone = shape.sharing == Sharing::Nobody;
+        shape.units_per_socket.filter(|_| !alone).map(|each| each.saturating_mul(unit))
     }
 
     /// What a node has too little of to be of any use; nothing where [`Fit::room`] finds room.

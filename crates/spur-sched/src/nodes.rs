@@ -95,8 +95,18 @@ pub struct Nodes {
     by_name: BTreeMap<NodeName, NodeIndex>,
     in_order: BTreeSet<Natural>,
     dirty: Vec<NodeIndex>,
+    /// Parts of the network, by the way to each.
+    pub domains: BTreeMap<Arc<[Arc<str>]>, Domain>,
     /// Counts changes of kinds and their members: what is computed from them is computed anew.
     pub version: u64,
+}
+
+/// The nodes below a switch, or in a block.
+#[derive(Clone, Debug, Default)]
+pub struct Domain {
+    /// How many levels of switches are below it.
+    pub height: usize,
+    pub nodes: BTreeSet<NodeIndex>,
 }
 
 #[derive(Clone, Debug)]
@@ -154,11 +164,13 @@ impl Nodes {
         (*all, *usable) = (*all + 1, *usable + u32::from(node.usable));
         match present {
             Some(index) => {
+                self.leave_domains(index);
                 self.leave_kind(index);
                 let slot = &mut self.slots[index as usize];
                 slot.node = node.clone();
                 slot.kind = kind;
                 slot.present = true;
+                self.enter_domains(index);
                 self.recount(index);
             }
             None => {
@@ -176,6 +188,7 @@ impl Nodes {
                 });
                 self.by_name.insert(node.name.clone(), index);
                 self.find_order(index);
+                self.enter_domains(index);
                 self.recount(index);
             }
         }
@@ -185,9 +198,38 @@ impl Nodes {
     pub fn remove(&mut self, name: &NodeName) {
         let Some(index) = self.index(name) else { return };
         self.version += 1;
+        self.leave_domains(index);
         self.leave_kind(index);
         self.slots[index as usize].present = false;
         self.touch(index);
+    }
+
+    fn enter_domains(&mut self, index: NodeIndex) {
+        let way = self.slot(index).node.switches.clone();
+        for depth in 1..=way.len() {
+            let domain = self.domains.entry(way[..depth].into()).or_default();
+            domain.height = domain.height.max(way.len() - depth);
+            domain.nodes.insert(index);
+        }
+    }
+
+    fn leave_domains(&mut self, index: NodeIndex) {
+        let way = self.slot(index).node.switches.clone();
+        for depth in 1..=way.len() {
+            let Some(domain) = self.domains.get_mut(&way[..depth]) else { continue };
+            domain.nodes.remove(&index);
+            if domain.nodes.is_empty() {
+                self.domains.remove(&way[..depth]);
+            }
+        }
+    }
+
+    /// Where a node stands among all, with neighbours in the network side by side.
+    pub fn rank(&self, node: NodeIndex) -> (u64, u64) {
+        let slot = self.slot(node);
+        let leaf = self.domains.get(&slot.node.switches);
+        let first = leaf.and_then(|leaf| leaf.nodes.iter().map(|it| self.slot(*it).order).min());
+        (first.unwrap_or(0), slot.order)
     }
 
     fn leave_kind(&mut self, index: NodeIndex) {
@@ -391,6 +433,7 @@ impl Nodes {
             weight: kind_of.weight,
             partitions: kind_of.partitions.clone(),
             features: kind_of.features.clone(),
+            switches: [].into(),
             sockets: kind_of.sockets,
             cores: kind_of.cores,
             threads: kind_of.threads,

@@ -13,6 +13,7 @@ use spur_core::time::Timestamp;
 use crate::decision::{Decisions, Start};
 use crate::fit::Fit;
 use crate::nodes::{Held, NodeIndex};
+use crate::place::network::{self, Barred, Within};
 use crate::place::{self, Chosen, Mix, Search};
 use crate::planner::Planner;
 use crate::possible::Fits;
@@ -94,10 +95,50 @@ impl Planner {
                 pass.out.cut_short = true;
                 break;
             }
+            self.wake(&mut pass, Some(class));
             self.look(&mut pass, turn, key, class);
         }
+        self.wake(&mut pass, None);
         let seen = look(self, &mut pass);
         (self.finish(pass), seen)
+    }
+
+    /// Lets those that sleep go on whose processors are free, unless the class to be looked at next may
+    /// displace them.
+    fn wake(&mut self, pass: &mut Pass, next: Option<u32>) {
+        if self.sleepers.is_empty() {
+            return;
+        }
+        let rank = next.map(|class| self.queue.classes[class as usize].rank);
+        for run in self.sleepers.clone() {
+            let Some((job, _)) = self.runs.get(&run) else { continue };
+            let Some(sleep) = job.sleeps.clone() else { continue };
+            let end = pass.now.saturating_add(1);
+            let after = rank.is_some_and(|rank| self.may_displace(rank, sleep.rank));
+            let known: Option<Vec<(NodeIndex, crate::bits::Bits)>> = (sleep.cores.iter())
+                .map(|(node, cores)| {
+                    Some((self.nodes.index(node)?, cores.iter().copied().collect()))
+                })
+                .collect();
+            let Some(known) = known.filter(|_| !after && !pass.out.wakes.contains(&run)) else {
+                continue;
+            };
+            let free = |(node, cores): &(NodeIndex, crate::bits::Bits)| {
+                let slot = self.nodes.slot(*node);
+                slot.present && cores.iter().all(|core| slot.free_cores.contains(core))
+            };
+            if !known.iter().all(free) {
+                continue;
+            }
+            let sharing = job.sharing;
+            for (node, cores) in known {
+                let awake = RunId(run.0, 1 << 30);
+                let (memory_mb, parts) = (0, Vec::new());
+                self.nodes.take(node, Held { run: awake, end, sharing, cores, memory_mb, parts });
+                pass.taken.push((awake, node, end));
+            }
+            pass.out.wakes.push(run);
+        }
     }
 
     fn begin(&mut self) -> Pass {
@@ -309,8 +350,17 @@ impl Planner {
         self.nodes.settle();
         let left = self.secs_left(pass, shape);
         let within = self.within(pass, shape);
-        let for_secs =
-            |secs: i64| self.place_for(pass, fits, shape, secs.min(left), within.as_ref(), false);
+        let in_size = |shape: &Shape, secs: i64| {
+            self.place_for(pass, fits, shape, secs.min(left), within.as_ref(), false)
+        };
+        let for_secs = |secs: i64| match shape.sizes.is_empty() {
+            true => in_size(shape, secs),
+            // As many as there may be where the tasks follow the nodes, else as few.
+            false if shape.units_follow_nodes => {
+                shape.sizes.iter().rev().find_map(|size| in_size(&shape.on_nodes(*size), secs))
+            }
+            false => shape.sizes.iter().find_map(|size| in_size(&shape.on_nodes(*size), secs)),
+        };
         if let Some(chosen) = for_secs(shape.secs) {
             return Some((chosen, shape.secs));
         }
@@ -344,10 +394,10 @@ impl Planner {
         fits: &Fits,
         shape: &Shape,
         secs: i64,
-        within: Option<&BTreeSet<NodeIndex>>,
+        within: Within<'_>,
         unreserved: bool,
     ) -> Option<Chosen> {
-        let search = |kinds: &[Fit], shape: &Shape, barred: &BTreeSet<NodeIndex>| {
+        let inside = |kinds: &[Fit], shape: &Shape, barred: &Barred, within: Within<'_>| {
             Search {
                 nodes: &self.nodes,
                 shape,
@@ -364,11 +414,18 @@ impl Planner {
             }
             .choose()
         };
-        if fits.counted.is_empty() {
-            let mut each = fits.alternatives.iter();
-            return each.find_map(|kinds| search(kinds, shape, &fits.barred));
-        }
-        counted(fits, shape, search)
+        let search = |shape: &Shape, barred: &Barred, within: Within<'_>| {
+            if !fits.counted.is_empty() {
+                let part = |kinds: &[Fit], shape: &Shape, barred: &Barred| {
+                    inside(kinds, shape, barred, within)
+                };
+                return counted(fits, shape, part);
+            }
+            let preferred = Some(&fits.preferred).filter(|kinds| !kinds.is_empty());
+            let mut each = preferred.into_iter().chain(&fits.alternatives);
+            each.find_map(|kinds| inside(kinds, shape, barred, within))
+        };
+        network::place(&self.nodes, shape, &fits.barred, within, &search)
     }
 
     pub(crate) fn start(
@@ -391,7 +448,8 @@ impl Planner {
             let mut free = slot.free.clone();
             let Some(taken) = fit.take(shape, slot, &mut free, *units) else { continue };
             threads = fit.threads();
-            let cores = place::pick_cores(slot, taken.cores, &taken.parts);
+            let most = fit.cores_per_socket(shape);
+            let cores = place::pick_cores(slot, taken.cores, &taken.parts, most);
             shares.push(ViewShare {
                 node: slot.node.name.clone(),
                 cores: cores.iter().collect(),
@@ -468,7 +526,10 @@ impl Planner {
         from: i64,
     ) -> Option<(Place, Vec<Fit>)> {
         let within = self.within(pass, shape);
-        let ahead = |kinds: &[Fit]| {
+        // The smallest number of nodes that will do comes first.
+        let smallest = shape.sizes.first().map(|size| shape.on_nodes(*size));
+        let shape = smallest.as_ref().unwrap_or(shape);
+        let ahead = |kinds: &[Fit], within: Within<'_>| {
             Ahead {
                 nodes: &self.nodes,
                 shape,
@@ -479,12 +540,15 @@ impl Planner {
                 from,
                 wanted: &fits.wanted,
                 barred: &fits.barred,
-                within: within.as_ref(),
+                within,
             }
             .earliest()
         };
-        let found =
-            fits.alternatives.iter().filter_map(|kinds| Some((ahead(kinds)?, kinds.clone())));
+        let found = fits.alternatives.iter().filter_map(|kinds| {
+            let search = |within: Within<'_>| ahead(kinds, within);
+            let place = network::earliest(&self.nodes, shape, within.as_ref(), &search)?;
+            Some((place, kinds.clone()))
+        });
         found.min_by_key(|(place, _)| place.at)
     }
 

@@ -18,7 +18,7 @@ use crate::{planner, view};
 pub struct Plan {
     /// What should start now.
     pub starts: Vec<JobStart>,
-    /// What must go so that others can start.
+    /// What must go so that others can start, and what can come back.
     pub preempts: Vec<Displace>,
     /// Why each other one waits.
     pub waits: Waits,
@@ -38,7 +38,7 @@ impl Planner {
         self.follower.follow(&mut self.planner, state);
         // As many as can be told without holding up the pass.
         let jobs = (LOOKS / state.nodes.len().max(1)).min(TOLD);
-        let (Decisions { starts, preempts, mut waits, .. }, ()) =
+        let (Decisions { starts, preempts, wakes, mut waits, .. }, ()) =
             self.planner.decide_and(state.now, |planner, pass| {
                 planner.forecast(pass, Reach { jobs, until: None });
                 pass.held.append(&mut pass.out.forecast);
@@ -50,7 +50,12 @@ impl Planner {
             Some(JobStart { priority, ..job_start(state, start, &mut tasks)? })
         });
         let victims = preempts.iter().flat_map(|it| &it.victims);
-        let preempts = victims.filter_map(|(run, how)| displace(state, run.0, *how)).collect();
+        let victims = victims.filter_map(|(run, how)| displace(state, run.0, *how));
+        let wakes = wakes.iter().filter_map(|run| {
+            let epoch = state.jobs.get(&run.0)?.epoch;
+            Some(Displace { job: run.0, epoch, how: Removal::Resume })
+        });
+        let preempts = victims.chain(wakes).collect();
         let starts = starts.collect();
         Plan { starts, preempts, waits }
     }
@@ -99,7 +104,7 @@ fn displace(state: &State, job: JobId, how: Displaced) -> Option<Displace> {
     let how = match how {
         Displaced::Cancelled => Removal::Cancel,
         Displaced::Requeued => Removal::Requeue,
-        Displaced::Suspended => return None,
+        Displaced::Suspended => Removal::Suspend,
     };
     Some(Displace { job, epoch, how })
 }

@@ -53,6 +53,10 @@ pub struct Planner {
     pub(crate) counters: BTreeMap<Arc<str>, Tally>,
     pub(crate) reservations: BTreeMap<Arc<str>, Arc<ViewReservation>>,
     usual: BTreeMap<Usual, u64>,
+    /// Runs that sleep.
+    pub(crate) sleepers: BTreeSet<RunId>,
+    /// Which ranks may displace which others, where it is not the higher the lower.
+    rights: Option<BTreeMap<u32, BTreeSet<u32>>>,
     now: i64,
 }
 
@@ -85,6 +89,19 @@ impl Planner {
     /// Changes how jobs are chosen.
     pub fn set_policy(&mut self, policy: Policy) {
         self.policy = policy;
+    }
+
+    /// Says which ranks may displace which others.
+    pub fn set_rights(&mut self, rights: Option<BTreeMap<u32, BTreeSet<u32>>>) {
+        self.rights = rights;
+    }
+
+    /// Whether a job of one rank may displace one of the other.
+    pub(crate) fn may_displace(&self, rank: u32, other: u32) -> bool {
+        match &self.rights {
+            None => other < rank,
+            Some(rights) => rights.get(&rank).is_some_and(|others| others.contains(&other)),
+        }
     }
 
     /// A node is new, or has changed.
@@ -136,12 +153,16 @@ impl Planner {
         for charge in job.charges.iter() {
             self.counters.entry(charge.counter.clone()).or_default().used += charge.amount;
         }
+        if job.sleeps.is_some() {
+            self.sleepers.insert(run);
+        }
         self.runs.insert(run, (job.clone(), on));
     }
 
     /// A run has given everything back.
     pub fn remove_run(&mut self, run: RunId) {
         let Some((job, on)) = self.runs.remove(&run) else { return };
+        self.sleepers.remove(&run);
         for node in on {
             let slot = self.nodes.slot(node);
             if let Some(held) = slot.runs.iter().find(|held| held.run == run) {

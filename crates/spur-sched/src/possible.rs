@@ -18,6 +18,8 @@ pub struct Fits {
     pub alternatives: Vec<Vec<Fit>>,
     /// Nodes that must have a feature: how many, of which kinds. Empty where all nodes are alike.
     pub counted: Vec<(u32, Vec<Fit>)>,
+    /// Kinds that the job would rather have; empty where it has no wish.
+    pub preferred: Vec<Fit>,
     pub wanted: Vec<NodeIndex>,
     pub barred: BTreeSet<NodeIndex>,
     /// Why no job of the class can ever start.
@@ -31,6 +33,7 @@ impl Fits {
             version: nodes.version,
             alternatives: Vec::new(),
             counted: Vec::new(),
+            preferred: Vec::new(),
             wanted: shape.nodelist.iter().filter_map(|name| nodes.index(name)).collect(),
             barred: shape.exclude.iter().filter_map(|name| nodes.index(name)).collect(),
             never: None,
@@ -49,6 +52,11 @@ impl Fits {
                 fits.counted =
                     all.iter().map(|(features, count)| (*count, kinds(Some(features)))).collect();
             }
+        }
+        if let Ok(Some(prefer)) = features::parse(&shape.prefer) {
+            let all = &fits.alternatives;
+            let known = |fit: &Fit| all.iter().flatten().any(|other| other.kind == fit.kind);
+            fits.preferred = kinds(Some(&prefer)).into_iter().filter(known).collect();
         }
         fits.never = fits.why_never(shape, nodes, false, &wish);
         fits

@@ -6,7 +6,7 @@ use crate::nodes::NodeIndex;
 use crate::planner::Planner;
 use crate::possible::Fits;
 use crate::shape::Shape;
-use crate::view::{Displaced, RunId};
+use crate::view::{Displaced, Preemptible, RunId};
 
 /// Who must go for a job of a rank, if displacing helps at all.
 pub fn victims(
@@ -19,7 +19,8 @@ pub fn victims(
 ) -> Option<Vec<(RunId, Displaced)>> {
     let may_go = |run: &RunId| {
         let (job, _) = planner.runs.get(run)?;
-        let how = job.preemptible.filter(|it| it.rank < rank && it.from.0 <= now)?;
+        let may = |it: &Preemptible| planner.may_displace(rank, it.rank) && it.from.0 <= now;
+        let how = job.preemptible.filter(may)?;
         Some((how, job.since.0))
     };
     // What each node would cost, with the runs that would have to go.
@@ -34,7 +35,7 @@ pub fn victims(
             .filter(|held| !gone.contains(&held.run))
             .filter_map(|held| {
                 let (how, since) = may_go(&held.run)?;
-                Some((how.rank, -since, held.run))
+                Some((how.worth, -since, held.run))
             })
             .collect();
         runs.sort_unstable();
@@ -42,10 +43,20 @@ pub fn victims(
         let mut picked: Vec<RunId> = Vec::new();
         let room = |picked: &[RunId]| {
             let mut slot = slot.clone();
+            let sleeps =
+                |run: &RunId| may_go(run).is_some_and(|(how, _)| how.how == Displaced::Suspended);
             for held in slot.runs.iter_mut().filter(|held| picked.contains(&held.run)) {
-                held.end = now;
+                if sleeps(&held.run) {
+                    // It keeps its memory and devices.
+                    let cores = std::mem::take(&mut held.cores);
+                    cores.iter().for_each(|core| slot.free_cores.insert(core));
+                } else {
+                    held.end = now;
+                }
             }
-            let others = slot.runs.iter().any(|held| held.end > now);
+            slot.free.cores = slot.free_cores.count();
+            let awake = |held: &&crate::nodes::Held| !picked.contains(&held.run);
+            let others = slot.runs.iter().filter(awake).any(|held| held.end > now);
             let alone = shape.sharing == crate::shape::Sharing::Anybody || !others;
             if alone { fit.room(shape, &slot, &slot.free_at(now)) } else { 0 }
         };

@@ -1,5 +1,6 @@
 //! Requests that no node could ever meet: Slurm refuses them at once rather than let them wait for ever.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use imbl::ordmap::DiffItem;
@@ -128,14 +129,18 @@ impl Gauge {
             None => {
                 self.nodes = Nodes::default();
                 for node in state.nodes.values() {
-                    self.nodes.put(&Arc::new(from_state::view_node(state, node)));
+                    self.nodes.put(&Arc::new(from_state::view_node(state, node, &BTreeMap::new())));
                 }
             }
             Some(last) => {
                 for change in last.nodes.diff(&state.nodes) {
                     match change {
                         DiffItem::Add(_, node) | DiffItem::Update { new: (_, node), .. } => {
-                            self.nodes.put(&Arc::new(from_state::view_node(state, node)));
+                            self.nodes.put(&Arc::new(from_state::view_node(
+                                state,
+                                node,
+                                &BTreeMap::new(),
+                            )));
                         }
                         DiffItem::Remove(name, _) => self.nodes.remove(name),
                     }

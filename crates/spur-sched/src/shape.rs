@@ -42,6 +42,14 @@ pub struct Shape {
     pub tmp_mb: u64,
     /// `--constraint`, as given.
     pub constraint: Arc<str>,
+    /// `--prefer`, as given: nodes with these features are tried first.
+    pub prefer: Arc<str>,
+    /// The numbers of nodes that will do, where not all from the least to the most do.
+    pub sizes: Vec<u32>,
+    /// At most so many leaf switches.
+    pub switches: Option<u32>,
+    /// Nodes come in groups of so many, each group within one block.
+    pub segment: Option<u32>,
     /// These nodes must be among those given.
     pub nodelist: Vec<NodeName>,
     /// These nodes must not.
@@ -136,6 +144,10 @@ impl Default for Shape {
             memory: Memory::None,
             tmp_mb: 0,
             constraint: "".into(),
+            prefer: "".into(),
+            sizes: Vec::new(),
+            switches: None,
+            segment: None,
             nodelist: Vec::new(),
             exclude: Vec::new(),
             sharing: Sharing::Anybody,
@@ -153,6 +165,13 @@ impl Shape {
     /// Processors over all nodes.
     pub fn cpus(&self) -> u64 {
         u64::from(self.units) * u64::from(self.unit_cpus)
+    }
+
+    /// The same job on exactly so many nodes.
+    pub fn on_nodes(&self, nodes: u32) -> Shape {
+        let each = self.units / self.nodes_min.max(1);
+        let units = if self.units_follow_nodes { each * nodes } else { self.units };
+        Shape { nodes_min: nodes, nodes_max: nodes, units, sizes: Vec::new(), ..self.clone() }
     }
 
     /// Units every node gets, where all get the same number.

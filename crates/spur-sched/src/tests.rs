@@ -1,6 +1,7 @@
 //! Clusters in few words, and what is planned about them.
 
 pub(crate) mod from_state;
+mod network;
 mod passes;
 mod same;
 mod together;
@@ -51,6 +52,7 @@ impl Cluster {
             weight: 1,
             partitions: ["all".into()].into(),
             features: [].into(),
+            switches: [].into(),
             sockets: 1,
             cores: 4,
             threads: 1,
@@ -105,6 +107,7 @@ impl Cluster {
                 sharing: job.shape.sharing,
                 charges: job.charges.clone(),
                 preemptible: None,
+                sleeps: None,
             };
             self.view.running.insert(RunId(start.job, 0), Arc::new(run));
         }
@@ -118,6 +121,11 @@ impl Cluster {
 
     fn ended(mut self, job: u32) -> Cluster {
         self.view.running.remove(&RunId(JobId(job), 0));
+        self
+    }
+
+    fn cancelled(mut self, job: u32) -> Cluster {
+        self.view.pending.remove(&JobId(job));
         self
     }
 

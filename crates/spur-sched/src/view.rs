@@ -2,6 +2,7 @@
 //! state or from a trace.
 
 pub(crate) mod from_state;
+mod network;
 pub(crate) mod request;
 
 use std::collections::BTreeMap;
@@ -51,6 +52,8 @@ pub struct ViewNode {
     pub partitions: Arc<[Arc<str>]>,
     /// Features that hold.
     pub features: Arc<[Arc<str>]>,
+    /// The switches above it, the highest first, or its block; empty where the network is flat.
+    pub switches: Arc<[Arc<str>]>,
     /// Sockets.
     pub sockets: u32,
     /// Cores of all sockets.
@@ -107,13 +110,26 @@ pub struct RunningJob {
     pub charges: Arc<[Charge]>,
     /// Who may displace it, and what becomes of it then; nothing when nobody may.
     pub preemptible: Option<Preemptible>,
+    /// It sleeps until its processors are free again.
+    pub sleeps: Option<Arc<Sleep>>,
+}
+
+/// A job that another has taken the processors of. It holds the rest, and none of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sleep {
+    /// Its rank: whoever may displace it comes before it.
+    pub rank: u32,
+    /// Where, and which cores it had.
+    pub cores: Vec<(NodeName, Vec<u32>)>,
 }
 
 /// How a job can be displaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preemptible {
-    /// Jobs of a higher rank may.
+    /// Jobs of a higher rank may, or those that the planner was told of; see `Planner::set_rights`.
     pub rank: u32,
+    /// Those of less worth go first.
+    pub worth: u32,
     /// From this moment on.
     pub from: Timestamp,
     /// What becomes of it.

@@ -31,6 +31,7 @@ async fn main() -> anyhow::Result<()> {
                 };
                 let id = (u128::from(std::process::id()) << 96) | number << 64 | done;
                 let request = SubmitJobRequest {
+                    others: Vec::new(),
                     request_id: id.to_le_bytes().to_vec(),
                     spec: Some(spec),
                     script: b"#!/bin/sh\ntrue\n".to_vec(),

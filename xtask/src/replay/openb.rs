@@ -97,6 +97,7 @@ fn place(
                     sharing: Sharing::Anybody,
                     charges: [].into(),
                     preemptible: None,
+                    sleeps: None,
                 };
                 planner.put_run(RunId(id, 0), &Arc::new(run));
             }
@@ -142,6 +143,7 @@ fn nodes(text: &str) -> Result<Vec<Arc<ViewNode>>> {
                 weight: 1,
                 partitions: ["all".into()].into(),
                 features: [model].into(),
+                switches: [].into(),
                 sockets: 1,
                 cores: number(&fields, 1)? / GRAIN,
                 threads: 1,

@@ -104,6 +104,7 @@ fn node(machine: Machine, number: u32) -> ViewNode {
         weight: 1,
         partitions: ["all".into()].into(),
         features: [].into(),
+        switches: [].into(),
         sockets: 1,
         cores: machine.each,
         threads: 1,
@@ -216,6 +217,7 @@ impl World<'_> {
             sharing: Sharing::Anybody,
             charges: [].into(),
             preemptible: None,
+            sleeps: None,
         });
         self.planner.put_run(RunId(id(index), 0), &run);
         self.ends.insert((since + self.trace.jobs[index].run, index), run);

@@ -30,7 +30,10 @@ pub fn run(args: &[String]) -> u8 {
     }
 }
 
-fn read(args: &[String]) -> Result<Option<(Vec<Request>, Vec<String>)>, OptionError> {
+/// What was asked for, by component, and the command.
+type Asked = (Vec<Request>, Vec<String>);
+
+fn read(args: &[String]) -> Result<Option<Asked>, OptionError> {
     let Some(line) = submission::read(TOOL, args)? else { return Ok(None) };
     let environment = environment::read(TOOL, |name| std::env::var(name).ok());
     let rest = line.last().map(|part| part.rest.clone()).unwrap_or_default();

@@ -48,11 +48,13 @@ pub fn request(args: &[String]) -> Result<Option<Request>, u8> {
 }
 
 /// Everything that was asked for, by component, and the script.
-fn read(args: &[String]) -> Result<Option<(Vec<Request>, Vec<u8>)>, OptionError> {
+type Asked = (Vec<Request>, Vec<u8>);
+
+fn read(args: &[String]) -> Result<Option<Asked>, OptionError> {
     let Some(line) = submission::read(TOOL, args)? else { return Ok(None) };
     let rest = line.last().map(|part| part.rest.clone()).unwrap_or_default();
     let said = || line.iter().flat_map(|part| &part.settings);
-    let wrap = said().filter(|setting| setting.option.long == "wrap").last();
+    let wrap = said().rfind(|setting| setting.option.long == "wrap");
     let (script, name) = script(wrap, &rest)?;
     header::check(&script)?;
     let text = String::from_utf8_lossy(&script);

@@ -122,6 +122,11 @@ impl Book {
         self.qos.get(name).map(|place| &self.rules.qos[*place])
     }
 
+    /// Every QOS.
+    pub fn all_qos(&self) -> impl Iterator<Item = &QosView> {
+        self.rules.qos.iter()
+    }
+
     /// What is said first on the way up.
     pub fn inherited<'a, T>(
         &'a self,

@@ -16,7 +16,6 @@ pub mod signal;
 pub mod spec;
 pub mod state;
 pub mod steps;
-pub mod supported;
 
 use std::sync::Arc;
 
@@ -81,6 +80,8 @@ pub struct Job {
     pub granted: Granted,
     /// It is making room for another job.
     pub displaced: Option<Displaced>,
+    /// It sleeps while others have its processors.
+    pub asleep: bool,
 }
 
 /// A run that was asked to make room.
@@ -99,6 +100,10 @@ pub enum Removal {
     Cancel,
     /// It goes back to the queue.
     Requeue,
+    /// It sleeps, and others have its processors.
+    Suspend,
+    /// It slept and goes on: its processors are free again.
+    Resume,
 }
 
 /// What of a request was left open and is settled by a start.
@@ -118,6 +123,11 @@ impl Job {
     /// Whether it has no script of its own: `salloc` or `srun` waits for its resources.
     pub fn is_allocation(&self) -> bool {
         self.spec.allocation.is_some()
+    }
+
+    /// Processors it has of a share: none while it sleeps.
+    pub fn cpus_of(&self, share: &Share) -> u32 {
+        if self.asleep { 0 } else { share.cpus }
     }
 
     /// How long a run may take: what it was granted, what it asks for, or what its partition says.

@@ -8,7 +8,7 @@ use crate::ids::{Epoch, JobId};
 use crate::job::{Cause, Granted, Hold, Job, Pause, Phase, Steps};
 use crate::state::settle::never_started;
 use crate::state::{
-    Control, Effect, JobAction, Reply, SignalScope, State, arrays, het, jobs, update,
+    Control, Effect, JobAction, Reply, SignalScope, State, arrays, het, jobs, preempt, update,
 };
 
 /// Does something to a job, or to the tasks of an array that were named. It is done to all of them that it
@@ -183,6 +183,7 @@ fn requeue(
                 is_warned: false,
                 granted: Granted::default(),
                 displaced: None,
+                asleep: false,
                 steps: Steps::default(),
                 ..job.clone()
             });
@@ -194,7 +195,11 @@ fn requeue(
 const SIGCONT: u32 = 18;
 const SIGSTOP: u32 = 19;
 
-fn suspend(state: &mut State, job: &Job, effects: &mut Vec<Effect>) -> Result<(), SlurmError> {
+pub(super) fn suspend(
+    state: &mut State,
+    job: &Job,
+    effects: &mut Vec<Effect>,
+) -> Result<(), SlurmError> {
     match &job.phase {
         Phase::Running { .. } if job.pause.since.is_some() => Err(SlurmError::JobSuspended),
         Phase::Running { .. } => {
@@ -210,6 +215,7 @@ fn suspend(state: &mut State, job: &Job, effects: &mut Vec<Effect>) -> Result<()
 
 fn resume(state: &mut State, job: &Job, effects: &mut Vec<Effect>) -> Result<(), SlurmError> {
     match (&job.phase, job.pause.since) {
+        (Phase::Running { .. }, Some(_)) if job.asleep => preempt::wake(state, job, effects),
         (Phase::Running { .. }, Some(since)) => {
             signal_job(job, SIGCONT, SignalScope::Full, effects)?;
             let secs = job.pause.secs + (state.now.0 - since.0).max(0);

@@ -89,7 +89,10 @@ impl Index {
                 self.active.insert(job.id);
                 self.ports.extend(job.granted.port);
                 for share in &allocation.shares {
-                    self.on_node.entry(share.node.clone()).or_default().insert(job.id, share.cpus);
+                    self.on_node
+                        .entry(share.node.clone())
+                        .or_default()
+                        .insert(job.id, job.cpus_of(share));
                 }
             }
             Phase::Ended { at, .. } => {

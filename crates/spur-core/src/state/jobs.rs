@@ -109,6 +109,7 @@ fn part(
         is_warned: false,
         granted: Granted::default(),
         displaced: None,
+        asleep: false,
     })
 }
 
@@ -187,6 +188,7 @@ pub(super) fn start_one(state: &mut State, start: &JobStart, effects: &mut Vec<E
     };
     let mut job =
         Job { epoch: start.epoch, boot, phase, waits: None, granted, displaced: None, ..job };
+    job.asleep = false;
     // Of a heterogeneous job, the first component runs the script.
     if !job.is_allocation() && job.component.is_none_or(|it| it.leads()) {
         steps::begin_batch(&mut job, state.now, node, effects);

@@ -54,7 +54,7 @@ use crate::accounts::{events, record};
 use crate::blob::BlobHash;
 use crate::errors::SlurmError;
 use crate::ids::{JobId, NodeName};
-use crate::job::Job;
+use crate::job::{Job, Share};
 use crate::node::Node;
 use crate::partition::Partition;
 use crate::reservation::Reservation;
@@ -221,12 +221,11 @@ impl State {
     pub fn used_on(&self, node: &NodeName) -> Used {
         let mut used = Used::default();
         let jobs = self.index.on_node.get(node).into_iter().flat_map(|jobs| jobs.keys());
-        let held = jobs.filter_map(|id| self.jobs.get(id)?.phase.holds().cloned());
-        for held in held {
-            held.shares
-                .iter()
-                .filter(|share| share.node == *node)
-                .for_each(|share| used.add(share));
+        for job in jobs.filter_map(|id| self.jobs.get(id)) {
+            let held = job.phase.holds().into_iter().flat_map(|held| &held.shares);
+            for share in held.filter(|share| share.node == *node) {
+                used.add(&Share { cpus: job.cpus_of(share), ..share.clone() });
+            }
         }
         used
     }

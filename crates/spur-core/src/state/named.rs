@@ -14,6 +14,7 @@ pub(super) fn check(state: &State, spec: &JobSpec) -> Result<(), SlurmError> {
     nodes(state, spec)?;
     features(state, &spec.placement().constraint)?;
     resources(state, &spec.gres)?;
+    segments(spec)?;
     times(state, spec)?;
     sampling(state, &spec.rare().acctg_freq)
 }
@@ -74,6 +75,16 @@ fn resources(state: &State, wanted: &str) -> Result<(), SlurmError> {
         Err(gres::Error::Gres) => Err(SlurmError::InvalidGres),
         Err(gres::Error::WithAndWithoutModel) => Err(SlurmError::InvalidGresType),
         Err(gres::Error::Tres) => Err(SlurmError::InvalidTres),
+    }
+}
+
+/// Groups of nodes must come out even.
+fn segments(spec: &JobSpec) -> Result<(), SlurmError> {
+    match (spec.placement().segment, spec.nodes_min) {
+        (Some(size @ 1..), Some(nodes)) if !nodes.is_multiple_of(size) => {
+            Err(SlurmError::InvalidNodeCount)
+        }
+        _ => Ok(()),
     }
 }
 

@@ -1,9 +1,11 @@
-//! Jobs that make room for others: asked to end, given their grace, then ended or put back into the queue.
+//! Jobs that make room for others: asked to end, given their grace, then ended or put back into the queue; or
+//! put to sleep until there is room for both.
 
+use crate::config::words::PreemptBy;
 use crate::errors::SlurmError;
 use crate::ids::{Epoch, JobId};
-use crate::job::{Cause, Displaced, Job, Phase, Removal};
-use crate::state::control::signal_job;
+use crate::job::{Cause, Displaced, Job, Pause, Phase, Removal, Share};
+use crate::state::control::{signal_job, suspend};
 use crate::state::settle::may_requeue;
 use crate::state::{Displace, Effect, Reply, SignalScope, State, jobs};
 
@@ -22,8 +24,16 @@ pub(super) fn preempt(
         if !runs || job.epoch != victim.epoch || job.displaced.is_some() {
             continue;
         }
-        let partition = state.partition_of(&job);
-        let grace = partition.map_or(0, |it| i64::try_from(it.rules.grace_time.0).unwrap_or(0));
+        match victim.how {
+            Removal::Suspend => sleep(state, &job, effects)?,
+            // Somebody may have taken its processors meanwhile: then it sleeps on.
+            Removal::Resume => drop(wake(state, &job, effects)),
+            Removal::Cancel | Removal::Requeue => {}
+        }
+        if matches!(victim.how, Removal::Suspend | Removal::Resume) {
+            continue;
+        }
+        let grace = grace(state, &job);
         if grace == 0 {
             remove(state, &job, victim.how, effects)?;
             continue;
@@ -35,6 +45,65 @@ pub(super) fn preempt(
         state.put_job(Job { displaced: Some(displaced), ..(*job).clone() });
     }
     Ok(Reply::Done)
+}
+
+/// How long a job is given to end by itself: what its partition says, or its QOS where that decides.
+fn grace(state: &State, job: &Job) -> i64 {
+    let partition = state.partition_of(job);
+    let of_partition = partition.map_or(0, |it| i64::try_from(it.rules.grace_time.0).unwrap_or(0));
+    match state.settings.config.preemption.by {
+        PreemptBy::Qos => {
+            let qos = state.rules.qos(&job.spec.qos);
+            qos.map_or(of_partition, |qos| i64::from(qos.grace_secs).max(of_partition))
+        }
+        PreemptBy::None | PreemptBy::PartitionTier => of_partition,
+    }
+}
+
+/// Stops a job and gives its processors to others; what else it has it keeps.
+fn sleep(state: &mut State, job: &Job, effects: &mut Vec<Effect>) -> Result<(), SlurmError> {
+    // One that somebody stopped keeps what it has until somebody lets it go on.
+    if job.pause.since.is_some() {
+        return Ok(());
+    }
+    suspend(state, job, effects)?;
+    let job = state.jobs.get(&job.id).map_or_else(|| job.clone(), |job| (**job).clone());
+    state.put_job(Job { asleep: true, ..job });
+    Ok(())
+}
+
+/// Lets a job go on whose processors are free again.
+pub(super) fn wake(
+    state: &mut State,
+    job: &Job,
+    effects: &mut Vec<Effect>,
+) -> Result<(), SlurmError> {
+    let (Some(since), true) = (job.pause.since, job.asleep) else {
+        return Err(SlurmError::JobNotSuspended);
+    };
+    let held = job.phase.holds().ok_or(SlurmError::AlreadyDone)?;
+    for share in &held.shares {
+        let node = state.nodes.get(&share.node).ok_or(SlurmError::InvalidNodeName)?;
+        let mut used = state.used_on(&share.node);
+        used.cpus += share.cpus;
+        if !used.fits(&node.inventory) || is_taken(state, job, share) {
+            return Err(SlurmError::NodesBusy);
+        }
+    }
+    signal_job(job, SIGCONT, SignalScope::Full, effects)?;
+    let secs = job.pause.secs + (state.now.0 - since.0).max(0);
+    let pause = Pause { since: None, secs };
+    state.put_job(Job { pause, asleep: false, ..job.clone() });
+    Ok(())
+}
+
+/// Whether somebody else has some of these processors.
+fn is_taken(state: &State, job: &Job, share: &Share) -> bool {
+    let here = state.index.on_node.get(&share.node).into_iter().flat_map(|jobs| jobs.keys());
+    let others = here.filter(|id| **id != job.id).filter_map(|id| state.jobs.get(id));
+    let held = others.filter(|other| !other.asleep).filter_map(|other| other.phase.holds());
+    let mut held = held.flat_map(|held| &held.shares).filter(|other| other.node == share.node);
+    held.any(|other| other.cpu_ids.iter().any(|cpu| share.cpu_ids.contains(cpu)))
 }
 
 /// The grace of a job is over.

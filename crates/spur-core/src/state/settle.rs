@@ -49,6 +49,7 @@ fn back_to_the_queue(state: &State, job: &Job) -> Option<Job> {
         is_warned: false,
         granted: Granted::default(),
         displaced: None,
+        asleep: false,
         steps: Steps::default(),
         ..job.clone()
     })

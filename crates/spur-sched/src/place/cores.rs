@@ -3,8 +3,8 @@
 use crate::bits::Bits;
 use crate::nodes::Slot;
 
-/// Picks free cores.
-pub fn pick(slot: &Slot, count: u32, parts: &[(u32, u32)]) -> Bits {
+/// Picks free cores, of each socket at most so many.
+pub fn pick(slot: &Slot, count: u32, parts: &[(u32, u32)], most: Option<u32>) -> Bits {
     let mut picked = Bits::default();
     let mut missing = count;
     if count == slot.free.cores {
@@ -20,6 +20,9 @@ pub fn pick(slot: &Slot, count: u32, parts: &[(u32, u32)]) -> Bits {
     let mut left: Vec<Vec<u32>> = vec![Vec::new(); slot.node.sockets.max(1) as usize];
     for core in slot.free_cores.iter().filter(|core| !picked.contains(*core)) {
         let socket = ((core / per_socket) as usize).min(left.len() - 1);
+        if most.is_some_and(|most| left[socket].len() as u32 >= most) {
+            continue;
+        }
         left[socket].push(core);
     }
     while missing > 0 {

@@ -2,6 +2,7 @@
 
 mod cores;
 mod fragment;
+pub mod network;
 
 use std::collections::BTreeSet;
 
@@ -64,7 +65,7 @@ impl Search<'_> {
             (false, Some(each)) => self.alike(each)?,
             (false, None) => self.different()?,
         };
-        found.sort_by_key(|candidate| self.nodes.slot(candidate.node).order);
+        found.sort_by_key(|candidate| self.nodes.rank(candidate.node));
         self.deal(&found)
     }
 
@@ -289,9 +290,11 @@ impl Search<'_> {
 
 /// Whether those on a node and the job would put up with each other.
 pub fn shares(shape: &Shape, slot: &Slot) -> bool {
+    // Those that sleep are in nobody's way.
+    let mut awake = slot.runs.iter().filter(|held| !held.cores.is_empty());
     match shape.sharing {
-        Sharing::Nobody => slot.runs.is_empty(),
-        Sharing::User(_) => slot.runs.iter().all(|held| held.sharing == shape.sharing),
-        Sharing::Anybody => slot.runs.iter().all(|held| !matches!(held.sharing, Sharing::User(_))),
+        Sharing::Nobody => awake.next().is_none(),
+        Sharing::User(_) => awake.all(|held| held.sharing == shape.sharing),
+        Sharing::Anybody => awake.all(|held| !matches!(held.sharing, Sharing::User(_))),
     }
 }

@@ -1,13 +1,17 @@
 //! Plans about the controllers' state.
 
 use crate::Planner;
+use spur_core::auth::Actor;
 use spur_core::blob::BlobHash;
 use spur_core::ids::Epoch;
-use spur_core::job::{JobSpec, RequestId};
+use spur_core::job::{ExitStatus, JobSpec, Removal, RequestId};
 use spur_core::node::Inventory;
 use spur_core::state::State;
-use spur_core::state::{Blob, Command, Entry, Origin, RegisterNode, Settings, Submit, apply};
+use spur_core::state::{
+    Blob, Command, Control, Entry, Finish, Origin, Outcome, RegisterNode, Settings, Submit, apply,
+};
 use spur_core::time::Timestamp;
+use spur_core::views::{AssociationView, QosView, RulesView};
 
 /// A cluster of nodes `n1`, `n2` … with so many processors each, and its jobs.
 pub struct Cluster(pub State);
@@ -121,4 +125,67 @@ fn a_job_of_several_partitions_runs_where_there_is_room() {
     let cluster = cluster.started();
     let run = &cluster.0.jobs[&spur_core::ids::JobId(2)];
     assert_eq!(cluster.0.partition_of(run).map(|it| it.name.as_str()), Some("b"));
+}
+
+/// A cluster of one node where jobs of `high` displace those of `low`, as these words say.
+fn with_qos(preemption: &str) -> Cluster {
+    let text = format!("[preemption]\nby = \"qos\"\n{preemption}");
+    let config = spur_core::config::read(&text).expect("is in order");
+    let mut cluster = cluster(&[2]);
+    let mut settings = Settings::of(&config);
+    settings.accounting = true;
+    cluster.apply(Command::Configure(settings));
+    let qos = |id: u32, name: &str, preempt: &[&str]| QosView {
+        id,
+        name: name.to_string(),
+        preempt: preempt.iter().map(ToString::to_string).collect(),
+        preempt_mode: "cluster".to_string(),
+        ..QosView::default()
+    };
+    let qos = vec![qos(1, "normal", &[]), qos(2, "high", &["low"]), qos(3, "low", &[])];
+    let cluster_name = cluster.0.settings.cluster_name.clone();
+    let root = AssociationView {
+        cluster: cluster_name,
+        account: "root".to_string(),
+        ..AssociationView::default()
+    };
+    let rules = RulesView { qos, associations: vec![root], ..RulesView::default() };
+    cluster.apply(Command::SetRules(Box::new(rules)));
+    cluster
+}
+
+fn of_qos(qos: &str) -> JobSpec {
+    JobSpec { qos: qos.to_string(), ntasks: Some(2), ..JobSpec::default() }
+}
+
+#[test]
+fn a_qos_displaces_those_it_names_and_no_others() {
+    for (first, displaced) in [("low", true), ("normal", false)] {
+        let cluster = with_qos("mode = \"requeue\"\n").submit(of_qos(first)).started();
+        let plan = Planner::default().plan(&cluster.submit(of_qos("high")).0);
+        assert_eq!(!plan.preempts.is_empty(), displaced, "{first}");
+    }
+}
+
+#[test]
+fn what_was_put_to_sleep_wakes_when_the_other_is_over() {
+    let cluster = with_qos("mode = \"suspend,gang\"\n").submit(of_qos("low")).started();
+    let mut cluster = cluster.submit(of_qos("high"));
+    let plan = Planner::default().plan(&cluster.0);
+    assert_eq!(plan.preempts[0].how, Removal::Suspend);
+    cluster.apply(Command::Preempt(plan.preempts));
+    assert_eq!(cluster.plan(), ["2 on n1:2"]);
+    let mut cluster = cluster.started();
+    assert_eq!(Planner::default().plan(&cluster.0).preempts, []);
+    let high = Control::cancel(spur_core::ids::JobId(2), Actor::Controller);
+    cluster.apply(Command::Control(Box::new(high)));
+    let step = spur_core::ids::StepId::BATCH;
+    let outcome = Outcome::Exited(ExitStatus::default());
+    let finish =
+        Finish { job: spur_core::ids::JobId(2), epoch: Epoch(1), step, outcome, usage: None };
+    cluster.apply(Command::Finished { node: "n1".into(), finishes: vec![finish] });
+    let plan = Planner::default().plan(&cluster.0);
+    assert_eq!(plan.preempts[0].how, Removal::Resume);
+    cluster.apply(Command::Preempt(plan.preempts));
+    assert!(!cluster.0.jobs[&spur_core::ids::JobId(1)].asleep);
 }

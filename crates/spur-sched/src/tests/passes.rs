@@ -5,7 +5,7 @@ use spur_core::job::Reason;
 use super::*;
 use crate::place::Choice;
 use crate::shape::Sharing;
-use crate::view::{Counter, Displaced, Preemptible, ViewReservation};
+use crate::view::{Counter, Displaced, Preemptible, Sleep, ViewReservation, ViewShare};
 
 fn tasks(nodes: u32, tasks: u32) -> impl Fn(&mut Shape) {
     move |shape| {
@@ -271,7 +271,7 @@ fn a_job_that_can_do_with_less_time_fits_before_a_promise() {
 fn as_few_as_possible_are_displaced() {
     let mut cluster = cluster(&[2, 2]).job(tasks(1, 2)).job(|_| {}).job(|_| {}).started();
     cluster.policy.preempt = true;
-    let low = Preemptible { rank: 1, from: Timestamp(0), how: Displaced::Requeued };
+    let low = Preemptible { rank: 1, worth: 1, from: Timestamp(0), how: Displaced::Requeued };
     for run in cluster.view.running.values_mut() {
         *run = Arc::new(RunningJob { preemptible: Some(low), ..(**run).clone() });
     }
@@ -281,6 +281,33 @@ fn as_few_as_possible_are_displaced() {
     let one = cluster.ended(1).job_with(tasks(1, 2), |job| job.rank = 2);
     assert_eq!(one.decide().preempts.len(), 1);
     assert_eq!(one.plan()[0], "4 on n1:2");
+}
+
+#[test]
+fn what_sleeps_gives_its_processors_and_wakes_when_they_are_free() {
+    let mut cluster = cluster(&[2]).job(tasks(1, 2)).started();
+    cluster.policy.preempt = true;
+    let low = Preemptible { rank: 1, worth: 1, from: Timestamp(0), how: Displaced::Suspended };
+    for run in cluster.view.running.values_mut() {
+        *run = Arc::new(RunningJob { preemptible: Some(low), ..(**run).clone() });
+    }
+    let mut cluster = cluster.job_with(tasks(1, 2), |job| job.rank = 2);
+    let preempts = cluster.decide().preempts;
+    assert_eq!(preempts[0].victims, [(RunId(JobId(1), 0), Displaced::Suspended)]);
+    for run in cluster.view.running.values_mut() {
+        let mut asleep = (**run).clone();
+        let shares = asleep.shares.iter().map(|it| ViewShare { cores: Vec::new(), ..it.clone() });
+        asleep.shares = shares.collect();
+        let cores = vec![("n1".into(), vec![0, 1])];
+        asleep.sleeps = Some(Arc::new(Sleep { rank: 1, cores }));
+        *run = Arc::new(asleep);
+    }
+    let decisions = cluster.decide();
+    assert_eq!((decisions.starts.len(), decisions.wakes.len()), (1, 0), "the other comes first");
+    let cluster = cluster.cancelled(2).job(|_| {});
+    let decisions = cluster.decide();
+    assert_eq!(decisions.wakes, [RunId(JobId(1), 0)]);
+    assert_eq!(decisions.starts.len(), 0, "one of its own rank waits");
 }
 
 #[test]

@@ -162,6 +162,7 @@ impl Both {
                     weight: u32::from(*weight),
                     partitions: all.into(),
                     features: if *feature { ["fast".into()].into() } else { [].into() },
+                    switches: [].into(),
                     sockets: 2,
                     cores: u32::from(*cores),
                     threads: 1,
@@ -243,6 +244,7 @@ impl Both {
                 sharing: job.shape.sharing,
                 charges: job.charges.clone(),
                 preemptible: None,
+                sleeps: None,
             });
             let taken = self.view.running.keys().filter(|run| run.0 == start.job).count() as u32;
             let id = RunId(start.job, taken + self.next * 100);

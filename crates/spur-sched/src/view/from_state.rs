@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use imbl::ordmap::DiffItem;
 use spur_core::config::words::{PartitionState, Plugin, PreemptAction, PreemptBy};
-use spur_core::ids::JobId;
+use spur_core::config::{PreemptMode, Setting, Value};
+use spur_core::ids::{JobId, NodeName};
 use spur_core::job::{Array, Job, Phase, Reason, Share};
 use spur_core::license;
 use spur_core::limit::Limit;
@@ -15,10 +16,11 @@ use spur_core::reservation::Flags;
 use spur_core::state::State;
 use spur_core::time::Timestamp;
 
+use super::network::{self, Way};
 use super::request::{self, Shapes};
 use super::{
-    Charge, Companion, Counter, Displaced, PendingJob, Preemptible, RunId, RunningJob, Standing,
-    Tiers, ViewGres, ViewNode, ViewReservation, ViewShare,
+    Charge, Companion, Counter, Displaced, PendingJob, Preemptible, RunId, RunningJob, Sleep,
+    Standing, Tiers, ViewGres, ViewNode, ViewReservation, ViewShare,
 };
 use crate::limits;
 use crate::place::Choice;
@@ -37,6 +39,8 @@ pub struct Follower {
     watched: BTreeSet<JobId>,
     /// What priorities were told by.
     basis: Arc<Basis>,
+    /// Where in the network nodes are.
+    ways: BTreeMap<NodeName, Way>,
 }
 
 impl Follower {
@@ -56,9 +60,11 @@ impl Follower {
         }
         if afresh {
             *planner = Planner::new(policy(state));
+            planner.set_rights(rights(state));
             self.names.clear();
             self.charges.clear();
             self.watched.clear();
+            self.ways = network::ways(&state.settings.config);
             self.read_all(planner, state);
         } else if let Some(last) = self.last.take() {
             if !last.reservations.ptr_eq(&state.reservations) {
@@ -94,7 +100,7 @@ impl Follower {
         }
         read_reservations(planner, state);
         for node in state.nodes.values() {
-            planner.put_node(&Arc::new(view_node(state, node)));
+            planner.put_node(&Arc::new(view_node(state, node, &self.ways)));
         }
         for job in state.index.active.iter().filter_map(|id| state.jobs.get(id)) {
             self.put_run(planner, state, job);
@@ -108,7 +114,7 @@ impl Follower {
         for change in last.nodes.diff(&state.nodes) {
             match change {
                 DiffItem::Add(_, node) | DiffItem::Update { new: (_, node), .. } => {
-                    planner.put_node(&Arc::new(view_node(state, node)));
+                    planner.put_node(&Arc::new(view_node(state, node, &self.ways)));
                 }
                 DiffItem::Remove(name, _) => planner.remove_node(name),
             }
@@ -177,7 +183,8 @@ impl Follower {
             let counter = Counter { max: throttle, reason: Reason::JobArrayTaskLimit };
             planner.put_counter(&array_name(job.array_id().unwrap_or(job.id)), Some(&counter));
         }
-        if job.waits.is_some() && job.waiting_tasks().is_some() {
+        let tasks_wait = job.waits.is_some() && job.waiting_tasks().is_some();
+        if tasks_wait || job.spec.placement().switches.is_some() {
             self.watched.insert(job.id);
         }
         let job = self.pending(planner, state, job);
@@ -207,6 +214,7 @@ impl Follower {
                 let shape_in =
                     |it: &Partition| request::shape_of(&job.spec, job.owner.uid, &it.rules, jobs);
                 let mut shape = shape_in(partition);
+                shape.switches = shape.switches.filter(|_| waits_for_switches(state, job));
                 for other in &open[1..] {
                     // Nobody knows where it will run, so the longest time counts.
                     shape.secs = shape.secs.max(shape_in(other).secs);
@@ -232,7 +240,7 @@ impl Follower {
             user: job.owner.uid.0,
             charges: self.charges(planner, state, job),
             standing,
-            rank: open.iter().map(|it| rank(state, Some(it))).min().unwrap_or(0),
+            rank: open.iter().map(|it| rank(state, job, Some(it))).min().unwrap_or(0),
             with,
         }
     }
@@ -335,11 +343,17 @@ impl Follower {
             Phase::Pending | Phase::Ended { .. } => return,
         };
         let Some(held) = job.phase.holds() else { return };
+        let mut had = Vec::new();
         let shares = held.shares.iter().filter_map(|share| {
             let node = state.nodes.get(&share.node)?;
-            Some(view_share(planner, node, share))
+            let mut view = view_share(planner, node, share);
+            if job.asleep {
+                had.push((view.node.clone(), std::mem::take(&mut view.cores)));
+            }
+            Some(view)
         });
         let shares = shares.collect();
+        let asleep = || Sleep { rank: rank(state, job, state.partition_of(job)), cores: had };
         let rules = state.partition_of(job).map(|it| it.rules.clone()).unwrap_or_default();
         let shape =
             request::shape_of(&job.spec, job.owner.uid, &rules, &state.settings.config.jobs);
@@ -351,9 +365,19 @@ impl Follower {
             sharing: shape.sharing,
             charges: self.charges(planner, state, job),
             preemptible: preemptible(state, job),
+            sleeps: job.asleep.then(|| Arc::new(asleep())),
         };
         planner.put_run(RunId(job.id, 0), &Arc::new(run));
     }
+}
+
+/// Whether a job still waits for nodes at as few switches as it wants. Slurm lets nobody wait for longer than
+/// `max_switch_wait`.
+fn waits_for_switches(state: &State, job: &Job) -> bool {
+    const MOST_SECS: i64 = 300;
+    let since = job.begin.unwrap_or(job.submitted).max(job.submitted);
+    let wait = job.spec.placement().switches_wait_secs.map_or(MOST_SECS, i64::from);
+    state.now.0 - since.0 < wait.min(MOST_SECS)
 }
 
 /// Whether a job starts with another, which speaks for it.
@@ -391,12 +415,24 @@ fn license_name(name: &str) -> Arc<str> {
     format!("license/{name}").into()
 }
 
-/// By which a job displaces others: the tier of its partition, where that counts.
-fn rank(state: &State, partition: Option<&Partition>) -> u32 {
+/// By which a job displaces others and is displaced: the tier of its partition, or its QOS.
+fn rank(state: &State, job: &Job, partition: Option<&Partition>) -> u32 {
     match (state.settings.config.preemption.by, partition) {
         (PreemptBy::PartitionTier, Some(it)) => u32::from(it.rules.priority_tier) + 1,
+        (PreemptBy::Qos, _) => state.rules.qos(&job.spec.qos).map_or(0, |qos| qos.id),
         _ => 0,
     }
+}
+
+/// Which QOS may displace which, where that decides.
+fn rights(state: &State) -> Option<BTreeMap<u32, BTreeSet<u32>>> {
+    if state.settings.config.preemption.by != PreemptBy::Qos {
+        return None;
+    }
+    let others = |names: &[String]| -> BTreeSet<u32> {
+        names.iter().filter_map(|name| state.rules.qos(name)).map(|qos| qos.id).collect()
+    };
+    Some(state.rules.all_qos().map(|qos| (qos.id, others(&qos.preempt))).collect())
 }
 
 /// Who may displace a running job, and what becomes of it.
@@ -404,15 +440,24 @@ fn preemptible(state: &State, job: &Job) -> Option<Preemptible> {
     let Phase::Running { since, .. } = &job.phase else { return None };
     let partition = state.partition_of(job)?;
     let rules = &state.settings.config.preemption;
-    let how = match partition.rules.preempt_mode.unwrap_or(rules.mode).action {
+    let qos = state.rules.qos(&job.spec.qos).filter(|_| rules.by == PreemptBy::Qos);
+    let said = qos.and_then(|qos| PreemptMode::read(&Value::Text(qos.preempt_mode.clone())).ok());
+    let mode = match qos {
+        Some(_) => said.unwrap_or(rules.mode),
+        None => partition.rules.preempt_mode.unwrap_or(rules.mode),
+    };
+    let how = match mode.action {
         PreemptAction::Cancel => Displaced::Cancelled,
         PreemptAction::Requeue => Displaced::Requeued,
-        PreemptAction::Suspend | PreemptAction::Off => return None,
+        PreemptAction::Suspend => Displaced::Suspended,
+        PreemptAction::Off => return None,
     };
-    let rank = rank(state, Some(partition));
+    let rank = rank(state, job, Some(partition));
+    let worth = qos.map_or(rank, |qos| qos.priority);
     let exempt = rules.exempt_time.0.number().unwrap_or(0) as i64 * 60;
+    let exempt = qos.and_then(|qos| qos.preempt_exempt_secs).map_or(exempt, i64::from);
     let is_free = rank > 0 && job.displaced.is_none() && job.pause.since.is_none();
-    is_free.then_some(Preemptible { rank, from: since.plus_secs(exempt), how })
+    is_free.then_some(Preemptible { rank, worth, from: since.plus_secs(exempt), how })
 }
 
 /// How the configuration wants jobs to be chosen.
@@ -422,7 +467,7 @@ fn policy(state: &State) -> Policy {
     Policy {
         backfill: rules.plugin == Plugin::Backfill,
         depth: rules.reservation_depth.unwrap_or(default.depth),
-        preempt: state.settings.config.preemption.by == PreemptBy::PartitionTier,
+        preempt: state.settings.config.preemption.by != PreemptBy::None,
         choice: if rules.least_loaded { Choice::LeastLoaded } else { Choice::Tight },
         ..default
     }
@@ -458,7 +503,7 @@ fn standing(state: &State, job: &Job, partition: Option<&Partition>) -> Standing
     Standing::Ready
 }
 
-pub(crate) fn view_node(state: &State, node: &Node) -> ViewNode {
+pub(crate) fn view_node(state: &State, node: &Node, ways: &BTreeMap<NodeName, Way>) -> ViewNode {
     let partitions = state.partitions.iter().filter(|it| it.nodes.contains(&node.name));
     let mut features: Vec<Arc<str>> =
         node.active_features.iter().map(|it| it.as_str().into()).collect();
@@ -470,6 +515,7 @@ pub(crate) fn view_node(state: &State, node: &Node) -> ViewNode {
         weight: node.weight,
         partitions: partitions.map(|it| it.name.as_str().into()).collect(),
         features: features.into(),
+        switches: ways.get(&node.name).cloned().unwrap_or_else(|| [].into()),
         sockets: node.inventory.sockets.max(1),
         cores,
         threads,

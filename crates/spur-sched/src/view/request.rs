@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use spur_core::config::{OverSubscribe, sections};
+use spur_core::counts as node_counts;
 use spur_core::gres;
 use spur_core::hostlist;
 use spur_core::ids::{NodeName, Uid};
@@ -33,6 +34,10 @@ pub fn shape_of(
     shape.memory = memory(spec, &shape, rules, jobs);
     shape.tmp_mb = placement.tmp.unwrap_or(0);
     shape.constraint = placement.constraint.as_str().into();
+    shape.prefer = placement.prefer.as_str().into();
+    shape.sizes = sizes(&spec.node_sizes);
+    shape.switches = placement.switches;
+    shape.segment = placement.segment.filter(|nodes| *nodes > 0);
     shape.nodelist = names(&placement.nodelist);
     shape.exclude = names(&placement.exclude);
     shape.sharing = sharing(spec, owner, rules);
@@ -43,6 +48,15 @@ pub fn shape_of(
     shape.secs = secs(spec.time_limit.unwrap_or(default.0));
     shape.secs_min = spec.lifecycle().time_min.map(secs);
     shape
+}
+
+/// The sizes in a list such as `1,3-5`; none where there is no list.
+fn sizes(text: &str) -> Vec<u32> {
+    let sizes = node_counts::parse_nodes(text).ok().and_then(|read| read.sizes);
+    let mut sizes: Vec<u32> = sizes.iter().flat_map(|sizes| sizes.ids()).take(1 << 16).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
 }
 
 /// Minutes as seconds. A job without a limit is taken to end after a year, as in Slurm: those behind it
@@ -194,6 +208,8 @@ fn memory(
 fn sharing(spec: &JobSpec, owner: Uid, rules: &sections::Partition) -> Sharing {
     match spec.sharing.and_then(|it| spec::Sharing::try_from(it).ok()) {
         _ if rules.over_subscribe == OverSubscribe::Exclusive => Sharing::Nobody,
+        // Nobody else may be there when nodes are started anew.
+        _ if spec.placement().reboot => Sharing::Nobody,
         Some(spec::Sharing::Exclusive | spec::Sharing::Topology) => Sharing::Nobody,
         Some(spec::Sharing::User) => Sharing::User(owner.0),
         _ if rules.exclusive_user => Sharing::User(owner.0),

@@ -10,7 +10,6 @@ use spur_core::blob::BlobHash;
 use spur_core::config::words::Enforce;
 use spur_core::errors::SlurmError;
 use spur_core::ids::{JobId, Uid};
-use spur_core::job::supported::unsupported;
 use spur_core::job::{Job, Owner, RequestId};
 use spur_core::state::{
     Blob, Command, Control, Entry, JobAction, Origin, Reply, State, Submit, apply,
@@ -68,10 +67,6 @@ impl Service {
         }
         for spec in std::iter::once(&spec).chain(&request.others) {
             check_size("job description", spec.encoded_len(), MAX_SPEC)?;
-            if let Some(option) = unsupported(spec) {
-                let message = format!("{option} is not available in this release");
-                return Err(Status::new(Code::Unimplemented, message));
-            }
         }
         check_size("environment", request.environment.len(), MAX_ENVIRONMENT)?;
         self.wait_for_rules().await;
@@ -99,14 +94,14 @@ impl Service {
 
     /// A request that no node could ever meet is refused; more nodes than there are may come.
     fn gauge(&self, submit: &Submit) -> Result<(), Status> {
-        let (spec, uid) = (&submit.spec, submit.owner.uid);
-        if spec.nodes_min == Some(0) {
+        let components = || std::iter::once(&submit.spec).chain(&submit.others);
+        if components().any(|spec| spec.nodes_min == Some(0)) {
             return Err(to_status(SlurmError::InvalidNodeCount));
         }
         let published = self.inbox.published();
         let lack = {
             let mut gauge = self.gauge.lock().unwrap_or_else(PoisonError::into_inner);
-            gauge.lack(&published.state, spec, uid)
+            components().find_map(|it| gauge.lack(&published.state, it, submit.owner.uid))
         };
         let Some(lack) = lack else { return Ok(()) };
         // Whatever else is wrong with it is said first, by whoever would take it.

@@ -5,7 +5,6 @@ use spur_core::blob::BlobHash;
 use spur_core::errors::SlurmError;
 use spur_core::hostlist;
 use spur_core::ids::{JobId, NodeName};
-use spur_core::job::supported::unsupported;
 use spur_core::job::{JobSpec, Owner, Reason, RequestId};
 use spur_core::state::{Blob, Command, Entry, JobAction, Origin, Reply, State, Submit, apply};
 use spur_core::views::JobView;
@@ -15,7 +14,7 @@ use spur_proto::slurm::{
 };
 use spur_proto::status::to_status;
 use spur_sched::Promised;
-use tonic::{Code, Status};
+use tonic::Status;
 
 use super::read::job_view;
 use super::service::Service;
@@ -65,10 +64,6 @@ impl Service {
         };
         let mut spec = request.spec.unwrap_or_default();
         let mut others = request.others;
-        if let Some(option) = std::iter::once(&spec).chain(&others).find_map(unsupported) {
-            let message = format!("{option} is not available in this release");
-            return Err(Status::new(Code::Unimplemented, message));
-        }
         let published = self.latest().await?;
         let mut copy = published.state.clone();
         std::iter::once(&mut spec).chain(&mut others).for_each(|spec| suppose(&copy, spec));

@@ -426,6 +426,9 @@ impl<D: Disk> Controller<D> {
             partition: partition_of(job),
             shares: job.phase.holds().map(|held| node_shares(held)).unwrap_or_default(),
         };
+        // Tasks of all components of a job find each other at the first.
+        let leader = job.component.and_then(|it| self.state.jobs.get(&it.leader));
+        let leader = leader.map_or(job, |leader| leader);
         let batch = job.component.filter(|_| step.id == StepId::BATCH).into_iter();
         let components = batch.flat_map(|it| self.state.components(it)).map(component).collect();
         Ok(Some(Launch {
@@ -452,8 +455,11 @@ impl<D: Disk> Controller<D> {
             array_task: job.task(),
             array_job: job.array_id().map_or(0, |array| array.0),
             restarts: job.restarts,
-            master_address: master_address(&self.state, allocation.first_node()),
-            master_port: job.granted.port.map_or(0, u32::from),
+            master_address: master_address(
+                &self.state,
+                leader.phase.holds().and_then(|it| it.first_node()),
+            ),
+            master_port: leader.granted.port.map_or(0, u32::from),
             sample_secs: sampling::period(&self.state.settings.config, &job.spec),
             hooks: hooks::of(&self.state.settings.config.hooks),
         }))

@@ -60,6 +60,8 @@ pub(super) struct StoredCourse {
     offset: u32,
     #[prost(uint32, tag = "52")]
     components: u32,
+    #[prost(bool, tag = "20")]
+    asleep: bool,
 }
 
 impl From<&Job> for StoredCourse {
@@ -87,6 +89,7 @@ impl From<&Job> for StoredCourse {
             leader: job.component.map_or(0, |it| it.leader.0),
             offset: job.component.map_or(0, |it| it.offset),
             components: job.component.map_or(0, |it| it.size),
+            asleep: job.asleep,
             ..StoredCourse::default()
         };
         match job.array.as_deref() {
@@ -121,6 +124,7 @@ impl StoredCourse {
         job.array = self.waiting.map(Array::Waiting).or(task).map(Arc::new);
         let (leader, offset, size) = (JobId(self.leader), self.offset, self.components);
         job.component = (size > 0).then_some(Component { leader, offset, size });
+        job.asleep = self.asleep;
         job.begin = self.begin.map(Timestamp);
         job.restarts = self.restarts;
         job.pause = Pause { since: self.paused_since.map(Timestamp), secs: self.paused_secs };

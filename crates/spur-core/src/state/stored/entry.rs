@@ -219,6 +219,9 @@ struct StoredVictim {
     epoch: u32,
     #[prost(bool, tag = "3")]
     requeue: bool,
+    /// 0 as the other says, 1 it sleeps, 2 it goes on.
+    #[prost(uint32, tag = "4")]
+    sleep: u32,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -321,6 +324,11 @@ impl From<&Entry> for StoredEntry {
                         job: victim.job.0,
                         epoch: victim.epoch.0,
                         requeue: victim.how == Removal::Requeue,
+                        sleep: match victim.how {
+                            Removal::Cancel | Removal::Requeue => 0,
+                            Removal::Suspend => 1,
+                            Removal::Resume => 2,
+                        },
                     })
                     .collect(),
             }),
@@ -398,7 +406,12 @@ impl TryFrom<StoredEntry> for Entry {
                     .map(|victim| Displace {
                         job: JobId(victim.job),
                         epoch: Epoch(victim.epoch),
-                        how: if victim.requeue { Removal::Requeue } else { Removal::Cancel },
+                        how: match (victim.sleep, victim.requeue) {
+                            (1, _) => Removal::Suspend,
+                            (2, _) => Removal::Resume,
+                            (_, true) => Removal::Requeue,
+                            (_, false) => Removal::Cancel,
+                        },
                     })
                     .collect(),
             ),

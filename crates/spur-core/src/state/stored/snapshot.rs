@@ -483,6 +483,7 @@ impl TryFrom<StoredJob> for Job {
             is_warned: false,
             granted: Granted::default(),
             displaced: None,
+            asleep: false,
         };
         stored.course.map_or(Ok(()), |course| course.restore(&mut job))?;
         Ok(job)

@@ -52,3 +52,24 @@ fn a_displaced_job_has_its_grace() {
     cluster.done(Command::GraceOver { job, epoch: Epoch(1) });
     assert!(matches!(cluster.phase(job), Phase::Completing { .. }));
 }
+
+#[test]
+fn a_job_that_sleeps_gives_its_processors_and_takes_them_back() {
+    let mut cluster = cluster();
+    let (low, high) = (cluster.submit(1), cluster.submit(2));
+    cluster.start(low, 1, "n1", 4);
+    assert_eq!(cluster.start(high, 1, "n1", 2), 0, "the node is full");
+    let effects = cluster.done(displace(low, Removal::Suspend));
+    assert_eq!(signals(&effects), [19]);
+    assert_eq!(cluster.state.cpus_used(&"n1".into()), 0);
+    assert_eq!(cluster.start(high, 1, "n1", 2), 1);
+    assert_eq!(cluster.done(displace(low, Removal::Resume)), [], "somebody is there");
+    let resume = Control { action: JobAction::Resume, ..Control::cancel(low, Actor::Controller) };
+    let refused = cluster.apply(Command::Control(Box::new(resume))).reply;
+    assert_eq!(refused, Err(SlurmError::NodesBusy));
+    cluster.finish(high, 1, "n1", OK);
+    let effects = cluster.done(displace(low, Removal::Resume));
+    assert_eq!(signals(&effects), [18]);
+    assert_eq!(cluster.state.cpus_used(&"n1".into()), 4);
+    assert!(cluster.state.jobs[&low].pause.secs > 0, "the pause does not count");
+}

@@ -1,0 +1,150 @@
+//! Nodes close to each other: below as few switches as possible, or in as few blocks.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::nodes::{Domain, NodeIndex, Nodes};
+use crate::place::Chosen;
+use crate::shape::Shape;
+use crate::timeline::Place;
+
+/// Nodes that are out of the question.
+pub type Barred = BTreeSet<NodeIndex>;
+
+/// Only these nodes, if said.
+pub type Within<'a> = Option<&'a BTreeSet<NodeIndex>>;
+
+/// Chooses nodes for a shape among some, but for others.
+type Search<'a> = dyn Fn(&Shape, &Barred, Within<'_>) -> Option<Chosen> + 'a;
+
+/// Chooses nodes as `search` does, in the smallest part of the network that has room.
+pub fn place(
+    nodes: &Nodes,
+    shape: &Shape,
+    barred: &Barred,
+    within: Within<'_>,
+    search: &Search<'_>,
+) -> Option<Chosen> {
+    let anywhere = search(shape, barred, within)?;
+    if nodes.domains.is_empty() || anywhere.len() < 2 {
+        return Some(anywhere);
+    }
+    if let Some(size) = shape.segment.filter(|size| anywhere.len().is_multiple_of(*size as usize)) {
+        return segments(nodes, shape, size, anywhere.len() as u32, barred, within, search);
+    }
+    let most = shape.switches.map_or(usize::MAX, |most| most.max(1) as usize);
+    if leaves(nodes, &anywhere) == 1 {
+        return Some(anywhere);
+    }
+    let size = shape.nodes_min as usize;
+    for domain in smallest_first(nodes).into_iter().filter(|it| it.nodes.len() >= size) {
+        let found = search(shape, barred, Some(&both(within, &domain.nodes)));
+        if let Some(found) = found.filter(|found| leaves(nodes, found) <= most) {
+            return Some(found);
+        }
+    }
+    if leaves(nodes, &anywhere) <= most {
+        return Some(anywhere);
+    }
+    // The leaves with most free nodes together.
+    let mut all: Vec<&Domain> = nodes.domains.values().filter(|it| it.height == 0).collect();
+    all.sort_by_key(|domain| std::cmp::Reverse(free(nodes, domain)));
+    let widest = all.iter().take(most).flat_map(|domain| &domain.nodes).copied().collect();
+    search(shape, barred, Some(&both(within, &widest)))
+}
+
+/// The earliest place as `search` finds it, below few enough switches.
+pub fn earliest(
+    nodes: &Nodes,
+    shape: &Shape,
+    within: Within<'_>,
+    search: &dyn Fn(Within<'_>) -> Option<Place>,
+) -> Option<Place> {
+    if let Some(size) = shape.segment.filter(|_| !nodes.domains.is_empty()) {
+        // Where it falls into groups by itself; else nobody waits for it.
+        return search(within).filter(|place| falls_into(nodes, &place.nodes, size as usize));
+    }
+    let Some(most) = shape.switches.filter(|_| !nodes.domains.is_empty() && shape.nodes_min > 1)
+    else {
+        return search(within);
+    };
+    let few = |place: &Place| leaves(nodes, &place.nodes) <= most.max(1) as usize;
+    let anywhere = search(within)?;
+    if few(&anywhere) {
+        return Some(anywhere);
+    }
+    let each = nodes.domains.values().filter(|it| it.nodes.len() >= shape.nodes_min as usize);
+    let found = each.filter_map(|domain| search(Some(&both(within, &domain.nodes))).filter(few));
+    found.min_by_key(|place| place.at)
+}
+
+/// Groups of so many nodes, each in one leaf; as few leaves as possible.
+fn segments(
+    nodes: &Nodes,
+    shape: &Shape,
+    size: u32,
+    count: u32,
+    barred: &Barred,
+    within: Within<'_>,
+    search: &Search<'_>,
+) -> Option<Chosen> {
+    let whole = shape.on_nodes(count);
+    let each = whole.units / count.max(1);
+    let part = Shape {
+        segment: None,
+        switches: None,
+        nodelist: Vec::new(),
+        units: each * size,
+        units_per_node: Some(each.max(1)),
+        ..whole.on_nodes(size)
+    };
+    let mut taken = barred.clone();
+    let mut all: Chosen = Vec::new();
+    let mut blocks: Vec<&Domain> = nodes.domains.values().filter(|it| it.height == 0).collect();
+    blocks.sort_by_key(|block| std::cmp::Reverse(free(nodes, block)));
+    for block in blocks {
+        let inside = both(within, &block.nodes);
+        while all.len() < count as usize
+            && let Some(found) = search(&part, &taken, Some(&inside))
+        {
+            taken.extend(found.iter().map(|(node, _)| *node));
+            all.extend(found);
+        }
+    }
+    all.sort_by_key(|(node, _)| nodes.rank(*node));
+    (all.len() == count as usize).then_some(all)
+}
+
+/// Those with the fewest switches below them first, then those that would be filled best.
+fn smallest_first(nodes: &Nodes) -> Vec<&Domain> {
+    let mut all: Vec<(usize, usize, &Domain)> =
+        nodes.domains.values().map(|it| (it.height, free(nodes, it), it)).collect();
+    all.sort_by_key(|(height, free, domain)| (*height, *free, domain.nodes.first().copied()));
+    all.into_iter().map(|(_, _, domain)| domain).collect()
+}
+
+fn free(nodes: &Nodes, domain: &Domain) -> usize {
+    domain.nodes.iter().filter(|node| nodes.slot(**node).free.cores > 0).count()
+}
+
+/// How many leaf switches or blocks some nodes are at.
+fn leaves(nodes: &Nodes, chosen: &Chosen) -> usize {
+    let ways: BTreeSet<_> =
+        chosen.iter().map(|(node, _)| &nodes.slot(*node).node.switches).collect();
+    ways.len()
+}
+
+/// Whether each leaf has a multiple of so many of these nodes.
+fn falls_into(nodes: &Nodes, chosen: &Chosen, size: usize) -> bool {
+    let mut counts: BTreeMap<_, usize> = BTreeMap::new();
+    for (node, _) in chosen {
+        *counts.entry(&nodes.slot(*node).node.switches).or_default() += 1;
+    }
+    counts.values().all(|count| count.is_multiple_of(size))
+}
+
+fn both(within: Within<'_>, these: &BTreeSet<NodeIndex>) -> BTreeSet<NodeIndex> {
+    match within {
+        Some(within) => within.intersection(these).copied().collect(),
+        None => these.clone(),
+    }
+}

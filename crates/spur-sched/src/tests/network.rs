@@ -1,0 +1,108 @@
+//! Nodes below switches, in blocks, and in numbers that must be right.
+
+use std::sync::Arc;
+
+use spur_core::ids::NodeName;
+
+use super::{Cluster, cluster};
+use crate::shape::Shape;
+use crate::view::ViewNode;
+
+fn tasks(nodes: u32, tasks: u32) -> impl Fn(&mut Shape) {
+    move |shape| (shape.nodes_min, shape.nodes_max, shape.units) = (nodes, nodes, tasks)
+}
+
+/// Nodes `n1` to `n6` of two processors: two to each leaf, the leaves below one switch.
+fn tree() -> Cluster {
+    let mut cluster = cluster(&[2; 6]);
+    for (name, node) in &mut cluster.view.nodes {
+        let number: u32 = name.as_str()[1..].parse().expect("a number");
+        let leaf = format!("s{}", number.div_ceil(2));
+        let switches = [Arc::from("s0"), Arc::from(leaf.as_str())].into();
+        *node = Arc::new(ViewNode { switches, ..(**node).clone() });
+    }
+    cluster
+}
+
+fn named(node: &str) -> impl Fn(&mut Shape) {
+    let node = NodeName::from(node);
+    move |shape| shape.nodelist = vec![node.clone()]
+}
+
+#[test]
+fn a_job_gets_nodes_of_one_leaf_where_it_can() {
+    let busy = tree().job(named("n1")).job(named("n1")).started();
+    assert_eq!(busy.job(tasks(2, 4)).plan(), ["3 on n3:2 n4:2"], "not n2 and n3");
+}
+
+#[test]
+fn who_wants_one_switch_waits_for_it() {
+    let plan = full_but(&["n1", "n3", "n5"]).job(|shape| {
+        tasks(2, 4)(shape);
+        shape.switches = Some(1);
+    });
+    assert_eq!(plan.plan(), ["7 Resources@3600"]);
+    let two = full_but(&["n1", "n3", "n5"]).job(|shape| {
+        tasks(2, 4)(shape);
+        shape.switches = Some(2);
+    });
+    assert_eq!(two.plan(), ["7 on n2:2 n4:2"]);
+}
+
+fn full_but(busy: &[&str]) -> Cluster {
+    busy.iter().fold(tree(), |all, node| all.job(named(node)).job(named(node))).started()
+}
+
+#[test]
+fn segments_stay_within_a_block() {
+    let busy = full_but(&["n2"]);
+    let plan = busy.job(|shape| {
+        tasks(4, 4)(shape);
+        shape.segment = Some(2);
+    });
+    assert_eq!(plan.plan(), ["3 on n3:1 n4:1 n5:1 n6:1"]);
+    let none = full_but(&["n2", "n4"]).job(|shape| {
+        tasks(4, 4)(shape);
+        shape.segment = Some(2);
+    });
+    assert_eq!(none.plan(), ["5 Resources"]);
+}
+
+#[test]
+fn only_the_numbers_of_nodes_that_were_named_will_do() {
+    let sizes = |shape: &mut Shape| {
+        (shape.nodes_min, shape.nodes_max, shape.units) = (1, 4, 1);
+        shape.units_follow_nodes = true;
+        shape.sizes = vec![1, 3, 4];
+    };
+    assert_eq!(cluster(&[1, 1]).job(sizes).plan(), ["1 on n1:1"], "two would not do");
+    assert_eq!(cluster(&[1; 5]).job(sizes).plan(), ["1 on n1:1 n2:1 n3:1 n4:1"]);
+}
+
+#[test]
+fn nodes_with_the_preferred_features_are_tried_first() {
+    let mut cluster = cluster(&[1, 1]);
+    let node = cluster.view.nodes.get_mut(&NodeName::from("n2")).expect("is there");
+    *node = Arc::new(ViewNode { features: [Arc::from("fast")].into(), ..(**node).clone() });
+    let wish = |shape: &mut Shape| shape.prefer = "fast".into();
+    assert_eq!(cluster.job(wish).job(wish).plan(), ["1 on n2:1", "2 on n1:1"]);
+}
+
+#[test]
+fn a_socket_takes_no_more_tasks_than_it_may() {
+    let mut cluster = cluster(&[8]);
+    let node = cluster.view.nodes.get_mut(&NodeName::from("n1")).expect("is there");
+    *node = Arc::new(ViewNode { sockets: 2, ..(**node).clone() });
+    let cluster = cluster.job(|shape| {
+        tasks(1, 2)(shape);
+        shape.unit_cpus = 3;
+        shape.units_per_socket = Some(1);
+    });
+    let start = &cluster.decide().starts[0];
+    assert_eq!(start.shares[0].cores, [0, 1, 2, 4, 5, 6]);
+    let more = cluster.started().job(|shape| {
+        shape.unit_cpus = 2;
+        shape.units_per_socket = Some(1);
+    });
+    assert_eq!(more.plan(), ["2 Resources@3600"], "one core is free on each socket");
+}
