@@ -8,6 +8,7 @@ pub mod layers;
 pub mod man;
 pub mod purity;
 pub mod replay;
+pub mod vm;
 
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! `cargo xtask CHORE`.
 
 use anyhow::{Result, bail};
-use xtask::{bench, conformance, docs, layers, replay, root};
+use xtask::{bench, conformance, docs, layers, replay, root, vm};
 
 const USAGE: &str = "\
 cargo xtask layers [--write]   print which crate knows which, or write it into ARCHITECTURE.md
@@ -27,8 +27,13 @@ fn main() -> Result<()> {
         }
         ["bench", rest @ ..] => bench::run(rest)?,
         ["replay", rest @ ..] => replay::run(rest)?,
-        ["help" | "--help" | "-h"] => print!("{USAGE}{}{}", bench::USAGE, replay::USAGE),
-        _ => bail!("there is no such chore\n\n{USAGE}{}{}", bench::USAGE, replay::USAGE),
+        ["vm-test", rest @ ..] => vm::run(rest)?,
+        ["help" | "--help" | "-h"] => {
+            print!("{USAGE}{}{}{}", bench::USAGE, replay::USAGE, vm::USAGE)
+        }
+        _ => {
+            bail!("there is no such chore\n\n{USAGE}{}{}{}", bench::USAGE, replay::USAGE, vm::USAGE)
+        }
     }
     Ok(())
 }

@@ -51,6 +51,11 @@ pub const NATIVE: &[Command] = &[
     command("controllers", "list, add and remove controllers", native::controllers::run),
     command("status", "how the cluster stands: nodes, jobs, what is in use", native::status::run),
     command("top", "nodes, what of them is in use, and by whom", native::status::run_top),
+    command(
+        "health",
+        "which nodes are fit for jobs, and what is wrong with the others",
+        native::health::run,
+    ),
     command("doctor", "what is wrong, and the command that mends it", native::doctor::run),
     command("submit", "hand in a script, as sbatch", commands::sbatch::run),
     command("queue", "show jobs, as squeue", commands::squeue::run),

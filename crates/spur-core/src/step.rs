@@ -1,5 +1,6 @@
 //! Steps: what `srun` asks for.
 
+pub mod binding;
 pub mod layout;
 
 use crate::job::JobSpec;

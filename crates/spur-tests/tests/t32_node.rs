@@ -65,3 +65,59 @@ fn a_step_that_ended_well_is_never_called_cancelled() {
     });
     assert!(states.iter().all(|step| step.ends_with("|COMPLETED")), "{states:?}");
 }
+
+/// A node that is this very machine: its tasks are bound to real processors.
+#[test]
+fn tasks_are_bound_to_processors_of_their_own() {
+    let own = nix::sched::sched_getaffinity(Pid::from_raw(0)).expect("the kernel tells");
+    let count = nix::sched::CpuSet::count();
+    let cpus: Vec<usize> = (0..count).filter(|cpu| own.is_set(*cpu) == Ok(true)).collect();
+    let host = nix::unistd::gethostname().expect("a name").to_string_lossy().into_owned();
+    let host = host.split('.').next().unwrap_or_default().to_string();
+    if cpus.len() < 2 {
+        eprintln!("SKIPPED: needs two processors");
+        return;
+    }
+    let cluster = Cluster::up(&host, cpus.len() as u32);
+    let tasks = format!("-n{}", cpus.len());
+    let script = "echo $SLURM_CPU_BIND_TYPE $(grep Cpus_allowed_list /proc/self/status)";
+    let ran = cluster.run_words("srun", &[&tasks, "--cpu-bind=v,threads", "sh", "-c", script]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let mut allowed: Vec<usize> = ran
+        .stdout
+        .lines()
+        .filter_map(|line| line.strip_prefix("mask_cpu: Cpus_allowed_list:")?.trim().parse().ok())
+        .collect();
+    allowed.sort_unstable();
+    assert_eq!(allowed, cpus, "{}", ran.stdout);
+    let said = format!("cpu-bind=MASK - {host}, task  0  0 [");
+    assert!(ran.stderr.contains(&said) && ran.stderr.contains(": mask 0x"), "{}", ran.stderr);
+    let outside = cluster.run_words("srun", &["-n1", "--cpu-bind=map_cpu:4000", "true"]);
+    assert_ne!(outside.status, 0);
+    let words = "Unable to satisfy cpu bind request";
+    assert!(outside.stderr.contains(words), "{}", outside.stderr);
+}
+
+#[test]
+fn a_node_that_is_not_fit_takes_no_jobs() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::Builder::new().prefix("spur-test-").tempdir().expect("a folder");
+    let check = folder.path().join("check");
+    let ill = folder.path().join("ill");
+    let text =
+        format!("#!/bin/sh\n[ -e {} ] || exit 0\necho the fan is broken\nexit 1\n", ill.display());
+    fs::write(&check, text).expect("writes");
+    fs::set_permissions(&check, PermissionsExt::from_mode(0o755)).expect("permissions");
+    let config = folder.path().join("spur.conf");
+    let text = format!("[health_check]\nprogram = \"{}\"\ninterval = 1\n", check.display());
+    fs::write(&config, text).expect("writes");
+    let cluster = Cluster::up_with("n1", 2, &["--config", &config.display().to_string()]);
+    let fit = cluster.run("spur health");
+    assert_eq!((fit.status, fit.stdout.as_str()), (0, "n1  fit\n"), "{}", fit.stderr);
+    fs::write(&ill, "").expect("writes");
+    let told = until("the node is drained", || {
+        let told = cluster.run("spur health");
+        (told.status == 1).then_some(told.stdout)
+    });
+    assert_eq!(told, "n1  DRAIN: Health: the fan is broken\n");
+}

@@ -7,6 +7,7 @@ pub mod doctor;
 pub mod down;
 pub mod env;
 pub mod exec;
+pub mod health;
 pub mod init;
 pub mod join;
 pub mod logs;

@@ -558,7 +558,7 @@ impl World {
                 let exit = ExitStatus { code: 0, signal: 15 };
                 self.after(delay, Event::Exit(node, run, self.boots[node], exit));
             }
-            agent::Output::Signal(..) | agent::Output::Trust(_) => {}
+            agent::Output::Signal(..) | agent::Output::Trust(_) | agent::Output::CareFor(_) => {}
             agent::Output::HangUp => {
                 if let Some(connection) = self.connection_of(node) {
                     self.hang_up(connection);

@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use prost::Message;
+use spur_core::auth::Actor;
 use spur_core::ids::{Epoch, JobId, NodeName, StepId};
 use spur_core::job::{ExitStatus, Job, Phase, Step, StepShare};
+use spur_core::state::{Administer, Assignment, Noun, Verb};
 use spur_core::state::{Command, Effect, Finish, Outcome, RegisterNode, SignalScope, State};
 use spur_disk::Disk;
 use spur_proto::internal::agent_message::Message as AgentSays;
@@ -19,7 +21,7 @@ use spur_proto::{step_name, step_of};
 
 use super::proposals::Waiter;
 use super::{Connection, Controller, Now, Output, Role, duties};
-use super::{confinement, hooks, sampling};
+use super::{confinement, health, hooks, sampling};
 use crate::store;
 
 /// How long an agent obeys launches after it asked for the lease.
@@ -150,9 +152,29 @@ impl<D: Disk> Controller<D> {
             AgentSays::Heartbeat(heartbeat) => self.beat(&node, heartbeat, term, out),
             AgentSays::Table(table) => self.compare(&node, table, term, out)?,
             AgentSays::Reports(reports) => self.reported(connection, node, &reports.reports),
+            AgentSays::Health(told) => self.unfit(&node, &told.problems),
             AgentSays::Hello(_) => {}
         }
         Ok(())
+    }
+
+    /// Takes a node out of service that says what is wrong with it; who puts it back has mended that.
+    fn unfit(&mut self, node: &NodeName, problems: &[String]) {
+        let is_out = self.state.nodes.get(node).is_none_or(|node| node.service.drain);
+        if problems.is_empty() || is_out {
+            return;
+        }
+        let reason = format!("Health: {}", problems.join("; "));
+        let say = |key: &str, value: &str| Assignment { key: key.into(), value: value.into() };
+        let command = Command::Administer(Box::new(Administer {
+            noun: Noun::Node,
+            verb: Verb::Update,
+            name: node.to_string(),
+            assignments: vec![say("State", "DRAIN"), say("Reason", &reason)],
+            by: Actor::Controller,
+            request: None,
+        }));
+        self.proposals.add(command, Waiter::Nobody);
     }
 
     fn greet(
@@ -207,7 +229,9 @@ impl<D: Disk> Controller<D> {
         let Some(session) = self.agents.sessions.get(node) else { return };
         let (connection, busy) =
             (session.connection, !session.registered || session.asked.is_some());
-        let answer = Beat { term, echo_ms: beat.sent_at_ms, lease_ms: LEASE_MS };
+        let has_jobs = self.state.index.on_node.get(node).is_some_and(|jobs| !jobs.is_empty());
+        let health = health::rules(&self.state.settings.config.health_check, has_jobs);
+        let answer = Beat { term, echo_ms: beat.sent_at_ms, lease_ms: LEASE_MS, health };
         out.push(Output::Tell(connection, AgentHears::Beat(answer)));
         // The link is down in the state, but here it is: it was cut for a while and the stream held.
         if let Some(known) = self.state.nodes.get(node)

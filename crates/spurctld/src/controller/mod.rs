@@ -7,6 +7,7 @@
 mod agents;
 mod confinement;
 mod duties;
+mod health;
 mod hooks;
 pub(crate) mod proposals;
 mod sampling;

@@ -18,7 +18,9 @@ use spur_core::views::Usage;
 use spur_disk::{Disk, Error};
 use spur_proto::internal::agent_message::Message as Says;
 use spur_proto::internal::controller_message::Message as Hears;
-use spur_proto::internal::{Heartbeat, Hello, Launch, Launches, Report, Reports, Run, Table};
+use spur_proto::internal::{
+    Health, HealthRules, Heartbeat, Hello, Launch, Launches, Report, Reports, Run, Table,
+};
 
 use crate::run::RunId;
 pub use outbox::Outbox;
@@ -54,6 +56,8 @@ pub enum Input {
     Over(RunId, Outcome, Box<Usage>),
     /// Time for a heartbeat.
     HeartbeatDue,
+    /// What is wrong with the node now; nothing when it is fit.
+    Health(Vec<String>),
 }
 
 /// Something to do.
@@ -69,6 +73,8 @@ pub enum Output {
     Signal(RunId, i32, bool),
     /// The present controller signs step credentials with this key.
     Trust(Vec<u8>),
+    /// Ask this program now and then whether the node is fit.
+    CareFor(HealthRules),
     /// The stream is useless: a controller with a lower term than we have seen.
     HangUp,
 }
@@ -88,6 +94,10 @@ pub struct Agent<D> {
     /// Runs this life has seen acknowledged: a late repetition is not a new launch.
     done: BTreeMap<(JobId, StepId), Epoch>,
     outbox: Outbox,
+    /// What is wrong with the node: it takes no new jobs until that is mended.
+    problems: Vec<String>,
+    /// Whom the controller wants asked about that.
+    rules: HealthRules,
 }
 
 struct Session {
@@ -123,6 +133,8 @@ impl<D: Disk> Agent<D> {
             runs: BTreeMap::new(),
             done: BTreeMap::new(),
             outbox,
+            problems: Vec::new(),
+            rules: HealthRules::default(),
         };
         let mut outputs = Vec::new();
         // What is reported is over, whatever else the spool still says.
@@ -165,6 +177,11 @@ impl<D: Disk> Agent<D> {
                 self.greeted = None;
                 self.connected = None;
                 Ok(Vec::new())
+            }
+            Input::Health(problems) => {
+                let is_news = problems != self.problems;
+                self.problems = problems;
+                Ok(if is_news { self.say_health() } else { Vec::new() })
             }
             Input::Heard(message) => self.hear(now, message),
             Input::Over(run, outcome, usage) => {
@@ -240,6 +257,9 @@ impl<D: Disk> Agent<D> {
                 self.session = Some(Session { id: welcome.session, greeted, lease });
                 let waiting = self.outbox.waiting();
                 let mut outputs = self.say_reports(waiting);
+                if !self.problems.is_empty() {
+                    outputs.extend(self.say_health());
+                }
                 if !welcome.public_key.is_empty() {
                     outputs.push(Output::Trust(welcome.public_key));
                 }
@@ -252,7 +272,12 @@ impl<D: Disk> Agent<D> {
                 if let Some(session) = &mut self.session {
                     session.lease = session.lease.max(Millis(beat.echo_ms + beat.lease_ms));
                 }
-                Ok(Vec::new())
+                let rules = beat.health.unwrap_or_default();
+                if rules == self.rules {
+                    return Ok(Vec::new());
+                }
+                self.rules = rules.clone();
+                Ok(vec![Output::CareFor(rules)])
             }
             Hears::Launches(launches) => self.launch(now, launches),
             Hears::Kills(kills) => {
@@ -307,6 +332,12 @@ impl<D: Disk> Agent<D> {
             if self.has_seen(run) || self.of_job(run.job).any(|known| of_another_run(&known)) {
                 continue;
             }
+            // What belongs to a job that is here already goes on; a new job runs elsewhere.
+            if !self.problems.is_empty() && self.of_job(run.job).next().is_none() {
+                self.runs.insert(run, KnownRun { over: true });
+                self.outbox.add(run, Outcome::Lost, Usage::default());
+                continue;
+            }
             match self.remember(run, launch) {
                 Ok(()) => outputs.push(Output::Spawn(run)),
                 Err(error) if outputs.is_empty() => return Err(error),
@@ -315,6 +346,13 @@ impl<D: Disk> Agent<D> {
             }
         }
         Ok(outputs)
+    }
+
+    fn say_health(&self) -> Vec<Output> {
+        if self.session.is_none() {
+            return Vec::new();
+        }
+        vec![Output::Say(Says::Health(Health { problems: self.problems.clone() }))]
     }
 
     fn remember(&mut self, run: RunId, launch: &Launch) -> Result<(), Error> {

@@ -65,7 +65,11 @@ fn launches_inside_a_live_lease_only() {
     let disk = SimDisk::new();
     let mut agent = in_session(&disk);
     assert_eq!(hear(&mut agent, 1000, launch(5, 3, 7, 1)), [], "the lease is over");
-    hear(&mut agent, 1000, Hears::Beat(Beat { term: 3, echo_ms: 900, lease_ms: 1000 }));
+    hear(
+        &mut agent,
+        1000,
+        Hears::Beat(Beat { term: 3, echo_ms: 900, lease_ms: 1000, health: None }),
+    );
     assert_eq!(hear(&mut agent, 1000, launch(5, 3, 7, 1)), spawn(7, 1));
     agent.on(Millis(1001), Input::Disconnected).expect("the disk works");
     assert_eq!(hear(&mut agent, 1001, launch(5, 3, 8, 1)), [], "no session");
@@ -172,4 +176,48 @@ fn a_full_disk_accepts_no_launch() {
     disk.set_fault(None);
     assert_eq!(agent.table().count(), 0);
     assert_eq!(hear(&mut agent, 1, launch(5, 3, 7, 1)), spawn(7, 1), "and recovers");
+}
+
+#[test]
+fn a_node_that_is_not_fit_sends_new_jobs_back() {
+    let disk = SimDisk::new();
+    let mut agent = in_session(&disk);
+    assert_eq!(hear(&mut agent, 1, launch(5, 3, 7, 1)), spawn(7, 1));
+    let mut told = |problems: &[&str]| {
+        let problems = problems.iter().map(ToString::to_string).collect();
+        agent.on(Millis(2), Input::Health(problems)).expect("the disk works")
+    };
+    let said = |problems: &[&str]| {
+        let problems = problems.iter().map(ToString::to_string).collect();
+        vec![Output::Say(Says::Health(Health { problems }))]
+    };
+    assert_eq!(told(&[]), [], "no news");
+    assert_eq!(told(&["full"]), said(&["full"]));
+    assert_eq!(told(&["full"]), [], "once is enough");
+    assert_eq!(hear(&mut agent, 3, launch(5, 3, 8, 1)), []);
+    let reported = agent.flush().expect("the disk works");
+    let Some(Output::Say(Says::Reports(reports))) = reported.first() else {
+        panic!("{reported:?}")
+    };
+    assert_eq!((reports.reports[0].job, agent.table().count()), (8, 2));
+    let step = Launch {
+        step: Some(spur_proto::internal::StepLaunch::default()),
+        ..Launch { job: 7, epoch: 1, ..Launch::default() }
+    };
+    let step = Hears::Launches(Launches { session: 5, term: 3, launches: vec![step] });
+    assert_eq!(hear(&mut agent, 4, step).len(), 1, "what is here goes on");
+    agent.on(Millis(5), Input::Health(Vec::new())).expect("the disk works");
+    assert_eq!(hear(&mut agent, 6, launch(5, 3, 9, 1)), spawn(9, 1));
+}
+
+#[test]
+fn another_program_to_ask_is_news_once() {
+    let disk = SimDisk::new();
+    let mut agent = in_session(&disk);
+    let rules = HealthRules { program: "/check".to_string(), interval_secs: 60 };
+    let beat = |health| Hears::Beat(Beat { term: 3, echo_ms: 1, lease_ms: 1000, health });
+    assert_eq!(hear(&mut agent, 1, beat(None)), []);
+    assert_eq!(hear(&mut agent, 2, beat(Some(rules.clone()))), [Output::CareFor(rules.clone())]);
+    assert_eq!(hear(&mut agent, 3, beat(Some(rules))), []);
+    assert_eq!(hear(&mut agent, 4, beat(None)), [Output::CareFor(HealthRules::default())]);
 }

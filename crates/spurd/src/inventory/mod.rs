@@ -25,6 +25,8 @@ pub struct Offer {
     /// The kernel's numbers of the node's processors, in the node's order. None if the node offers
     /// others than the machine has, or goes by another name: then it may not be the only one here.
     pub cpu_numbers: Vec<u32>,
+    /// Threads of a core and cores of a socket, for binding.
+    pub shape: (u32, u32),
     /// The GPUs that are really there and offered.
     pub gpus: Vec<Gpu>,
 }
@@ -66,6 +68,7 @@ pub fn offer(options: &Options) -> Result<Offer> {
     let address = format!("unix:{}", socket.display());
     Ok(Offer {
         identity: Identity { node, boot_id, inventory, address },
+        shape: (topology.threads_per_core, topology.cores_per_socket),
         cpu_numbers: if whole && alone { topology.order } else { Vec::new() },
         gpus,
     })

@@ -1,6 +1,7 @@
 //! What only Linux can do, and the one place for `unsafe`: processes, their signals and their rights.
 #![allow(unsafe_code)]
 
+pub mod binding;
 pub mod cgroup;
 pub mod child;
 pub mod clock;

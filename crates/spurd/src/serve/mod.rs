@@ -1,5 +1,6 @@
 //! The shell around the agent: carries events in and decisions out.
 
+mod care;
 mod door;
 mod network;
 mod runs;
@@ -14,6 +15,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use spur_core::node::Gres;
+use spur_core::step::binding::Machine;
 use spur_disk::{Error, RealDisk};
 use spur_net::{Role, tls};
 use tokio::signal::unix::{SignalKind, signal};
@@ -24,12 +26,15 @@ use tracing_subscriber::EnvFilter;
 use crate::agent::{Agent, Found, Identity, Input, Output};
 use crate::confine::Confines;
 use crate::gpu::GpuFiles;
+use crate::health::Offered;
 use crate::inventory;
 use crate::joining;
 use crate::machine::clock::boot_time;
 use crate::options::Options;
+use crate::processors;
 use crate::recover::{self, Fate};
 use crate::run::RunId;
+use care::Care;
 use door::Door;
 use runs::Runs;
 use stream::Stream;
@@ -44,10 +49,19 @@ pub fn serve(options: Options) -> Result<()> {
     spool::warn_unless_reachable(&spool);
     recover::sweep(&spool).context("could not sweep the spool")?;
     GpuFiles::of(&offer.gpus).write(&spool).context("could not write down the GPUs")?;
+    let (threads_per_core, cores_per_socket) = offer.shape;
+    let order = offer.cpu_numbers.clone();
+    let machine = Machine { order, threads_per_core, cores_per_socket, ..Machine::default() };
+    processors::write(&spool, &machine).context("could not write down the processors")?;
     let confines = Confines::settle(&spool, &identity.boot_id, offer.cpu_numbers);
     if let Some(confines) = confines {
         confines.sweep(&spool);
     }
+    // What is only declared for trials cannot get lost.
+    let offered = Offered {
+        memory_mb: if identity.inventory.trial { 0 } else { identity.inventory.memory_mb },
+        gpus: offer.gpus.len(),
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         info!(
@@ -86,7 +100,8 @@ pub fn serve(options: Options) -> Result<()> {
         }
         // Where users log in no jobs are run; the agent only says who they are.
         let stream = Stream::dial(if hands_jobs_in { Vec::new() } else { controllers });
-        let mut shell = Shell { agent, runs, stream, door };
+        let care = Care::begin(&spool, &options.sysfs_root, &node, offered);
+        let mut shell = Shell { agent, runs, stream, door, care };
         shell.carry_out(outputs)?;
         shell.run().await
     })
@@ -111,6 +126,7 @@ struct Shell {
     runs: Runs,
     stream: Stream,
     door: Door,
+    care: Care,
 }
 
 impl Shell {
@@ -124,6 +140,7 @@ impl Shell {
             tokio::select! {
                 input = self.stream.next() => self.take(input)?,
                 event = self.runs.next() => self.settle(event)?,
+                problems = self.care.next() => self.take(Input::Health(problems))?,
                 _ = heartbeat.tick() => self.take(Input::HeartbeatDue)?,
                 _ = terminate.recv() => break,
                 _ = interrupt.recv() => break,
@@ -169,6 +186,7 @@ impl Shell {
                     self.runs.signal(run, signal, script_only);
                 }
                 Output::Trust(key) => self.door.trust(key),
+                Output::CareFor(rules) => self.care.follow(rules),
                 Output::HangUp => self.stream.hang_up(),
             }
         }

@@ -26,6 +26,7 @@ use nix::unistd::Uid;
 use prost::Message;
 use spur_core::ids::StepId;
 use spur_core::jobenv::GpuFacts;
+use spur_core::step::binding::Machine;
 use spur_proto::internal::Launch;
 
 use crate::agent::RunFile;
@@ -34,6 +35,7 @@ use crate::confine::{self, Confines};
 use crate::ending::{Ending, LastWord};
 use crate::gpu::GpuFiles;
 use crate::machine::cgroup::{self, Group};
+use crate::processors;
 use crate::run::RunId;
 
 pub use hooks::sweep as sweep_prologs;
@@ -65,6 +67,8 @@ pub(crate) struct Room {
     group: Option<Group>,
     /// If it was given any.
     gpus: Option<GpuFacts>,
+    /// The processors, where tasks can be bound to them.
+    machine: Option<Machine>,
 }
 
 /// What a shepherd is for.
@@ -150,13 +154,14 @@ impl Run {
     fn room(&self, launch: &Launch) -> Result<Room, cgroup::Error> {
         let files = GpuFiles::read(&self.spool);
         let given = confine::given(launch);
+        let machine = launch.step.is_some().then(|| processors::read(&self.spool)).flatten();
         let Some(confines) = Confines::read(&self.spool) else {
-            return Ok(Room { group: None, gpus: files.facts(&given, false) });
+            return Ok(Room { group: None, gpus: files.facts(&given, false), machine });
         };
         let group = confines.host.group(self.run.job, self.run.epoch, &self.run.step.to_string());
         group.make(&confines.limits(launch, &files))?;
         let gpus = files.facts(&given, confines.hides_devices(launch));
-        Ok(Room { group: Some(group), gpus })
+        Ok(Room { group: Some(group), gpus, machine })
     }
 
     fn remove_group(&self) {

@@ -167,9 +167,13 @@ impl Notes {
                     ..Welcome::default()
                 }))
             }
-            Hears::Heartbeat(beat) => {
-                Some(Says::Beat(Beat { term: TERM, echo_ms: beat.sent_at_ms, lease_ms: LEASE_MS }))
-            }
+            Hears::Heartbeat(beat) => Some(Says::Beat(Beat {
+                term: TERM,
+                echo_ms: beat.sent_at_ms,
+                lease_ms: LEASE_MS,
+                health: None,
+            })),
+            Hears::Health(_) => None,
             Hears::Table(table) => {
                 self.table = Some(table.runs);
                 None

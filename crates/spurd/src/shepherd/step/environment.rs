@@ -2,8 +2,10 @@
 //! models look for.
 
 use spur_core::hostlist;
-use spur_core::jobenv::{self, GpuFacts, HereFacts, JobFacts, StepFacts, TaskFacts};
+use spur_core::job::JobSpec;
+use spur_core::jobenv::{self, CpuBindFacts, GpuFacts, HereFacts, JobFacts, StepFacts, TaskFacts};
 use spur_core::step::StepSpec;
+use spur_core::step::binding::{self, Binding};
 use spur_proto::internal::{Launch, StepLaunch, StepProgram};
 
 use super::program::tasks_per_node;
@@ -20,6 +22,8 @@ pub struct Environment {
     master: (String, u32),
     /// Tasks of components before this one.
     first_rank: u32,
+    /// `--gpu-bind`, or what follows from `--gpus-per-task`.
+    gpu_bind: String,
     marker: String,
 }
 
@@ -82,16 +86,52 @@ impl Environment {
                 ..HereFacts::default()
             },
             ranks_here: here.ranks,
+            gpu_bind: gpu_bind(&request),
             master: (launch.master_address.clone(), launch.master_port),
             marker: marker.to_string(),
         }
     }
 
+    /// Tells tasks what they are bound to.
+    pub fn bound(mut self, binding: Option<&Binding>) -> Environment {
+        self.step.cpu_bind = binding.map(|binding| CpuBindFacts {
+            verbose: binding.verbose,
+            kind: binding.kind.to_string(),
+            list: binding.list.clone(),
+        });
+        self
+    }
+
+    /// What a task has to say about its GPUs, if it was asked to.
+    pub fn gpu_report(&self, rank: u32) -> Option<String> {
+        let given = &self.here.gpus.as_ref()?.given;
+        let tasks = self.ranks_here.len() as u32;
+        binding::gpus(&self.gpu_bind, given, self.local_rank(rank), tasks).1
+    }
+
+    /// Its number among the tasks of this node.
+    pub fn local_rank(&self, rank: u32) -> u32 {
+        self.ranks_here.iter().position(|it| *it == rank).unwrap_or(0) as u32
+    }
+
+    /// What a task is told of this node.
+    fn here(&self, local_rank: u32) -> HereFacts {
+        let mut here = self.here.clone();
+        if let Some(gpus) = &mut here.gpus
+            && !self.gpu_bind.is_empty()
+        {
+            let tasks = self.ranks_here.len() as u32;
+            gpus.seen = binding::gpus(&self.gpu_bind, &gpus.given, local_rank, tasks).0;
+            gpus.bind = format!("gpu:{}", self.gpu_bind);
+        }
+        here
+    }
+
     /// All of it.
     pub fn of_task(&self, rank: u32, pid: u32) -> Variables {
-        let local_rank = self.ranks_here.iter().position(|it| *it == rank).unwrap_or(0) as u32;
+        let local_rank = self.local_rank(rank);
         let task = TaskFacts {
-            here: self.here.clone(),
+            here: self.here(local_rank),
             rank: rank + self.first_rank,
             local_rank,
             ranks_here: self.ranks_here.iter().map(|rank| rank + self.first_rank).collect(),
@@ -132,6 +172,17 @@ impl Environment {
             ("NODE_RANK", self.here.node_id.to_string()),
         ]);
         told
+    }
+}
+
+fn gpu_bind(request: &JobSpec) -> String {
+    let asked = request.gpu.as_deref().cloned().unwrap_or_default();
+    // `gpu:2`, `a100:2` and `2` all end with how many.
+    let per_task = asked.gpus_per_task.rsplit(':').next().unwrap_or_default();
+    match (asked.gpu_bind.as_str(), per_task) {
+        ("", "") => String::new(),
+        ("", per_task) => format!("per_task:{per_task}"),
+        (said, _) => said.to_string(),
     }
 }
 

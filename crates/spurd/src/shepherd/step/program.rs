@@ -7,9 +7,12 @@ use std::time::Duration;
 
 use nix::sys::stat::Mode;
 use spur_core::filename::{self, Values};
+use spur_core::step::StepSpec;
+use spur_core::step::binding::{self, Binding, Machine, Part, Refused};
 use spur_proto::internal::{Launch, StepLaunch, StepProgram};
 
 use super::environment::Environment;
+use crate::confine;
 use crate::machine::cgroup::Group;
 use crate::machine::privilege::Credentials;
 use crate::shepherd::Room;
@@ -37,6 +40,10 @@ pub struct Program {
     pub group: Option<Group>,
     /// What is run as the user before and after each task.
     pub hooks: TaskHooks,
+    /// The processors of each task, where they are bound.
+    pub binding: Option<Binding>,
+    /// `--mem-bind`
+    pub memory_bind: String,
     /// The launcher's word.
     pub asked: StepProgram,
     values: Values,
@@ -61,6 +68,13 @@ impl Program {
             return Err("there is no program to run".to_string());
         }
         let spec = step.spec.clone().unwrap_or_default();
+        let binding = match binding(launch, &step, &spec, room.machine.as_ref()) {
+            Ok(binding) => binding,
+            Err(Refused(line, refusal)) => {
+                eprintln!("spurd shepherd: {line}");
+                return Err(refusal.to_string());
+            }
+        };
         let values = Values {
             job: launch.job,
             step: Some(step.step),
@@ -77,7 +91,13 @@ impl Program {
             name: format!("{}.{}", launch.job, step.step),
             node: here.node,
             ranks: here.ranks,
-            environment: Environment::new(launch, &step, &spec, &asked, marker, room.gpus),
+            environment: Environment::new(launch, &step, &spec, &asked, marker, room.gpus)
+                .bound(binding.as_ref()),
+            binding,
+            memory_bind: spec
+                .request
+                .as_deref()
+                .map_or(String::new(), |request| request.layout().mem_bind.clone()),
             work_dir: PathBuf::from(OsStr::from_bytes(&asked.work_dir)),
             umask: Mode::from_bits_truncate(asked.umask.unwrap_or(0o022)),
             kill_wait: launch
@@ -116,4 +136,39 @@ impl Program {
 /// The tasks on each node of a step.
 pub fn tasks_per_node(step: &StepLaunch) -> Vec<u32> {
     step.nodes.iter().map(|node| node.ranks.len() as u32).collect()
+}
+
+/// What the tasks here are bound to. Not where the node's processors are not the machine's, or the step has
+/// a part of what its job has, unless somebody asks for it.
+fn binding(
+    launch: &Launch,
+    step: &StepLaunch,
+    spec: &StepSpec,
+    machine: Option<&Machine>,
+) -> Result<Option<Binding>, Refused> {
+    let Some(machine) = machine else { return Ok(None) };
+    let here = step.nodes.get(step.node_id as usize).cloned().unwrap_or_default();
+    let share = confine::share(launch).cloned().unwrap_or_default();
+    let ids = share.cpu_ids.unwrap_or_default();
+    let known = |id: u32| machine.order.get(id as usize).copied();
+    let Some(all) = ids.iter().map(known).collect::<Option<Vec<u32>>>() else { return Ok(None) };
+    if all.is_empty() {
+        return Ok(None);
+    }
+    let request = spec.request.as_deref().cloned().unwrap_or_default();
+    let own = if here.cpus > 0 { (here.cpus as usize).min(all.len()) } else { all.len() };
+    let part = Part {
+        cpus: all[..own].to_vec(),
+        tasks: here.ranks.len() as u32,
+        cpus_per_task: request.cpus_per_task.unwrap_or(1),
+        fills_sockets: request.layout().distribution.split(':').nth(1) == Some("block"),
+    };
+    let is_asked = !matches!(spec.cpu_bind.as_str(), "" | "q" | "quiet");
+    let by_itself = launch.confinement.is_some_and(|it| it.cores)
+        && own == all.len()
+        && part.is_bound_by_itself(machine);
+    if !is_asked && !by_itself {
+        return Ok(None);
+    }
+    binding::cpus(&spec.cpu_bind, machine, &part).map(Some)
 }

@@ -12,10 +12,11 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use nix::sys::stat::umask;
 use nix::unistd;
+use spur_core::step::binding::memory;
 
 use super::program::Program;
 use super::tasks::Task;
-use crate::machine::{child, privilege};
+use crate::machine::{binding, child, privilege};
 use crate::shepherd::task::open_output;
 use crate::shepherd::task_hooks;
 
@@ -45,6 +46,7 @@ pub fn become_task(program: &Program, rank: u32, ends: Ends, born_in: bool) -> I
         say_to_user(&format!("{error:#}"));
         child::leave(1)
     }
+    bind(program, rank);
     let arguments = program.arguments(rank);
     let mut variables = program.environment.of_task(rank, std::process::id());
     if let Err(code) = program.hooks.run_prologs(&mut variables) {
@@ -62,6 +64,29 @@ fn prepare(program: &Program, rank: u32, ends: Ends, born_in: bool) -> Result<()
     connect(program, rank, ends)?;
     enter_work_dir(program)?;
     child::close_others_on_exec().context("could not close what is open")
+}
+
+/// Binds the task to its processors and memory. One that cannot be bound runs all the same, and says so.
+fn bind(program: &Program, rank: u32) {
+    let pid = std::process::id();
+    let local = program.environment.local_rank(rank);
+    let node = program.node.as_str();
+    let tell = |text: String| drop(io::stderr().write_all(text.as_bytes()));
+    if let Some(binding) = &program.binding {
+        let bound = binding.masks.get(local as usize).map_or(Ok(()), |cpus| binding::to_cpus(cpus));
+        match bound {
+            Ok(()) if binding.verbose => tell(binding.report(node, rank, local, pid)),
+            Ok(()) => {}
+            Err(error) => say_to_user(&format!("sched_setaffinity: {error}")),
+        }
+    }
+    if let Some(memory) = memory(&program.memory_bind, local, &[0]) {
+        match binding::to_memory(&memory.domains, memory.preferred) {
+            Ok(()) => memory.told(node, rank, local, pid).into_iter().for_each(tell),
+            Err(error) => say_to_user(&format!("set_mempolicy: {error}")),
+        }
+    }
+    program.environment.gpu_report(rank).into_iter().for_each(tell);
 }
 
 /// From here on nothing is done that the user could not do.
