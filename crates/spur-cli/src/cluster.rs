@@ -23,7 +23,7 @@ use spur_proto::slurm::{
     GetDiagnosticsRequest, GetScriptRequest, IssueTokenRequest, License, ListControllersRequest,
     ListJobsRequest, ListLicensesRequest, ListNodesRequest, ListPartitionsRequest,
     ListPrioritiesRequest, ListReservationsRequest, ListSharesRequest, ListStepsRequest, PingReply,
-    PingRequest, PlanReply, PlanRequest, ReconfigureRequest, RevokeTokensRequest,
+    PingRequest, PlanReply, PlanRequest, ReconfigureRequest, RevokeTokensRequest, ShutdownRequest,
     SignalStepRequest, TryJobReply, TryJobRequest, WaitJobRequest, WatchRequest,
 };
 use tonic::transport::Channel;
@@ -52,10 +52,8 @@ pub fn addresses() -> Vec<Address> {
         });
         return introduced(found);
     }
-    let own = [dir_of_link(), Some(default_dir())];
-    let found = own.into_iter().flatten().map(|dir| sockets(&dir)).find(|found| !found.is_empty());
-    if let Some(found) = found {
-        return found.into_iter().map(Address::Unix).collect();
+    if let Some(dir) = own_dir() {
+        return sockets(&dir).into_iter().map(Address::Unix).collect();
     }
     let system = Address::Unix(PathBuf::from(SYSTEM_SOCKET));
     let is_here = Path::new(SYSTEM_SOCKET).exists();
@@ -63,6 +61,15 @@ pub fn addresses() -> Vec<Address> {
         Some(controllers) => introduced(controllers),
         None => vec![system],
     }
+}
+
+/// The directory of the `spur up` that commands go to, if they go to one.
+pub fn own_dir() -> Option<PathBuf> {
+    if std::env::var("SPUR_CONTROLLER_ADDR").is_ok_and(|said| !said.is_empty()) {
+        return None;
+    }
+    let own = [dir_of_link(), Some(default_dir())];
+    own.into_iter().flatten().find(|dir| !sockets(dir).is_empty())
 }
 
 /// The controllers of the cluster that this machine has joined.
@@ -307,6 +314,22 @@ impl Controller {
         let ask =
             |mut client: Client| async move { client.list_licenses(ListLicensesRequest {}).await };
         Ok(self.runtime.block_on(self.caller.call(ask))?.licenses)
+    }
+
+    /// Has every controller stop.
+    pub fn shut_down(&mut self) -> Result<(), CallError> {
+        let mut stopped = Err(CallError::Unreachable);
+        for address in addresses() {
+            let mut caller = Caller::new(vec![address], PATIENCE);
+            let ask = |mut client: Client| async move { client.shutdown(ShutdownRequest {}).await };
+            match self.runtime.block_on(caller.call(ask)) {
+                Ok(_) => stopped = Ok(()),
+                // It is stopped already.
+                Err(CallError::Unreachable) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        stopped
     }
 
     /// Numbers about the controller; `reset` begins counting anew.

@@ -127,3 +127,25 @@ fn several_commands_may_be_typed() {
     let complaints = String::from_utf8_lossy(&done.stderr);
     assert_eq!(complaints, "invalid keyword: bogus\ninvalid keyword: bogus\n");
 }
+
+#[test]
+fn sdiag_counts_jobs_passes_and_calls() {
+    let cluster = Cluster::up("n1", 2);
+    let told = cluster.run("sbatch -W -o /dev/null --wrap true");
+    assert_eq!(told.status, 0, "{}", told.stderr);
+    assert_eq!(cluster.run("sbatch -Q -H --wrap true").status, 0);
+    let text = cluster.run("sdiag").stdout;
+    for line in ["Jobs submitted: 2", "Jobs started:   1", "Jobs completed: 1", "Jobs pending:   1"]
+    {
+        assert!(text.lines().any(|known| known == line), "{line}: {text}");
+    }
+    assert!(text.contains("\tREQUEST_SUBMIT_BATCH_JOB                ( 4003) count:2 "), "{text}");
+    let told: serde_json::Value =
+        serde_json::from_str(&cluster.run("sdiag --json").stdout).expect("JSON");
+    assert_eq!(told["statistics"]["jobs_submitted"], 2);
+    assert!(told["statistics"]["schedule_cycle_total"].as_u64() > Some(0), "{told}");
+    assert_eq!(cluster.run("sdiag -r").stdout, "Reset scheduling statistics\n");
+    let text = cluster.run("sdiag").stdout;
+    assert!(text.lines().any(|line| line == "Jobs submitted: 0"), "{text}");
+    assert_eq!(cluster.run("sdiag --nosuchoption").status, 1);
+}

@@ -67,3 +67,26 @@ fn jobs_outlive_a_cluster_that_is_stopped_around_them() {
     cluster.start("n1", 2);
     until("its end is recorded", || (cluster.squeue("2", "%T") == "COMPLETED").then_some(()));
 }
+
+#[test]
+fn what_no_node_has_is_refused_at_once() {
+    let cluster = Cluster::up("n[1-2]", 2);
+    let unavailable = "Batch job submission failed: Requested node configuration is not available";
+    for (words, remark) in [
+        ("--mem=999999999", "sbatch: error: Memory specification can not be satisfied\n"),
+        ("-c 3", "sbatch: error: CPU count per node can not be satisfied\n"),
+        ("-N1 -n3", ""),
+    ] {
+        let told = cluster.run(&format!("sbatch {words} --wrap true"));
+        let refusal = format!("{remark}sbatch: error: {unavailable}\n");
+        assert_eq!((told.status, told.stderr), (1, refusal), "{words}");
+    }
+    let told = cluster.run("sbatch -N0 --wrap true");
+    let refusal = "sbatch: error: Batch job submission failed: Node count specification invalid\n";
+    assert_eq!((told.status, told.stderr.as_str()), (1, refusal));
+    // More nodes than there are may come.
+    for words in ["-N3", "-n5"] {
+        let told = cluster.run(&format!("sbatch {words} --wrap true"));
+        assert_eq!(told.status, 0, "{words}: {}", told.stderr);
+    }
+}

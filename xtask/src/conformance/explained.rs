@@ -59,15 +59,16 @@ fn replaced(text: &str, theirs: &str, ours: &str) -> String {
         let blanks = " ".repeat(longer);
         match longer {
             0 => told.push_str(ours),
+            // Columns stand at the left unless there is no room at the right.
+            _ if after.starts_with(&format!("{blanks} ")) => {
+                told.push_str(ours);
+                rest = &after[longer..];
+            }
             _ if told.ends_with(&format!(" {blanks}")) => {
                 told.truncate(told.len() - longer);
                 told.push_str(ours);
             }
-            _ => {
-                told.push_str(ours);
-                rest =
-                    after.strip_prefix(&format!("{blanks} ")).map_or(after, |_| &after[longer..]);
-            }
+            _ => told.push_str(ours),
         }
     }
     told + rest
@@ -106,7 +107,7 @@ mod tests {
         assert_eq!(super::row(row), None);
         let explained = Explained { lines: Vec::new(), words: vec![word(row).expect("a row")] };
         let same = |theirs: &str, ours: &str| assert_eq!(explained.in_our_words(theirs), ours);
-        same("19 debug            226          0\n", "19 debug           6893          0\n");
+        same("19 debug            226\n", "19 debug           6893\n");
         same("N/A 226                 limited\n", "N/A 6893                limited\n");
         same("Priority=226 Nice=0 10226 226.5\n", "Priority=6893 Nice=0 10226 226.5\n");
     }

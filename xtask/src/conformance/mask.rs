@@ -49,6 +49,7 @@ const OWN: &[&str] = &[
     "AllocNode:Sid=",
     "NodeHostName=",
     "TmpDisk=",
+    "SecsPreSuspend=",
     "SrunHost:Pid=",
     "NodeAddr=",
     "Version=",
@@ -85,6 +86,12 @@ fn mask_word(word: &str) -> String {
     }
     if let Some(key) = OWN.iter().find(|key| word.starts_with(**key)) {
         return format!("{key}~");
+    }
+    // Who closed a node, and when.
+    if let Some((who, when)) = word.split_once('@')
+        && is_moment(when.trim_end_matches(']'))
+    {
+        return format!("{who}@YYYY-MM-DDTHH:MM:SS]");
     }
     let (key, value) = word.rsplit_once('=').map_or(("", word), |(key, value)| (key, value));
     let value = match value {

@@ -67,6 +67,14 @@ fn read_tool(tool: &Tool, args: &[String]) -> Result<Words, Ended> {
     }
 }
 
+/// What a tool is told: by its variables first, then by its words, which have the last say.
+fn read_all(tool: &Tool, args: &[String]) -> Result<Vec<(Flag, String)>, Ended> {
+    let words = read_tool(tool, args)?;
+    let mut said = tool.read_variables(|name| std::env::var(name).ok());
+    said.extend(words.options);
+    Ok(said)
+}
+
 fn refuse(tool: &str, message: &str) -> Ended {
     eprintln!("{tool}: {message}");
     eprintln!("Try \"{tool} --help\" for more information");

@@ -2,36 +2,13 @@
 
 use spur_core::fields::priority::{DEFAULT, LONG, PRIORITY_FIELDS};
 use spur_core::fields::{RenderContext, format, render};
-use spur_core::getopt::{Flag, flag, option};
+use spur_core::tools::sprio::TOOL;
 use spur_core::views::PriorityView;
 
-use super::VERSION;
+use super::Ended;
 use crate::cluster::Controller;
 use crate::output::{complain, print};
 use crate::zone;
-
-const FLAGS: &[Flag] = &[
-    option("clusters", Some('M')),
-    flag("federation", None),
-    option("format", Some('o')),
-    flag("help", None),
-    option("jobs", Some('j')),
-    flag("local", None),
-    flag("long", Some('l')),
-    flag("noheader", Some('h')),
-    flag("norm", Some('n')),
-    option("partition", Some('p')),
-    flag("sibling", None),
-    option("sort", Some('S')),
-    flag("usage", None),
-    option("user", Some('u')),
-    flag("verbose", Some('v')),
-    flag("version", Some('V')),
-    flag("weights", Some('w')),
-];
-
-const USAGE: &str = "Usage: sprio [-j jid[s]] [-u user_name[s]] [-o format] [-p partitions]\n   \
-[--federation] [--local] [--sibling] [--usage] [-hlnVvw]\n";
 
 /// What is asked for.
 #[derive(Default)]
@@ -49,55 +26,48 @@ struct Query {
 
 /// Runs the command.
 pub fn run(args: &[String]) -> u8 {
-    let words = match super::read("sprio", FLAGS, args) {
-        Ok(words) => words,
-        Err(status) => return status,
-    };
+    match answers(args) {
+        Ok(()) => 0,
+        Err(Ended(status)) => status,
+    }
+}
+
+fn answers(args: &[String]) -> Result<(), Ended> {
+    let mut controller = Controller::find();
+    let query = read(args, &mut controller)?;
+    let rows = controller.priorities().map_err(|error| {
+        complain("sprio", format!("Couldn't get priority factors from controller: {error}"));
+        Ended(1)
+    })?;
+    print(&table(&query, rows));
+    Ok(())
+}
+
+fn read(args: &[String], controller: &mut Controller) -> Result<Query, Ended> {
     let mut query = Query::default();
     let list = |value: &str| value.split(',').map(str::to_string).collect::<Vec<_>>();
-    for (flag, value) in &words.options {
+    for (flag, value) in super::read_all(&TOOL, args)? {
         match flag.long {
-            "jobs" => match value.split(',').map(|word| word.trim().parse()).collect() {
-                Ok(jobs) => query.jobs = jobs,
-                Err(_) => {
+            "jobs" => {
+                let jobs = value.split(',').map(|word| word.trim().parse::<u32>());
+                query.jobs = jobs.collect::<Result<_, _>>().map_err(|_| {
                     complain("sprio", format!("Invalid job id: {value}"));
-                    return 1;
-                }
-            },
-            "user" => query.users.extend(list(value)),
-            "partition" => query.partitions.extend(list(value)),
-            "format" => query.format = Some(value.clone()),
+                    Ended(1)
+                })?;
+            }
+            "user" => query.users.extend(list(&value)),
+            "partition" => query.partitions.extend(list(&value)),
+            "format" => query.format = Some(value),
             "long" => query.long = true,
             "norm" => query.norm = true,
             "weights" => query.weights = true,
             "noheader" => query.no_header = true,
-            "sort" => query.sort = Some(value.clone()),
-            "clusters" => {
-                let checked = super::check_cluster("sprio", value, &mut Controller::find());
-                if let Err(ended) = checked {
-                    return ended.0;
-                }
-            }
-            "version" => {
-                print(&format!("{VERSION}\n"));
-                return 0;
-            }
-            "help" | "usage" => {
-                print(USAGE);
-                return 0;
-            }
+            "sort" => query.sort = Some(value),
+            "clusters" => drop(super::check_cluster("sprio", &value, controller)?),
             _ => {}
         }
     }
-    let rows = match Controller::find().priorities() {
-        Ok(rows) => rows,
-        Err(error) => {
-            complain("sprio", format!("Couldn't get priority factors from controller: {error}"));
-            return 1;
-        }
-    };
-    print(&table(&query, rows));
-    0
+    Ok(query)
 }
 
 fn table(query: &Query, rows: Vec<PriorityView>) -> String {

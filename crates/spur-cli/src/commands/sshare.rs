@@ -3,38 +3,13 @@
 use spur_core::fields::render::Layout;
 use spur_core::fields::share::{DEFAULT, LONG, SHARE_FIELDS};
 use spur_core::fields::{RenderContext, format, render};
-use spur_core::getopt::{Flag, Takes, flag, option};
+use spur_core::tools::sshare::TOOL;
 use spur_core::views::ShareView;
 
-use super::{Notation, VERSION, answer};
+use super::{Ended, Notation, answer};
 use crate::cluster::Controller;
 use crate::output::{complain, print};
 use crate::zone;
-
-const FLAGS: &[Flag] = &[
-    option("accounts", Some('A')),
-    flag("all", Some('a')),
-    option("clusters", Some('M')),
-    option("format", Some('o')),
-    flag("help", None),
-    flag("helpformat", Some('e')),
-    Flag { long: "json", short: None, takes: Takes::MayValue },
-    flag("long", Some('l')),
-    flag("noheader", Some('n')),
-    flag("noheader", Some('h')),
-    flag("parsable", Some('p')),
-    flag("parsable2", Some('P')),
-    flag("partition", Some('m')),
-    option("users", Some('u')),
-    option("uid", None),
-    flag("Users", Some('U')),
-    flag("usage", None),
-    flag("verbose", Some('v')),
-    flag("version", Some('V')),
-    Flag { long: "yaml", short: None, takes: Takes::MayValue },
-];
-
-const USAGE: &str = "Usage: sshare [-ahlnpPvV] [-A account] [-M cluster] [-o format] [-u user]\n";
 
 /// What is asked for.
 #[derive(Default)]
@@ -52,64 +27,22 @@ struct Query {
 
 /// Runs the command.
 pub fn run(args: &[String]) -> u8 {
-    let words = match super::read("sshare", FLAGS, args) {
-        Ok(words) => words,
-        Err(status) => return status,
-    };
-    let mut query = Query { header: true, ..Query::default() };
-    let parsable = |ends| Some(Layout::Parsable { delimiter: "|".to_string(), ends });
-    let list = |value: &str| value.split(',').map(str::to_lowercase).collect::<Vec<_>>();
-    for (flag, value) in &words.options {
-        match flag.long {
-            "accounts" => query.accounts.extend(list(value)),
-            "users" | "uid" => query.users.extend(list(value)),
-            "all" => query.all = true,
-            "Users" => query.users_only = true,
-            "format" => query.format = Some(value.clone()),
-            "long" => query.format = Some(LONG.to_string()),
-            "partition" => query.partition = true,
-            "noheader" => query.header = false,
-            "parsable" => query.layout = parsable(true),
-            "parsable2" => query.layout = parsable(false),
-            "json" => query.notation = Some(Notation::Json),
-            "yaml" => query.notation = Some(Notation::Yaml),
-            "clusters" => {
-                let checked = super::check_cluster("sshare", value, &mut Controller::find());
-                if let Err(ended) = checked {
-                    return ended.0;
-                }
-            }
-            "helpformat" => {
-                let names: Vec<&str> = SHARE_FIELDS
-                    .iter()
-                    .map(|field| field.name)
-                    .filter(|name| !name.is_empty())
-                    .collect();
-                print(&format!("{}\n", names.join(" ")));
-                return 0;
-            }
-            "version" => {
-                print(&format!("{VERSION}\n"));
-                return 0;
-            }
-            "help" | "usage" => {
-                print(USAGE);
-                return 0;
-            }
-            _ => {}
-        }
+    match answers(args) {
+        Ok(()) => 0,
+        Err(Ended(status)) => status,
     }
+}
+
+fn answers(args: &[String]) -> Result<(), Ended> {
     let mut controller = Controller::find();
-    let shares = match controller.shares() {
-        Ok(shares) => shares,
-        Err(error) => {
-            complain("sshare", format!("Couldn't get shares from controller: {error}"));
-            return 1;
-        }
-    };
+    let query = read(args, &mut controller)?;
+    let shares = controller.shares().map_err(|error| {
+        complain("sshare", format!("Couldn't get shares from controller: {error}"));
+        Ended(1)
+    })?;
     if shares.is_empty() {
         eprintln!("You are not running a supported accounting_storage plugin");
-        return 1;
+        return Err(Ended(1));
     }
     let shown: Vec<ShareView> = shares
         .into_iter()
@@ -120,18 +53,45 @@ pub fn run(args: &[String]) -> u8 {
         let list = shown.iter().map(|share| render::json(SHARE_FIELDS, share)).collect();
         let whole = answer::envelope(&mut controller, "shares", list, &[], &["sshare"]);
         print(&answer::written(&whole, notation));
-        return 0;
+        return Ok(());
     }
-    match table(&query, &shown) {
-        Ok(text) => {
-            print(&text);
-            0
-        }
-        Err(field) => {
-            eprintln!("Invalid field requested: \"{field}\"");
-            1
+    let text = table(&query, &shown).map_err(|field| {
+        eprintln!("Invalid field requested: \"{field}\"");
+        Ended(1)
+    })?;
+    print(&text);
+    Ok(())
+}
+
+fn read(args: &[String], controller: &mut Controller) -> Result<Query, Ended> {
+    let mut query = Query { header: true, ..Query::default() };
+    let parsable = |ends| Some(Layout::Parsable { delimiter: "|".to_string(), ends });
+    let list = |value: &str| value.split(',').map(str::to_lowercase).collect::<Vec<_>>();
+    for (flag, value) in super::read_all(&TOOL, args)? {
+        match flag.long {
+            "accounts" => query.accounts.extend(list(&value)),
+            "users" | "uid" => query.users.extend(list(&value)),
+            "all" => query.all = true,
+            "Users" => query.users_only = true,
+            "format" => query.format = Some(value),
+            "long" => query.format = Some(LONG.to_string()),
+            "partition" => query.partition = true,
+            "noheader" | "no-header" => query.header = false,
+            "parsable" => query.layout = parsable(true),
+            "parsable2" => query.layout = parsable(false),
+            "json" => query.notation = Some(Notation::Json),
+            "yaml" => query.notation = Some(Notation::Yaml),
+            "clusters" => drop(super::check_cluster("sshare", &value, controller)?),
+            "helpformat" => {
+                let names = SHARE_FIELDS.iter().map(|field| field.name);
+                let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
+                print(&format!("{}\n", names.join(" ")));
+                return Err(Ended(0));
+            }
+            _ => {}
         }
     }
+    Ok(query)
 }
 
 fn table(query: &Query, shown: &[ShareView]) -> Result<String, String> {

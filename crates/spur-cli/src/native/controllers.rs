@@ -24,7 +24,11 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Verb {
     /// Lists the controllers.
-    List,
+    List {
+        /// As a list of objects.
+        #[arg(long)]
+        json: bool,
+    },
     /// Starts one more in the directory of a `spur up`; it catches up and votes.
     Add {
         /// The cluster's directory.
@@ -45,7 +49,7 @@ pub fn run(args: &[String]) -> u8 {
         Err(status) => return status,
     };
     let done = match arguments.verb {
-        Verb::List => list().map_err(|error| error.to_string()),
+        Verb::List { json } => list(json).map_err(|error| error.to_string()),
         Verb::Add { dir } => add(dir),
         Verb::Remove { name } => remove(name).map_err(|error| error.to_string()),
     };
@@ -58,8 +62,18 @@ pub fn run(args: &[String]) -> u8 {
     }
 }
 
-fn list() -> Result<(), CallError> {
+fn list(json: bool) -> Result<(), CallError> {
     let controllers = cluster::block_on(controllers(&mut cluster::caller()))?;
+    if json {
+        let told = controllers.iter().map(|it| {
+            serde_json::json!({
+                "id": it.id, "role": role(it), "behind": it.behind, "address": it.address,
+            })
+        });
+        let told: serde_json::Value = told.collect();
+        print(&format!("{told:#}\n"));
+        return Ok(());
+    }
     let mut text = format!("{:>10} {:<8} {:>6} ADDRESS\n", "ID", "ROLE", "BEHIND");
     for controller in &controllers {
         let behind = controller.behind.map_or("?".to_string(), |behind| behind.to_string());

@@ -8,7 +8,7 @@ use clap::Parser;
 use super::logs;
 use crate::cluster::Controller;
 use crate::commands::srun;
-use crate::output::complain;
+use crate::output::{complain, print};
 
 /// Runs a shell or a command inside a running job, beside whatever runs there.
 #[derive(Parser)]
@@ -16,6 +16,9 @@ struct Arguments {
     /// On this node of the job; without, on its first.
     #[arg(long, short = 'w', value_name = "NODE")]
     node: Option<String>,
+    /// One object at the end: what the command wrote, and its exit code.
+    #[arg(long)]
+    json: bool,
     /// The job, or a task of an array.
     job: String,
     /// What to run; without, a shell.
@@ -38,8 +41,37 @@ pub fn run(args: &[String]) -> u8 {
         }
     };
     drop(controller);
+    if arguments.json {
+        return told(job.job_id, &arguments);
+    }
     let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     srun::run(&words(job.job_id, &arguments, terminal))
+}
+
+/// Runs the command and tells what came of it, for programs.
+fn told(job: u32, arguments: &Arguments) -> u8 {
+    let ran = std::env::current_exe().and_then(|spur| {
+        let words = words(job, arguments, false);
+        let stdin = std::process::Stdio::inherit();
+        std::process::Command::new(spur).arg("srun").args(words).stdin(stdin).output()
+    });
+    let ran = match ran {
+        Ok(ran) => ran,
+        Err(error) => {
+            complain("spur exec", error);
+            return 1;
+        }
+    };
+    let code = ran.status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
+    let told = serde_json::json!({
+        "job_id": job,
+        "command": arguments.command,
+        "exit_code": code,
+        "stdout": String::from_utf8_lossy(&ran.stdout),
+        "stderr": String::from_utf8_lossy(&ran.stderr),
+    });
+    print(&format!("{told:#}\n"));
+    code
 }
 
 /// The same as a line of `srun`.

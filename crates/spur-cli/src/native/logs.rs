@@ -34,6 +34,9 @@ struct Arguments {
     /// Print the name of the file and nothing else.
     #[arg(long)]
     path: bool,
+    /// As one object: the job, the file and what is in it.
+    #[arg(long, conflicts_with = "follow")]
+    json: bool,
 }
 
 /// How often a file is looked at for more.
@@ -57,11 +60,15 @@ pub fn run(args: &[String]) -> u8 {
         true => &job.standard_error,
         false => &job.standard_output,
     };
-    if arguments.path {
+    if arguments.path && !arguments.json {
         crate::output::print(&format!("{path}\n"));
         return 0;
     }
-    match show(&arguments, &job, path) {
+    let shown = match arguments.json {
+        true => show_json(&arguments, &job, path),
+        false => show(&arguments, &job, path),
+    };
+    match shown {
         Ok(()) => 0,
         Err(error) if error.kind() == ErrorKind::BrokenPipe => 0,
         Err(error) => {
@@ -110,6 +117,30 @@ fn show(arguments: &Arguments, job: &JobView, path: &str) -> std::io::Result<()>
             std::thread::sleep(PAUSE);
         }
     }
+}
+
+/// For programs; with `--path` without the text.
+fn show_json(arguments: &Arguments, job: &JobView, path: &str) -> std::io::Result<()> {
+    let mut bytes = Vec::new();
+    if !arguments.path {
+        let mut file = File::open(path)?;
+        if let Some(lines) = arguments.tail {
+            skip_to_last(&mut file, lines)?;
+        }
+        file.read_to_end(&mut bytes)?;
+    }
+    let mut told = serde_json::json!({
+        "job_id": job.job_id,
+        "job": shown_id(job),
+        "state": JobStatus(job.state).name(),
+        "stream": if arguments.error { "stderr" } else { "stdout" },
+        "path": path,
+    });
+    if !arguments.path {
+        told["text"] = String::from_utf8_lossy(&bytes).into();
+    }
+    crate::output::print(&format!("{told:#}\n"));
+    Ok(())
 }
 
 /// Opens the file; whoever follows waits for it to appear.

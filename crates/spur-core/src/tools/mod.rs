@@ -7,7 +7,9 @@ pub mod scancel;
 pub mod scontrol;
 pub mod sdiag;
 pub mod sinfo;
+pub mod sprio;
 pub mod squeue;
+pub mod sshare;
 pub mod sstat;
 
 use crate::getopt::{self, Flag, Takes, Words};
@@ -119,7 +121,9 @@ pub const TOOLS: &[&Tool] = &[
     &scontrol::TOOL,
     &sdiag::TOOL,
     &sinfo::TOOL,
+    &sprio::TOOL,
     &squeue::TOOL,
+    &sshare::TOOL,
 ];
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ fn outline(view: &mut JobView, published: &Published, job: &Job) {
     };
     view.time_limit = Some(limit);
     view.priority = priority(published, job);
-    times(view, job, limit);
+    times(view, job, limit, state.now);
     // A task that its array holds back does not count as waiting; when it starts it may at last.
     match job.array.as_deref() {
         _ if reason == Reason::JobArrayTaskLimit => {
@@ -223,7 +223,7 @@ fn priority(published: &Published, job: &Job) -> u32 {
     said.or(job.granted.priority).unwrap_or(1)
 }
 
-fn times(view: &mut JobView, job: &Job, limit: Limit) {
+fn times(view: &mut JobView, job: &Job, limit: Limit, now: Timestamp) {
     view.submit_time = job.submitted.0;
     let blocked = job.hold != Hold::None || job.waits.is_some();
     view.eligible_time = match job.begin {
@@ -231,7 +231,9 @@ fn times(view: &mut JobView, job: &Job, limit: Limit) {
         _ if blocked => 0,
         _ => job.submitted.0,
     };
-    view.accrue_time = if blocked { 0 } else { view.eligible_time };
+    // What may not begin yet gathers no age.
+    let early = job.phase == Phase::Pending && view.eligible_time > now.0;
+    view.accrue_time = if blocked || early { 0 } else { view.eligible_time };
     view.suspend_time = job.pause.since.map_or(0, |since| since.0);
     let end = |start: Timestamp| match limit {
         Limit::Is(minutes) => {

@@ -2,6 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use spur_core::audit;
 use spur_core::auth::Actor;
@@ -28,9 +29,9 @@ use spur_proto::slurm::{
     ListReservationsRequest, ListSharesReply, ListSharesRequest, ListStepsReply, ListStepsRequest,
     PingReply, PingRequest, PlanReply, PlanRequest, ReconfigureReply, ReconfigureRequest,
     RemoveControllerReply, RemoveControllerRequest, RemoveMachineReply, RemoveMachineRequest,
-    RevokeTokensReply, RevokeTokensRequest, SignalStepReply, SignalStepRequest, StepAccess,
-    StepAccessRequest, SubmitJobReply, SubmitJobRequest, TryJobReply, TryJobRequest, WaitJobReply,
-    WaitJobRequest, WatchReply, WatchRequest,
+    RevokeTokensReply, RevokeTokensRequest, ShutdownReply, ShutdownRequest, SignalStepReply,
+    SignalStepRequest, StepAccess, StepAccessRequest, SubmitJobReply, SubmitJobRequest,
+    TryJobReply, TryJobRequest, WaitJobReply, WaitJobRequest, WatchReply, WatchRequest,
 };
 use spur_proto::status::{standby, to_status};
 use spur_sched::Gauge;
@@ -50,6 +51,9 @@ use crate::trust::Trusted;
 
 /// Has the configuration read again; the answer tells what changed, or why nothing did.
 pub type Reload = mpsc::Sender<oneshot::Sender<Result<Vec<String>, String>>>;
+
+/// How long a controller that is to stop still answers.
+const FAREWELL: Duration = Duration::from_millis(200);
 
 /// Everything a method needs.
 #[derive(Clone)]
@@ -191,6 +195,16 @@ impl Controller for Service {
 
     async fn list_licenses(&self, _: Request<ListLicensesRequest>) -> Answer<ListLicensesReply> {
         self.licenses().await.map(Response::new)
+    }
+
+    async fn shutdown(&self, _: Request<ShutdownRequest>) -> Answer<ShutdownReply> {
+        tracing::info!("asked to stop");
+        // Whoever asked hears that it is done.
+        tokio::spawn(async {
+            tokio::time::sleep(FAREWELL).await;
+            let _ = nix::sys::signal::raise(nix::sys::signal::Signal::SIGTERM);
+        });
+        Ok(Response::new(ShutdownReply {}))
     }
 
     async fn get_diagnostics(

@@ -72,6 +72,7 @@ const ANY: usize = usize::MAX;
 #[rustfmt::skip]
 const KEYWORDS: &[Keyword] = &[
     keyword("all", 3, (0, 0), "hidden partitions too, from now on", |s, _| { s.hidden = true; 0 }),
+    keyword("cluster", 2, (1, 1), "NAME: ask this cluster from now on", service::cluster),
     keyword("completing", 3, (0, 0), "jobs that are completing, and where", ask::completing),
     keyword("create", 3, (1, ANY), "PartitionName=NAME KEY=VALUE ...: make a partition or reservation", update::create),
     keyword("delete", 3, (1, ANY), "PartitionName=NAME: take away a partition or reservation", update::delete),
@@ -96,6 +97,7 @@ const KEYWORDS: &[Keyword] = &[
     keyword("show", 3, (1, ANY), "ENTITY [ID]: job, node, partition, step, config, hostnames, ...", show::run),
     keyword("setdebug", 6, (1, ANY), "LEVEL: how much the controller logs", levels::set_debug),
     keyword("setdebugflags", 9, (1, ANY), "[+|-]FLAG: what the controller logs", levels::set_flags),
+    keyword("shutdown", 3, (0, 1), "[slurmctld]: stop the daemons; jobs go on", service::shutdown),
     keyword("schedloglevel", 3, (1, 1), "LEVEL: how much the scheduler logs", levels::schedule),
     keyword("suspend", 3, (1, ANY), "ID ...: stop jobs for a while", jobs::suspend),
     keyword("top", 3, (1, ANY), "ID ...: before all other jobs of their user", jobs::top),
@@ -109,8 +111,7 @@ const KEYWORDS: &[Keyword] = &[
 ];
 
 /// Keywords of Slurm's scontrol that are not there yet.
-const LATER: &[&str] =
-    &["abort", "cancel_reboot", "cluster", "notify", "reboot", "shutdown", "takeover"];
+const LATER: &[&str] = &["abort", "cancel_reboot", "notify", "reboot", "takeover"];
 
 /// Runs the command.
 pub fn run(args: &[String]) -> u8 {

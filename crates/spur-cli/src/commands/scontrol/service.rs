@@ -1,12 +1,43 @@
-//! What `scontrol` asks of the controller itself: to read its configuration again, to make a token.
+//! What `scontrol` asks of the controller itself: to read its configuration again, to make a token, to stop.
 
 use super::Session;
+use crate::commands::{Ended, check_cluster};
 use crate::output::print;
+use crate::{cluster, native};
 
 pub fn reconfigure(session: &mut Session, _: &[&str]) -> u8 {
     match session.controller().reconfigure() {
         Ok(()) => 0,
         Err(error) => session.refuse(format!("slurm_reconfigure error: {error}")),
+    }
+}
+
+/// There is only our own cluster.
+pub fn cluster(session: &mut Session, words: &[&str]) -> u8 {
+    match check_cluster("scontrol", words[0], session.controller()) {
+        Ok(_) => 0,
+        Err(Ended(status)) => status,
+    }
+}
+
+/// Stops the cluster of a `spur up`, or the controllers of this machine's. Jobs go on, and whoever starts the
+/// daemons again finds them.
+pub fn shutdown(session: &mut Session, words: &[&str]) -> u8 {
+    let only_controllers = match words.first().map(|word| word.to_ascii_lowercase()).as_deref() {
+        None => false,
+        Some("slurmctld" | "controller") => true,
+        Some(_) => return session.refuse("invalid option for shutdown command"),
+    };
+    match cluster::own_dir() {
+        // Its supervisor starts again whatever stops by itself.
+        Some(dir) if !only_controllers => {
+            let dir = format!("--dir={}", dir.display());
+            native::down::run(&["--keep-jobs".to_string(), dir])
+        }
+        _ => match session.controller().shut_down() {
+            Ok(()) => 0,
+            Err(error) => session.refuse(format!("slurm_shutdown error: {error}")),
+        },
     }
 }
 

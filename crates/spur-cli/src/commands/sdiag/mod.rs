@@ -20,10 +20,10 @@ pub fn run(args: &[String]) -> u8 {
 }
 
 fn answers(args: &[String]) -> Result<(), Ended> {
-    let words = super::read_tool(&TOOL, args)?;
+    let said = super::read_all(&TOOL, args)?;
     let mut controller = Controller::find();
     let (mut notation, mut order, mut reset) = (Notation::Table, Order::Count, false);
-    for (flag, value) in &words.options {
+    for (flag, value) in &said {
         match flag.long {
             "json" => notation = Notation::Json,
             "yaml" => notation = Notation::Yaml,
@@ -31,9 +31,7 @@ fn answers(args: &[String]) -> Result<(), Ended> {
             "sort-by-id" => order = Order::Id,
             "sort-by-time" => order = Order::Time,
             "sort-by-time2" => order = Order::Average,
-            "cluster" => {
-                super::check_cluster("sdiag", value, &mut controller)?;
-            }
+            "cluster" => drop(super::check_cluster("sdiag", value, &mut controller)?),
             _ => {}
         }
     }
