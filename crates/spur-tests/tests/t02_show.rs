@@ -131,6 +131,8 @@ fn several_commands_may_be_typed() {
 #[test]
 fn sdiag_counts_jobs_passes_and_calls() {
     let cluster = Cluster::up("n1", 2);
+    // Whatever the cluster did to greet.
+    cluster.run("sdiag -r");
     let told = cluster.run("sbatch -W -o /dev/null --wrap true");
     assert_eq!(told.status, 0, "{}", told.stderr);
     assert_eq!(cluster.run("sbatch -Q -H --wrap true").status, 0);

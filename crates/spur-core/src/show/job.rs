@@ -54,7 +54,8 @@ pub static JOB: &[Item<JobView>] = &[
     first("SuspendTime", |j, s| moment(j.suspend_time, "None", s)),
     then("SecsPreSuspend", |j, _| Some(j.run_secs_before_suspend.to_string())),
     then("LastSchedEval", |j, s| moment(j.last_sched_eval, "Unknown", s)),
-    then("Scheduler", |j, _| Some(if j.scheduled_nodes.is_empty() { "Main".into() } else { "Backfill:*".into() })),
+    // Components of heterogeneous jobs start together, which is the backfill's part in Slurm.
+    then("Scheduler", |j, _| Some(if j.het_job_id == 0 { "Main".into() } else { "Backfill".into() })),
     first("Partition", |j, _| or_null(&j.partition)),
     then("AllocNode:Sid", |j, _| Some(format!("{}:{}", if j.alloc_node.is_empty() { "(null)" } else { &j.alloc_node }, j.alloc_sid))),
     first("ReqNodeList", |j, _| or_null(&j.required_nodes)),
