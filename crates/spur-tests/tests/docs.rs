@@ -66,3 +66,12 @@ fn the_user_guide_works_line_by_line() {
     assert_eq!(written[3], "rank 3 of 4, here 1, node 1");
     assert_eq!(sorted(&cluster.work_dir().join("part-6.out")), ["part 6 of 6"]);
 }
+
+#[test]
+fn the_admin_guide_works_line_by_line() {
+    if !nix::unistd::geteuid().is_root() {
+        eprintln!("SKIPPED: needs root");
+        return;
+    }
+    run("docs/admin/guide.md", &Cluster::up("n[1-4]", 4));
+}
