@@ -110,7 +110,11 @@ impl Fit {
             Memory::PerNode(mb) => mb,
             Memory::PerCpu(mb) => mb * u64::from(cores) * u64::from(self.threads),
             Memory::PerUnit(mb) => mb * u64::from(units),
-            Memory::Fair => total_mb * u64::from(cores) / u64::from(self.node_cores.max(1)),
+            // Whoever shares processors shares what goes with them.
+            Memory::Fair => {
+                let parts = u64::from(self.node_cores.max(1)) * u64::from(shape.sharing.layers());
+                total_mb * u64::from(cores) / parts
+            }
             Memory::All => total_mb,
         }
     }

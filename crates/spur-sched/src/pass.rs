@@ -446,10 +446,21 @@ impl Planner {
             let slot = self.nodes.slot(*node);
             let Some(fit) = fits.of_kind(slot.kind) else { continue };
             let mut free = slot.free.clone();
-            let Some(taken) = fit.take(shape, slot, &mut free, *units) else { continue };
+            let layers = shape.sharing.layers();
+            let (taken, cores) = match fit.take(shape, slot, &mut free, *units) {
+                Some(taken) => {
+                    let most = fit.cores_per_socket(shape);
+                    let cores = place::pick_cores(slot, taken.cores, &taken.parts, most);
+                    (taken, cores)
+                }
+                None => {
+                    let (order, mut free) = place::shared(slot, layers);
+                    let Some(taken) = fit.take(shape, slot, &mut free, *units) else { continue };
+                    let cores = order.into_iter().take(taken.cores as usize).collect();
+                    (taken, cores)
+                }
+            };
             threads = fit.threads();
-            let most = fit.cores_per_socket(shape);
-            let cores = place::pick_cores(slot, taken.cores, &taken.parts, most);
             shares.push(ViewShare {
                 node: slot.node.name.clone(),
                 cores: cores.iter().collect(),

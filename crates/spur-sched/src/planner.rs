@@ -7,7 +7,7 @@ use spur_core::ids::{JobId, NodeName};
 use spur_core::job::Reason;
 
 use crate::nodes::{Held, NodeIndex, Nodes};
-use crate::place::{Choice, Mix, Usual};
+use crate::place::{Choice, Mix, Usual, rounded};
 use crate::queue::Queue;
 use crate::view::{ClusterView, Counter, PendingJob, RunId, RunningJob, ViewNode, ViewReservation};
 
@@ -231,7 +231,7 @@ fn usual_of(held: &Held, gres: &[crate::view::ViewGres]) -> Usual {
         let whole = wholes.get(*device as usize).copied().unwrap_or(1).max(1);
         (u64::from(*parts) * 1000 / u64::from(whole)) as u32
     });
-    Usual { cores: held.cores.count(), devices: held.parts.len() as u32, each }
+    Usual { cores: rounded(held.cores.count()), devices: held.parts.len() as u32, each }
 }
 
 impl Planner {

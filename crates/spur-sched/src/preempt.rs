@@ -57,7 +57,7 @@ pub fn victims(
             slot.free.cores = slot.free_cores.count();
             let awake = |held: &&crate::nodes::Held| !picked.contains(&held.run);
             let others = slot.runs.iter().filter(awake).any(|held| held.end > now);
-            let alone = shape.sharing == crate::shape::Sharing::Anybody || !others;
+            let alone = shape.sharing.is_open() || !others;
             if alone { fit.room(shape, &slot, &slot.free_at(now)) } else { 0 }
         };
         let mut found = room(&picked);

@@ -94,10 +94,27 @@ pub enum Sharing {
     /// With anybody.
     #[default]
     Anybody,
+    /// With anybody, processors too: so many jobs at a time have each.
+    Cores(u32),
     /// With jobs of this user.
     User(u32),
     /// With nobody; all processors and devices of its nodes are the job's.
     Nobody,
+}
+
+impl Sharing {
+    /// Whether anybody may be on the same nodes.
+    pub fn is_open(self) -> bool {
+        matches!(self, Sharing::Anybody | Sharing::Cores(_))
+    }
+
+    /// How many jobs may have a processor.
+    pub fn layers(self) -> u32 {
+        match self {
+            Sharing::Cores(layers) => layers.max(1),
+            _ => 1,
+        }
+    }
 }
 
 /// A generic resource asked for.

@@ -113,7 +113,7 @@ impl Calendar {
                     What::Reserved(_) if but == But::Reservations => {}
                     What::Reserved(name) if names(&shape.reservation).any(|it| *it == **name) => {}
                     What::Reserved(_) => return 0,
-                    What::Job(..) if shape.sharing != Sharing::Anybody => return 0,
+                    What::Job(..) if !shape.sharing.is_open() => return 0,
                     What::Job(_, taken) => subtract(&mut free, taken, &slot.node.gres),
                 }
             }
@@ -252,7 +252,7 @@ impl Ahead<'_> {
             return false;
         }
         let alone = match self.shape.sharing {
-            Sharing::Anybody => true,
+            Sharing::Anybody | Sharing::Cores(_) => true,
             _ => slot.runs.iter().all(|held| held.end <= at),
         };
         let now = at == self.now;

@@ -109,6 +109,8 @@ pub enum Removal {
 /// What of a request was left open and is settled by a start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Granted {
+    /// How many jobs may have its processors, itself among them; 0 or 1 is nobody else.
+    pub layers: u32,
     /// Which of its partitions it runs in; empty before the first start.
     pub partition: String,
     /// Its limit in minutes, where that is less than it asks for.

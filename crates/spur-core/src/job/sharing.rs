@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+use super::JobSpec;
+use super::spec;
+use crate::config::OverSubscribe;
+
 /// With whom a job shares its nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sharing {
@@ -33,6 +37,16 @@ pub fn parse_exclusive(value: &str) -> Result<Sharing, Error> {
     }
 }
 
+/// How many jobs may have a processor at a time, by what a partition and a job say.
+pub fn layers(job: &JobSpec, partition: OverSubscribe) -> u32 {
+    let asks = job.sharing == Some(spec::Sharing::Oversubscribe as i32);
+    match partition {
+        OverSubscribe::Force(most) => most.max(1),
+        OverSubscribe::Yes(most) if asks => most.max(1),
+        OverSubscribe::Yes(_) | OverSubscribe::No | OverSubscribe::Exclusive => 1,
+    }
+}
+
 /// As `scontrol show job` writes it behind `OverSubscribe=`, where a job that said nothing is `OK`.
 impl fmt::Display for Sharing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -49,6 +63,21 @@ impl fmt::Display for Sharing {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn processors_are_shared_where_both_say_so() {
+        let asks =
+            JobSpec { sharing: Some(spec::Sharing::Oversubscribe as i32), ..JobSpec::default() };
+        let silent = JobSpec::default();
+        for (partition, asked, unasked) in [
+            (OverSubscribe::No, 1, 1),
+            (OverSubscribe::Yes(3), 3, 1),
+            (OverSubscribe::Force(2), 2, 2),
+            (OverSubscribe::Exclusive, 1, 1),
+        ] {
+            assert_eq!((layers(&asks, partition), layers(&silent, partition)), (asked, unasked));
+        }
+    }
 
     #[test]
     fn values_are_read_as_slurm_reads_them() {

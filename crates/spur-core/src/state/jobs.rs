@@ -8,11 +8,12 @@ use crate::errors::SlurmError;
 use crate::ids::{Epoch, JobId, NodeName};
 use crate::job::{
     Array, Cause, Component, ExitStatus, Granted, Hold, Job, JobSpec, Owner, Pause, Phase, Steps,
-    array,
+    array, sharing,
 };
+use crate::partition::Partition;
 use crate::state::{
-    Effect, Finish, JobStart, Outcome, Reply, State, Submit, arrays, dependencies, het, licenses,
-    named, nodes, ports, reservations, rules, steps,
+    Effect, Finish, JobStart, Outcome, Reply, State, Submit, arrays, dependencies, het, layers,
+    licenses, named, nodes, ports, reservations, rules, steps,
 };
 use crate::time::Timestamp;
 
@@ -180,7 +181,10 @@ pub(super) fn start_one(state: &mut State, start: &JobStart, effects: &mut Vec<E
     let range = ports::parse_range(&state.settings.config.agent.rendezvous_ports);
     let port = range
         .and_then(|range| ports::lend(&state.index.ports, range, start.job, &start.allocation));
+    let over = partition_for(state, &job, start).map(|it| it.rules.over_subscribe);
+    let layers = over.map_or(1, |over| sharing::layers(&job.spec, over));
     let granted = Granted {
+        layers,
         partition: start.partition.clone(),
         minutes: start.minutes,
         priority: start.priority,
@@ -198,15 +202,19 @@ pub(super) fn start_one(state: &mut State, start: &JobStart, effects: &mut Vec<E
     true
 }
 
+/// The partition that a plan has for a job.
+fn partition_for<'a>(state: &'a State, job: &Job, start: &JobStart) -> Option<&'a Partition> {
+    match start.partition.as_str() {
+        "" => state.partition_of(job),
+        chosen => state.partitions_of(job).find(|it| it.name == chosen),
+    }
+}
+
 /// The plan was made on an older state; what has changed since decides.
 fn still_fits(state: &State, start: &JobStart) -> bool {
     let Some(job) = state.jobs.get(&start.job) else { return false };
-    let mut named = state.partitions_of(job);
-    let partition = match start.partition.as_str() {
-        "" => state.partition_of(job),
-        chosen => named.find(|it| it.name == chosen),
-    };
-    let Some(partition) = partition else { return false };
+    let Some(partition) = partition_for(state, job, start) else { return false };
+    let layers = sharing::layers(&job.spec, partition.rules.over_subscribe);
     let is_task = match (start.task, job.waiting_tasks()) {
         (Some(index), Some(waiting)) => {
             waiting.contains(index)
@@ -225,6 +233,12 @@ fn still_fits(state: &State, start: &JobStart) -> bool {
             state.nodes.get(&share.node).is_some_and(|node| {
                 let mut used = state.used_on(&share.node);
                 used.add(share);
+                if layers > 1 || state.is_shared(&share.node) {
+                    if !layers::has_room(state, share, layers) {
+                        return false;
+                    }
+                    used.cpus = 0;
+                }
                 node.takes_jobs()
                     && partition.nodes.contains(&share.node)
                     && used.fits(&node.inventory)

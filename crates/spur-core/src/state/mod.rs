@@ -13,6 +13,7 @@ mod entry;
 mod het;
 mod index;
 mod jobs;
+mod layers;
 mod licenses;
 mod named;
 mod nodes;
@@ -214,7 +215,13 @@ impl State {
     /// Processors of a node that jobs hold.
     pub fn cpus_used(&self, node: &NodeName) -> u32 {
         let Some(jobs) = self.index.on_node.get(node) else { return 0 };
-        jobs.values().sum()
+        if self.is_shared(node) { layers::distinct(self, node) } else { jobs.values().sum() }
+    }
+
+    /// Whether some processors of a node may be several jobs' at a time.
+    pub fn is_shared(&self, node: &NodeName) -> bool {
+        let jobs = self.index.on_node.get(node).into_iter().flat_map(|jobs| jobs.keys());
+        jobs.filter_map(|id| self.jobs.get(id)).any(|job| job.granted.layers > 1)
     }
 
     /// Everything of a node that jobs hold.

@@ -29,7 +29,7 @@ impl Usual {
         let units = shape.units_each().unwrap_or(1);
         let need = shape.gres.first()?;
         let count = if need.per == Per::Unit { need.count * units } else { need.count };
-        let cores = units * shape.unit_cpus;
+        let cores = rounded(units * shape.unit_cpus);
         Some(match need.parts {
             true => Usual { cores, devices: 1, each: need.count.min(1000) },
             false => Usual { cores, devices: count, each: 1000 },
@@ -37,8 +37,14 @@ impl Usual {
     }
 }
 
+/// Jobs that differ little are alike: four steps for each doubling.
+pub fn rounded(cores: u32) -> u32 {
+    let step = (cores.max(1).ilog2().saturating_sub(2)).min(16);
+    cores.div_ceil(1 << step) << step
+}
+
 /// Kinds of jobs that are looked at: the most frequent ones.
-const USUAL: usize = 24;
+const USUAL: usize = 64;
 
 impl Mix {
     /// The most frequent of these.

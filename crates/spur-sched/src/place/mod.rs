@@ -2,12 +2,14 @@
 
 mod cores;
 mod fragment;
+mod layers;
 pub mod network;
 
 use std::collections::BTreeSet;
 
 pub use cores::pick as pick_cores;
-pub use fragment::{Mix, Usual};
+pub use fragment::{Mix, Usual, rounded};
+pub use layers::shared;
 
 use crate::fit::Fit;
 use crate::nodes::{BucketKey, NodeIndex, Nodes, Slot};
@@ -20,7 +22,7 @@ pub type Chosen = Vec<(NodeIndex, u32)>;
 /// How nodes of equal weight are told apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
-    /// Least fragmentation on nodes with devices, the fullest node that fits elsewhere.
+    /// Least fragmentation where devices are given in parts, the fullest node that fits elsewhere.
     #[default]
     Tight,
     /// The first in order.
@@ -57,14 +59,22 @@ struct Candidate {
     room: u32,
 }
 
+/// Nodes that may do: a whole bucket, or one of it.
+struct Offer<'a> {
+    fit: &'a Fit,
+    key: BucketKey,
+    node: Option<NodeIndex>,
+}
+
 impl Search<'_> {
     /// Chooses nodes, in the order people count them.
     pub fn choose(&self) -> Option<Chosen> {
-        let mut found = match (self.shape.contiguous, self.shape.units_each()) {
-            (true, _) => self.contiguous()?,
-            (false, Some(each)) => self.alike(each)?,
-            (false, None) => self.different()?,
+        let found = match (self.shape.contiguous, self.shape.units_each()) {
+            (true, _) => self.contiguous(),
+            (false, Some(each)) => self.alike(each),
+            (false, None) => self.different(),
         };
+        let mut found = found.or_else(|| self.layered())?;
         found.sort_by_key(|candidate| self.nodes.rank(candidate.node));
         self.deal(&found)
     }
@@ -119,13 +129,18 @@ impl Search<'_> {
             if found.len() >= most as usize {
                 break;
             }
-            for (fit, key) in self.buckets(group, each) {
-                for (_, node) in &self.nodes.kinds[fit.kind as usize].buckets[&key] {
+            for offer in self.offers(group, each) {
+                let bucket = &self.nodes.kinds[offer.fit.kind as usize].buckets[&offer.key];
+                let nodes = offer.node.into_iter().chain(match offer.node {
+                    Some(_) => None.into_iter().flatten(),
+                    None => Some(bucket.iter().map(|(_, node)| *node)).into_iter().flatten(),
+                });
+                for node in nodes {
                     if found.len() >= most as usize {
                         break;
                     }
-                    if !self.wanted.contains(node) && self.room(fit, *node) >= each {
-                        found.push(Candidate { node: *node, room: each });
+                    if !self.wanted.contains(&node) && self.room(offer.fit, node) >= each {
+                        found.push(Candidate { node, room: each });
                     }
                 }
             }
@@ -133,35 +148,44 @@ impl Search<'_> {
         (found.len() >= self.shape.nodes_min as usize).then_some(found)
     }
 
-    /// Buckets that may do, best first.
-    fn buckets<'b>(&self, group: &'b [Fit], each: u32) -> Vec<(&'b Fit, BucketKey)> {
-        let mut found: Vec<((i64, i64, u64), &Fit, BucketKey)> = Vec::new();
+    /// Buckets that may do, best first. Nodes of which devices are given in parts are told apart one by one:
+    /// what is left of their devices differs.
+    fn offers<'b>(&self, group: &'b [Fit], each: u32) -> Vec<Offer<'b>> {
+        let mut found: Vec<((i64, i64, u64), Offer<'b>)> = Vec::new();
         for fit in group {
             let kind = &self.nodes.kinds[fit.kind as usize];
+            let in_parts = kind.gres.iter().any(|it| it.parts > 1);
+            let by_fragments = self.choice == Choice::Tight && in_parts && !self.shape.spread;
             let least = BucketKey { cores: fit.cores_least, devices: 0, memory: 0 };
             for (key, bucket) in kind.buckets.range(least..) {
                 if key.devices < fit.devices_least || key.memory < fit.memory_least {
                     continue;
                 }
-                let Some((order, node)) = bucket.first() else { continue };
                 let left = i64::from(key.cores - fit.cores_least);
+                if by_fragments {
+                    for (order, node) in bucket {
+                        let harm = self.mix.harm(self.shape, fit, self.nodes.slot(*node), each);
+                        if harm < i64::MAX {
+                            let offer = Offer { fit, key: *key, node: Some(*node) };
+                            found.push(((harm, left, *order), offer));
+                        }
+                    }
+                    continue;
+                }
+                let Some((order, _)) = bucket.first() else { continue };
                 let by_devices = if kind.gres.is_empty() { 0 } else { i64::from(key.devices) };
                 let score = match self.choice {
                     _ if self.shape.spread => (-left, 0, *order),
                     Choice::LeastLoaded => (-left, 0, *order),
                     Choice::First => (0, 0, *order),
-                    Choice::BestFit => (by_devices, left, *order),
-                    Choice::Tight if kind.gres.is_empty() => (0, left, *order),
-                    Choice::Tight => {
-                        let slot = self.nodes.slot(*node);
-                        (self.mix.harm(self.shape, fit, slot, each), left, *order)
-                    }
+                    // Whole devices: the node that is filled best leaves the largest gaps elsewhere.
+                    Choice::BestFit | Choice::Tight => (by_devices, left, *order),
                 };
-                found.push((score, fit, *key));
+                found.push((score, Offer { fit, key: *key, node: None }));
             }
         }
-        found.sort_by_key(|(score, fit, key)| (*score, fit.kind, *key));
-        found.into_iter().map(|(_, fit, key)| (fit, key)).collect()
+        found.sort_by_key(|(score, offer)| (*score, offer.fit.kind, offer.key));
+        found.into_iter().map(|(_, offer)| offer).collect()
     }
 
     /// Nodes may take different numbers of units: few nodes with much room, and a last one that fits.
@@ -295,6 +319,8 @@ pub fn shares(shape: &Shape, slot: &Slot) -> bool {
     match shape.sharing {
         Sharing::Nobody => awake.next().is_none(),
         Sharing::User(_) => awake.all(|held| held.sharing == shape.sharing),
-        Sharing::Anybody => awake.all(|held| !matches!(held.sharing, Sharing::User(_))),
+        Sharing::Anybody | Sharing::Cores(_) => {
+            awake.all(|held| !matches!(held.sharing, Sharing::User(_)))
+        }
     }
 }

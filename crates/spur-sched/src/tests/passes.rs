@@ -284,6 +284,27 @@ fn as_few_as_possible_are_displaced() {
 }
 
 #[test]
+fn processors_are_shared_by_those_that_put_up_with_it() {
+    let share = |layers: u32| {
+        move |shape: &mut Shape| {
+            tasks(1, 2)(shape);
+            shape.sharing = Sharing::Cores(layers);
+        }
+    };
+    let one = cluster(&[2, 2]).job(share(2)).started();
+    assert_eq!(one.clone().job(share(2)).plan(), ["2 on n2:2"], "idle ones come first");
+    let two = one.job(tasks(1, 2)).started();
+    assert_eq!(
+        two.clone().job(share(2)).plan(),
+        ["3 on n1:2"],
+        "not with whoever shares with nobody"
+    );
+    let three = two.job(share(2)).started();
+    assert_eq!(three.clone().job(share(2)).plan(), ["4 Resources@3600"], "two is the most");
+    assert_eq!(three.job(tasks(1, 1)).plan(), ["4 Resources@3600"]);
+}
+
+#[test]
 fn what_sleeps_gives_its_processors_and_wakes_when_they_are_free() {
     let mut cluster = cluster(&[2]).job(tasks(1, 2)).started();
     cluster.policy.preempt = true;

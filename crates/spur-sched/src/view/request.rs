@@ -8,7 +8,7 @@ use spur_core::counts as node_counts;
 use spur_core::gres;
 use spur_core::hostlist;
 use spur_core::ids::{NodeName, Uid};
-use spur_core::job::{JobSpec, spec};
+use spur_core::job::{JobSpec, sharing, spec};
 use spur_core::limit::Limit;
 
 use crate::shape::{GresNeed, Memory, Per, Shape, Sharing};
@@ -206,10 +206,12 @@ fn memory(
 }
 
 fn sharing(spec: &JobSpec, owner: Uid, rules: &sections::Partition) -> Sharing {
+    let layers = sharing::layers(spec, rules.over_subscribe);
     match spec.sharing.and_then(|it| spec::Sharing::try_from(it).ok()) {
         _ if rules.over_subscribe == OverSubscribe::Exclusive => Sharing::Nobody,
         // Nobody else may be there when nodes are started anew.
         _ if spec.placement().reboot => Sharing::Nobody,
+        _ if layers > 1 => Sharing::Cores(layers),
         Some(spec::Sharing::Exclusive | spec::Sharing::Topology) => Sharing::Nobody,
         Some(spec::Sharing::User) => Sharing::User(owner.0),
         _ if rules.exclusive_user => Sharing::User(owner.0),

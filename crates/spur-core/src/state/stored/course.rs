@@ -62,6 +62,8 @@ pub(super) struct StoredCourse {
     components: u32,
     #[prost(bool, tag = "20")]
     asleep: bool,
+    #[prost(uint32, tag = "21")]
+    layers: u32,
 }
 
 impl From<&Job> for StoredCourse {
@@ -90,6 +92,7 @@ impl From<&Job> for StoredCourse {
             offset: job.component.map_or(0, |it| it.offset),
             components: job.component.map_or(0, |it| it.size),
             asleep: job.asleep,
+            layers: job.granted.layers,
             ..StoredCourse::default()
         };
         match job.array.as_deref() {
@@ -130,6 +133,7 @@ impl StoredCourse {
         job.pause = Pause { since: self.paused_since.map(Timestamp), secs: self.paused_secs };
         job.is_warned = self.is_warned;
         job.granted = Granted {
+            layers: self.layers,
             partition: self.partition,
             minutes: self.minutes,
             priority: self.priority,
