@@ -66,6 +66,22 @@ fn a_step_that_ended_well_is_never_called_cancelled() {
     assert!(states.iter().all(|step| step.ends_with("|COMPLETED")), "{states:?}");
 }
 
+#[test]
+fn an_exit_code_can_mean_once_more() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = folder.path().join("spur.conf");
+    let text = "[jobs]\nrequeue_exit = [\"7\"]\nmax_batch_requeue = 1\n";
+    fs::write(&config, text).expect("writes");
+    let cluster = Cluster::up_with("n1", 2, &["--config", &config.display().to_string()]);
+    let script = "echo $SLURM_RESTART_COUNT >> runs; exit 7";
+    let job = cluster.run_words("sbatch", &["--parsable", "--wrap", script]).stdout;
+    until("it is held after its second run", || {
+        (cluster.squeue(job.trim(), "%T %r") == "PENDING JobHeldAdmin").then_some(())
+    });
+    let runs = fs::read_to_string(cluster.work_dir().join("runs")).expect("it ran");
+    assert_eq!(runs, "\n1\n");
+}
+
 /// A node that is this very machine: its tasks are bound to real processors.
 #[test]
 fn tasks_are_bound_to_processors_of_their_own() {

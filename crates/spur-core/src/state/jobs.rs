@@ -12,8 +12,8 @@ use crate::job::{
 };
 use crate::partition::Partition;
 use crate::state::{
-    Effect, Finish, JobStart, Outcome, Reply, State, Submit, arrays, dependencies, het, layers,
-    licenses, named, nodes, ports, reservations, rules, steps,
+    Effect, Finish, JobStart, Outcome, Reply, State, Submit, again, arrays, dependencies, het,
+    layers, licenses, named, nodes, ports, reservations, rules, steps,
 };
 use crate::time::Timestamp;
 
@@ -333,6 +333,10 @@ pub(super) fn finished(
             }
             Phase::Running { since, allocation } if batch_is_over => {
                 let (cause, exit) = how_it_ended(finish.outcome);
+                let again = (cause == Cause::Exited)
+                    .then(|| again::by_exit(&state.settings.config.jobs, &job, exit))
+                    .flatten();
+                let cause = again.unwrap_or(cause);
                 steps::end_all(&mut job, effects);
                 Phase::Completing { started: since, allocation, cause, exit }
             }

@@ -85,7 +85,6 @@ pub(super) const SLURM: LeftOut = &[
     ("LaunchType", NotNeeded, "there is one way to start steps"),
     ("LicensesParameters", Lost, "no such switch"),
     ("LogTimeFormat", NotNeeded, "logs carry ISO times"),
-    ("MaxBatchRequeue", Lost, "restarts are not counted against a job"),
     ("MaxDBDMsgs", NotNeeded, "records wait on disk, however many"),
     ("MCSParameters", Lost, "there are no security labels"),
     ("MCSPlugin", Lost, "there are no security labels"),

@@ -32,6 +32,8 @@ section! {
     disable_root_jobs: bool = false, Now, ["DisableRootJobs"];
     /// Exit codes after which a batch job is started again.
     requeue_exit: Vec<String> = vec![], Now, ["RequeueExit"];
+    /// How often a batch job is started again for its exit code before it is held.
+    max_batch_requeue: u32 = 5, Now, ["MaxBatchRequeue"];
     /// Exit codes after which a batch job is put back and held.
     requeue_exit_hold: Vec<String> = vec![], Now, ["RequeueExitHold"];
     /// Resource limits of the submitting shell that tasks get, as `ALL`, `NONE` or names.
