@@ -19,16 +19,10 @@ use crate::{cluster, zone};
 
 /// Says why a line was refused, and returns the exit status.
 pub fn refused(tool: Tool, error: &OptionError) -> u8 {
-    for line in error.lines(tool, &called_as(tool)) {
+    for line in error.lines(tool) {
         eprintln!("{line}");
     }
     error.exit as u8
-}
-
-/// As getopt names a tool: by the path it was called by.
-fn called_as(tool: Tool) -> String {
-    let path = std::env::args().next().unwrap_or_default();
-    if path.rsplit('/').next() == Some(tool.name()) { path } else { tool.name().to_string() }
 }
 
 /// The words of the line, one part for each component of a heterogeneous job; nothing when only a question

@@ -92,13 +92,14 @@ impl OptionError {
         }
     }
 
-    /// The lines for standard error, of a tool called by this path or name.
-    pub fn lines(&self, tool: Tool, called_as: &str) -> Vec<String> {
+    /// The lines for standard error. Getopt's name the tool by the path it was called by; scripts that look
+    /// for them were written where that is the name alone.
+    pub fn lines(&self, tool: Tool) -> Vec<String> {
         let tool = tool.name();
         let prefix = match self.kind {
             Kind::Error => format!("{tool}: error: "),
             Kind::Fatal => format!("{tool}: fatal: "),
-            Kind::Usage => format!("{called_as}: "),
+            Kind::Usage => format!("{tool}: "),
         };
         let mut lines: Vec<String> = self.before.iter().cloned().collect();
         lines.extend(self.error.iter().map(|line| format!("{tool}: error: {line}")));

@@ -92,8 +92,12 @@ impl Service {
         }
     }
 
-    /// A request that no node could ever meet is refused; more nodes than there are may come.
+    /// A request that no node could ever meet is refused; more nodes than there are may come. One that is held
+    /// is not looked at yet.
     fn gauge(&self, submit: &Submit) -> Result<(), Status> {
+        if submit.spec.hold || submit.spec.priority == Some(0) {
+            return Ok(());
+        }
         let components = || std::iter::once(&submit.spec).chain(&submit.others);
         if components().any(|spec| spec.nodes_min == Some(0)) {
             return Err(to_status(SlurmError::InvalidNodeCount));

@@ -71,7 +71,7 @@ fn submit(tool: Tool, env: &[(&str, &str)], words: &[&str]) -> (i32, String, Opt
     match outcome {
         Ok(request) => (0, notes.first().cloned().unwrap_or_default(), Some(request)),
         Err(error) => {
-            notes.extend(error.lines(tool, tool.name()));
+            notes.extend(error.lines(tool));
             (error.exit, notes.first().cloned().unwrap_or_default(), None)
         }
     }
@@ -117,9 +117,7 @@ fn recorded_scripts_come_out_as_they_did() {
                 shown.retain(|name, value| name != "JobName" || value != "d.sh");
                 (0, note.unwrap_or_default(), shown)
             }
-            Err(error) => {
-                (error.exit, error.lines(Tool::Sbatch, "sbatch")[0].clone(), BTreeMap::new())
-            }
+            Err(error) => (error.exit, error.lines(Tool::Sbatch)[0].clone(), BTreeMap::new()),
         };
         let expected: BTreeMap<String, String> =
             attributes.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
