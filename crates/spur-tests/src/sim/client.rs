@@ -37,13 +37,22 @@ impl Clients {
             nodes_min: Some(chance.between(1, nodes) as u32).filter(|_| chance.one_in(3)),
             ntasks: Some(chance.between(1, 4) as u32),
             time_limit: Some(Limit::Is(chance.between(1, 3))).filter(|_| chance.one_in(4)),
+            partition: if chance.one_in(5) { "high" } else { "low" }.to_string(),
             ..JobSpec::default()
         };
+        // Two components that fit on one node.
+        let het = chance.one_in(6);
+        let spec = match het {
+            true => JobSpec { nodes_min: None, ntasks: Some(2), ..spec },
+            false => spec,
+        };
+        let second = JobSpec { ntasks: Some(chance.between(1, 2) as u32), ..spec.clone() };
+        let others = if het { vec![second] } else { Vec::new() };
         let submit = Submit {
             request: RequestId(u128::from(number) + 1),
             owner: Owner { uid: Uid(1000), gid: Gid(1000), name: "alice".to_string() },
             spec,
-            others: Vec::new(),
+            others,
             script: BlobHash::of(&script),
             environment: BlobHash::of(&environment),
             blobs: vec![Blob { bytes: script }, Blob { bytes: environment }],

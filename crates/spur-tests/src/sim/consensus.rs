@@ -2,13 +2,19 @@
 
 use std::sync::Arc;
 
-use spur_core::config::{Config, Seconds};
+use spur_core::config::{self, Seconds};
 use spur_core::state::{Entry, Settings, State, apply};
 use spur_disk::{SimDisk, SimFault};
 use spurctld::controller::Controller;
 use spurctld::store::{Blobs, Log, Payload, Position, Record, Snapshot, SnapshotMeta};
 
 use super::chance::Chance;
+
+/// Jobs of one partition displace those of the other, which have some seconds to end by themselves.
+const CLUSTER: &str = "\
+    [preemption]\nby = \"partition_tier\"\nmode = \"requeue\"\n\
+    [[partitions]]\nname = \"low\"\ndefault = true\ngrace_time = 5\n\
+    [[partitions]]\nname = \"high\"\npriority_tier = 2\n";
 
 /// The controller's machine.
 pub struct Host {
@@ -45,7 +51,7 @@ impl Host {
     pub fn start(&mut self, number: u64, min_job_age_secs: u32) -> Option<(u64, Vec<Committed>)> {
         let (state, blobs, log, records, position) = self.open()?;
         self.term += 1;
-        let mut config = Config::default();
+        let mut config = config::read(CLUSTER).expect("is in order");
         config.timeouts.min_job_age = Seconds(min_job_age_secs.into());
         let settings = Settings::of(&config);
         let controller = Controller::new(state, blobs, settings, number);

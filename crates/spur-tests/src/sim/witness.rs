@@ -98,11 +98,17 @@ impl Witness {
         if started.is_some_and(|started| started < job.submitted || *at < started) {
             self.complain("I16 time-monotone", format!("job {}", job.id));
         }
+        // Only the first component of a job runs a script.
+        if job.component.is_some_and(|it| !it.leads()) {
+            return;
+        }
         let run = RunId::batch(job.id, job.epoch);
         let known = self.exits.get(&run);
         let fenced = *exit == ExitStatus::default();
         match known {
             Some(known) if known == exit => {}
+            // It was put back into the queue and ended there: that run's exit is not this one's.
+            _ if started.is_none() && fenced => {}
             // A reboot may have taken the run, or its exit file, along.
             _ if self.may_be_lost.contains(&run) && fenced => {}
             // It was ended before it began.
