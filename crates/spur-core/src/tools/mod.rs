@@ -124,6 +124,7 @@ pub const TOOLS: &[&Tool] = &[
     &sprio::TOOL,
     &squeue::TOOL,
     &sshare::TOOL,
+    &sstat::TOOL,
 ];
 
 #[cfg(test)]

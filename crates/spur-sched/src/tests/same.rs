@@ -1,5 +1,6 @@
 //! What holds for any cluster and any sequence of changes.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
@@ -350,14 +351,27 @@ proptest! {
         for change in &changes {
             both.apply(change);
             let before = both.planner.decide(both.view.now);
-            let first = before.waits.iter().find(|(_, wait)| wait.reason == Reason::Resources);
-            let promise = first.and_then(|(job, wait)| Some((job, wait.start?)));
+            // The first in line: whoever has a promise in the highest tier that somebody waits in. Others may
+            // be told a later moment once more is known of those before them.
+            let tier = |name: &str| if name == "odd" { 2 } else { 1 };
+            let waiting = both.view.pending.values();
+            let highest = waiting.flat_map(|job| job.partitions.iter()).map(|(_, tier)| *tier).max();
+            let promised = both.view.pending.values().filter_map(|job| {
+                let promised = before.waits.promised(job.id)?;
+                let wait = before.waits.get(job.id)?;
+                let is_first = Some(tier(&promised.partition)) == highest;
+                let start = wait.start.filter(|_| wait.reason == Reason::Resources && is_first)?;
+                Some((Reverse(job.priority), job.id, start))
+            });
+            let promise = promised.min().map(|(_, job, start)| (job, start));
             both.start_all();
             let after = both.planner.decide(both.view.now);
             if let Some((job, at)) = promise
                 && let Some(wait) = after.waits.get(job)
                 && wait.reason == Reason::Resources
             {
+                // What should be over by now is over in a second at the earliest.
+                let at = at.max(Timestamp(both.view.now.0 + 1));
                 prop_assert!(wait.start.is_some_and(|now| now <= at), "{job}: {at:?}, {wait:?}");
             }
         }
