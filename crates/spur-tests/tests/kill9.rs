@@ -118,11 +118,11 @@ fn spawn_killer(cluster: Arc<Cluster>, killing: Arc<AtomicBool>) -> JoinHandle<(
     std::thread::spawn(move || {
         let victims = [
             ["spurctld", "-D"],
-            ["-N", "n1"],
+            [" -N n1 ", "spurd"],
             ["spurdbd", "-D"],
             ["spurctld", "-D"],
             ["spurdbd", "-D"],
-            ["-N", "n2"],
+            [" -N n2 ", "spurd"],
         ];
         for kill in 0..KILLS {
             let words = victims[kill % victims.len()];

@@ -17,7 +17,8 @@ impl State {
     }
 }
 
-/// Starts all components with what the plan has for each, or none; how many were started.
+/// Starts all components with what the plan has for each, or none; how many were started. One that is over
+/// by itself does not run again when the others do.
 pub(super) fn start(
     state: &mut State,
     of: Component,
@@ -26,15 +27,17 @@ pub(super) fn start(
 ) -> usize {
     // Each must fit beside those before it: tried on a copy, which shares all that stays.
     let (mut trial, mut more) = (state.clone(), Vec::new());
-    for id in of.ids() {
-        let start = starts.iter().find(|start| start.job == id);
+    let left = state.components(of).filter(|job| !job.phase.is_over()).map(|job| job.id);
+    let left: Vec<JobId> = left.collect();
+    for id in &left {
+        let start = starts.iter().find(|start| start.job == *id);
         if !start.is_some_and(|start| jobs::start_one(&mut trial, start, &mut more)) {
             return 0;
         }
     }
     *state = trial;
     effects.extend(more);
-    of.size as usize
+    left.len()
 }
 
 /// What the end of a component means for the others.

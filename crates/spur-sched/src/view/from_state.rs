@@ -253,7 +253,9 @@ impl Follower {
         job: &Job,
     ) -> (Arc<[Companion]>, Standing) {
         let Some(component) = job.component else { return ([].into(), Standing::Ready) };
-        let others: Vec<Arc<Job>> = state.components(component).skip(1).cloned().collect();
+        // One that is over by itself does not come again.
+        let others = state.components(component).skip(1).filter(|it| !it.phase.is_over());
+        let others: Vec<Arc<Job>> = others.cloned().collect();
         let mut together = Standing::Ready;
         if others.iter().any(|it| it.phase != Phase::Pending) {
             // They are still on their way back to the queue.

@@ -99,3 +99,15 @@ fn what_runs_again_does_so_as_a_whole() {
     let again = vec![start_of(a, 2, "n1", 1), start_of(b, 2, "n2", 1)];
     assert_eq!(started(&mut cluster, again), 2);
 }
+
+#[test]
+fn one_that_is_over_does_not_keep_the_others_from_running_again() {
+    let mut cluster = cluster();
+    let (a, b) = two(&mut cluster);
+    started(&mut cluster, vec![start_of(a, 1, "n1", 1), start_of(b, 1, "n2", 1)]);
+    cluster.done(cancel(b, alice()));
+    cluster.finish(a, 1, "n1", Outcome::Lost);
+    assert_eq!(cluster.phase(a), &Phase::Pending);
+    assert_eq!(started(&mut cluster, vec![start_of(a, 2, "n1", 1)]), 1);
+    assert!(cluster.phase(b).is_over());
+}
