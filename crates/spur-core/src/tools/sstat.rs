@@ -1,7 +1,6 @@
 //! `sstat`'s options.
 
 use super::{Row, Tool, flag, option};
-use crate::getopt::{Flag, Takes};
 
 /// `sstat`
 pub static TOOL: Tool = Tool {
@@ -20,7 +19,7 @@ const ROWS: &[Row] = &[
     flag("help", Some('h'), "show this help"),
     flag("helpformat", Some('e'), "list the columns"),
     option("jobs", Some('j'), "job[.step],...", "which steps; the first of a job if none is named"),
-    Row { flag: Flag { long: "json", short: None, takes: Takes::MayValue }, value: "version", env: "", help: "print JSON" },
+    option("json", None, "version", "print JSON").attached(),
     flag("noconvert", None, "leave numbers in their units"),
     flag("noheader", Some('n'), "no header"),
     flag("parsable", Some('p'), "a | behind each column"),
@@ -29,5 +28,5 @@ const ROWS: &[Row] = &[
     flag("usage", None, "show the options in short"),
     flag("verbose", Some('v'), "say more"),
     flag("version", Some('V'), "print the version"),
-    Row { flag: Flag { long: "yaml", short: None, takes: Takes::MayValue }, value: "version", env: "", help: "print YAML" },
+    option("yaml", None, "version", "print YAML").attached(),
 ];

@@ -156,7 +156,7 @@ impl CommandLine {
 }
 
 /// Has the kernel bury this process's children: nobody here asks how they ended.
-pub fn leave_children_unburied() {
+pub fn leave_burying_to_the_kernel() {
     // SAFETY: no code of ours runs at a signal that is ignored.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
 }

@@ -1,7 +1,8 @@
-//! Open files passed from one process to another: what a user's process opened, its shepherd may write to.
+//! Open files passed from one process to another: what a user's process opened, its shepherd may write to;
+//! what the agent opened, its nursery hands to a shepherd.
 
 use std::io::{self, IoSlice, IoSliceMut};
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use nix::errno::Errno;
 use nix::sys::socket::{
@@ -17,33 +18,52 @@ pub fn passage() -> io::Result<(OwnedFd, OwnedFd)> {
 
 /// Passes an open file on.
 pub fn give(passage: impl AsFd, file: impl AsFd) -> io::Result<()> {
-    let files = [file.as_fd().as_raw_fd()];
-    let carried = [ControlMessage::ScmRights(&files)];
-    let passage = passage.as_fd().as_raw_fd();
-    sendmsg::<()>(passage, &[IoSlice::new(b".")], &carried, MsgFlags::empty(), None)?;
-    Ok(())
+    send(passage, b".", Some(file.as_fd()))
 }
 
 /// Takes the file that was passed, if it was.
 pub fn take(passage: impl AsFd) -> io::Result<Option<OwnedFd>> {
-    let mut byte = [0];
-    let mut slices = [IoSliceMut::new(&mut byte)];
-    let mut space = nix::cmsg_space!([RawFd; 1]);
-    let passage = passage.as_fd().as_raw_fd();
-    let flags = MsgFlags::MSG_CMSG_CLOEXEC;
-    let message = match recvmsg::<()>(passage, &mut slices, Some(&mut space), flags) {
-        Ok(message) => message,
-        Err(Errno::EAGAIN) => return Ok(None),
-        Err(errno) => return Err(errno.into()),
-    };
-    for carried in message.cmsgs()? {
-        if let ControlMessageOwned::ScmRights(files) = carried {
-            // SAFETY: the kernel has just made these descriptors for us, and nobody else knows them.
-            let mut files = files.iter().map(|file| unsafe { OwnedFd::from_raw_fd(*file) });
-            return Ok(files.next());
-        }
+    match receive(passage) {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+        received => received.map(|(_, file)| file),
     }
-    Ok(None)
+}
+
+/// The longest message.
+pub const LONGEST: usize = 256;
+
+/// Sends a message of at most [`LONGEST`] bytes, and an open file with it.
+pub fn send(line: impl AsFd, text: &[u8], file: Option<BorrowedFd<'_>>) -> io::Result<()> {
+    let files: Vec<RawFd> = file.iter().map(AsRawFd::as_raw_fd).collect();
+    let carried = [ControlMessage::ScmRights(&files)];
+    let carried = if files.is_empty() { &carried[..0] } else { &carried[..] };
+    let line = line.as_fd().as_raw_fd();
+    sendmsg::<()>(line, &[IoSlice::new(text)], carried, MsgFlags::MSG_NOSIGNAL, None)?;
+    Ok(())
+}
+
+/// The next message, with the file it carries; empty when nobody is at the other end any more.
+pub fn receive(line: impl AsFd) -> io::Result<(Vec<u8>, Option<OwnedFd>)> {
+    let mut text = [0; LONGEST];
+    let mut space = nix::cmsg_space!([RawFd; 1]);
+    let (length, file) = loop {
+        let mut slices = [IoSliceMut::new(&mut text)];
+        let (line, flags) = (line.as_fd().as_raw_fd(), MsgFlags::MSG_CMSG_CLOEXEC);
+        match recvmsg::<()>(line, &mut slices, Some(&mut space), flags) {
+            Err(Errno::EINTR) => {}
+            Err(errno) => return Err(errno.into()),
+            Ok(message) => {
+                let file = message.cmsgs()?.find_map(|carried| match carried {
+                    ControlMessageOwned::ScmRights(files) => files.first().copied(),
+                    _ => None,
+                });
+                // SAFETY: the kernel has just made this descriptor for us, and nobody else knows it.
+                let file = file.map(|file| unsafe { OwnedFd::from_raw_fd(file) });
+                break (message.bytes, file);
+            }
+        }
+    };
+    Ok((text[..length].to_vec(), file))
 }
 
 #[cfg(test)]

@@ -4,21 +4,19 @@
 use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, IoSlice, IoSliceMut};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 
-use nix::sys::socket::{
-    AddressFamily, ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType, recvmsg,
-    sendmsg, socketpair,
-};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
 use nix::unistd;
 
 use super::child::{self, CommandLine};
+use super::handover::{receive, send};
 use super::pidfd::Pidfd;
 use super::privilege::Credentials;
 use crate::run::RunId;
@@ -26,9 +24,6 @@ use crate::shepherd::SHEPHERD;
 
 /// The first argument of a nursery.
 pub const NURSERY: &str = "nursery";
-
-/// The longest name of a run, and the longest complaint.
-const LONGEST: usize = 256;
 
 /// Where shepherds come from.
 pub struct Nursery {
@@ -51,10 +46,10 @@ impl Nursery {
             self.process = Some(self.begin()?);
         }
         let Some((_, line)) = &self.process else { return Err(io::ErrorKind::NotFound.into()) };
-        let asked = send(line.as_fd(), run.to_string().as_bytes(), listener.map(AsFd::as_fd));
-        match asked.and_then(|()| receive(line.as_fd())) {
-            Ok(Some((_, Some(pidfd)))) => Ok(Pidfd::from(pidfd)),
-            Ok(Some((complaint, None))) => {
+        let asked = send(line, run.to_string().as_bytes(), listener.map(AsFd::as_fd));
+        match asked.and_then(|()| receive(line)) {
+            Ok((_, Some(pidfd))) => Ok(Pidfd::from(pidfd)),
+            Ok((complaint, None)) if !complaint.is_empty() => {
                 Err(io::Error::other(String::from_utf8_lossy(&complaint).into_owned()))
             }
             // It is gone. The next attempt has a new one.
@@ -110,16 +105,16 @@ pub fn main(arguments: &[OsString], shepherd: fn(Vec<OsString>) -> ExitCode) -> 
     };
     // A place of its own, so that a signal for the agent's terminal is none for the shepherds to come.
     let _ = unistd::setsid();
-    child::leave_children_unburied();
+    child::leave_burying_to_the_kernel();
     // What the C library loads to look users up is loaded once, here, and not by each shepherd.
     let own = unistd::Uid::effective().as_raw();
     let _ = Credentials::resolve(own, unistd::Gid::effective().as_raw(), "");
     let words = CommandLine::find();
     let line = io::stdin();
     loop {
-        let (name, listener) = match receive(line.as_fd()) {
-            Ok(Some(request)) => request,
-            Ok(None) => return ExitCode::SUCCESS,
+        let (name, listener) = match receive(&line) {
+            Ok((name, _)) if name.is_empty() => return ExitCode::SUCCESS,
+            Ok(request) => request,
             Err(error) => {
                 eprintln!("spurd nursery: {error}");
                 return ExitCode::FAILURE;
@@ -135,8 +130,8 @@ pub fn main(arguments: &[OsString], shepherd: fn(Vec<OsString>) -> ExitCode) -> 
             be_shepherd(shepherd, arguments, listener)
         };
         let answered = match child::fork_held(become_one) {
-            Ok(pidfd) => send(line.as_fd(), b".", Some(pidfd.as_fd())),
-            Err(error) => send(line.as_fd(), format!("could not fork: {error}").as_bytes(), None),
+            Ok(pidfd) => send(&line, b".", Some(pidfd.as_fd())),
+            Err(error) => send(&line, format!("could not fork: {error}").as_bytes(), None),
         };
         if answered.is_err() {
             return ExitCode::SUCCESS;
@@ -162,40 +157,4 @@ fn be_shepherd(
     // Nobody asks for its code: how a run ended is in the spool.
     shepherd(arguments);
     child::leave(0)
-}
-
-fn send(line: BorrowedFd<'_>, text: &[u8], file: Option<BorrowedFd<'_>>) -> io::Result<()> {
-    let files: Vec<RawFd> = file.iter().map(AsRawFd::as_raw_fd).collect();
-    let carried = [ControlMessage::ScmRights(&files)];
-    let carried = if files.is_empty() { &carried[..0] } else { &carried[..] };
-    let text = &text[..text.len().min(LONGEST)];
-    let flags = MsgFlags::MSG_NOSIGNAL;
-    sendmsg::<()>(line.as_raw_fd(), &[IoSlice::new(text)], carried, flags, None)?;
-    Ok(())
-}
-
-/// The next message, with the file it carries; none when nobody is at the other end.
-fn receive(line: BorrowedFd<'_>) -> io::Result<Option<(Vec<u8>, Option<OwnedFd>)>> {
-    let mut text = [0; LONGEST];
-    let mut space = nix::cmsg_space!([RawFd; 1]);
-    let (length, file) = loop {
-        let mut slices = [IoSliceMut::new(&mut text)];
-        let flags = MsgFlags::MSG_CMSG_CLOEXEC;
-        match recvmsg::<()>(line.as_raw_fd(), &mut slices, Some(&mut space), flags) {
-            Err(nix::errno::Errno::EINTR) => {}
-            Err(errno) => return Err(errno.into()),
-            Ok(message) => {
-                let mut files = Vec::new();
-                for carried in message.cmsgs()? {
-                    if let ControlMessageOwned::ScmRights(fds) = carried {
-                        files.extend(fds);
-                    }
-                }
-                // SAFETY: the kernel has just made these descriptors for us, and nobody else knows them.
-                let mut files = files.iter().map(|file| unsafe { OwnedFd::from_raw_fd(*file) });
-                break (message.bytes, files.next());
-            }
-        }
-    };
-    Ok((length > 0).then(|| (text[..length].to_vec(), file)))
 }
