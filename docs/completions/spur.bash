@@ -81,7 +81,7 @@ _spur() {
     sbatch|srun|salloc) _spur_submission "$name" 1 ;;
     *)
         if ((COMP_CWORD == 1)); then
-            mapfile -t COMPREPLY < <(compgen -W 'up down env init token join audit config controllers status top health doctor submit queue cancel nodes history show why plan logs run alloc exec wait watch version help sacct sacctmgr salloc sattach sbatch sbcast scancel scontrol sdiag seff sinfo sprio squeue sreport srun sshare sstat' -- "${COMP_WORDS[1]}")
+            mapfile -t COMPREPLY < <(compgen -W 'up down env init token join audit config controllers status top health doctor submit queue cancel nodes history show why plan logs run alloc exec wait watch version help sacct sacctmgr salloc sattach sbatch sbcast scancel scontrol scrontab sdiag seff sinfo sprio squeue sreport srun sshare sstat strigger' -- "${COMP_WORDS[1]}")
         else
             case ${COMP_WORDS[1]} in
             sbatch|srun|salloc) _spur_submission "${COMP_WORDS[1]}" 2 ;;

@@ -403,6 +403,7 @@ complete -c spur -n __fish_use_subcommand -f -a sbatch -d 'hand in a script'
 complete -c spur -n __fish_use_subcommand -f -a sbcast -d 'copy a file to every node of a job'
 complete -c spur -n __fish_use_subcommand -f -a scancel -d 'end jobs'
 complete -c spur -n __fish_use_subcommand -f -a scontrol -d 'show and change the cluster'
+complete -c spur -n __fish_use_subcommand -f -a scrontab -d 'manage jobs that come again by the calendar'
 complete -c spur -n __fish_use_subcommand -f -a sdiag -d 'show how the controller fares'
 complete -c spur -n __fish_use_subcommand -f -a seff -d 'show how well a job used what it had'
 complete -c spur -n __fish_use_subcommand -f -a sinfo -d 'show nodes and partitions'
@@ -412,6 +413,7 @@ complete -c spur -n __fish_use_subcommand -f -a sreport -d 'report what was used
 complete -c spur -n __fish_use_subcommand -f -a srun -d 'run tasks'
 complete -c spur -n __fish_use_subcommand -f -a sshare -d 'show shares and usage'
 complete -c spur -n __fish_use_subcommand -f -a sstat -d 'see what running steps use'
+complete -c spur -n __fish_use_subcommand -f -a strigger -d 'have programs run when something happens'
 
 # After "spur sbatch" everything is as after "sbatch".
 function __spur_rest

@@ -18,13 +18,15 @@ use spur_proto::slurm::control_job_request::Action;
 use spur_proto::slurm::controller_client::ControllerClient;
 use spur_proto::slurm::watch_reply::Event;
 use spur_proto::slurm::{
-    AdministerRequest, CancelJobRequest, ControlJobRequest, ControllerView, ExplainJobReply,
-    ExplainJobRequest, GetConfigReply, GetConfigRequest, GetDiagnosticsReply,
-    GetDiagnosticsRequest, GetScriptRequest, IssueTokenRequest, License, ListControllersRequest,
-    ListJobsRequest, ListLicensesRequest, ListNodesRequest, ListPartitionsRequest,
-    ListPrioritiesRequest, ListReservationsRequest, ListSharesRequest, ListStepsRequest, PingReply,
-    PingRequest, PlanReply, PlanRequest, ReconfigureRequest, RevokeTokensRequest, ShutdownRequest,
-    SignalStepRequest, TryJobReply, TryJobRequest, WaitJobRequest, WatchRequest,
+    AdministerRequest, CancelJobRequest, ClearTriggersRequest, ControlJobRequest, ControllerView,
+    ExplainJobReply, ExplainJobRequest, GetConfigReply, GetConfigRequest, GetCrontabRequest,
+    GetDiagnosticsReply, GetDiagnosticsRequest, GetScriptRequest, IssueTokenRequest, License,
+    ListControllersRequest, ListJobsRequest, ListLicensesRequest, ListNodesRequest,
+    ListPartitionsRequest, ListPrioritiesRequest, ListReservationsRequest, ListSharesRequest,
+    ListStepsRequest, ListTriggersRequest, PingReply, PingRequest, PlanReply, PlanRequest,
+    ReconfigureRequest, RevokeTokensRequest, SetCrontabReply, SetCrontabRequest, SetTriggerRequest,
+    ShutdownRequest, SignalStepRequest, Trigger, TryJobReply, TryJobRequest, WaitJobRequest,
+    WatchRequest,
 };
 use tonic::transport::Channel;
 
@@ -383,6 +385,48 @@ impl Controller {
             async move { client.issue_token(request).await }
         };
         Ok(self.runtime.block_on(self.caller.call(ask))?.token)
+    }
+
+    /// A user's crontab; one's own where nobody is named.
+    pub fn crontab(&mut self, uid: Option<u32>) -> Result<Option<String>, CallError> {
+        let request = GetCrontabRequest { uid };
+        let ask = |mut client: Client| async move { client.get_crontab(request).await };
+        Ok(self.runtime.block_on(self.caller.call(ask))?.text)
+    }
+
+    /// Puts a crontab in place of the one before; the reply names the lines that were refused.
+    pub fn set_crontab(
+        &mut self,
+        request: &SetCrontabRequest,
+    ) -> Result<SetCrontabReply, CallError> {
+        let ask = |mut client: Client| {
+            let request = request.clone();
+            async move { client.set_crontab(request).await }
+        };
+        self.runtime.block_on(self.caller.call(ask))
+    }
+
+    /// All triggers, by number.
+    pub fn triggers(&mut self) -> Result<Vec<Trigger>, CallError> {
+        let ask =
+            |mut client: Client| async move { client.list_triggers(ListTriggersRequest {}).await };
+        Ok(self.runtime.block_on(self.caller.call(ask))?.triggers)
+    }
+
+    /// Sets a trigger.
+    pub fn set_trigger(&mut self, trigger: Trigger) -> Result<(), CallError> {
+        let request = SetTriggerRequest { trigger: Some(trigger) };
+        let ask = |mut client: Client| {
+            let request = request.clone();
+            async move { client.set_trigger(request).await }
+        };
+        self.runtime.block_on(self.caller.call(ask)).map(|_| ())
+    }
+
+    /// Takes triggers away; how many there were.
+    pub fn clear_triggers(&mut self, request: ClearTriggersRequest) -> Result<u32, CallError> {
+        let ask = |mut client: Client| async move { client.clear_triggers(request).await };
+        Ok(self.runtime.block_on(self.caller.call(ask))?.cleared)
     }
 
     /// Makes a user's tokens worthless.

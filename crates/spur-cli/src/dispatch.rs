@@ -27,6 +27,7 @@ pub const SLURM: &[Command] = &[
     command("sbcast", "copy a file to every node of a job", commands::sbcast::run),
     command("scancel", "end jobs", commands::scancel::run),
     command("scontrol", "show and change the cluster", commands::scontrol::run),
+    command("scrontab", "manage jobs that come again by the calendar", commands::scrontab::run),
     command("sdiag", "show how the controller fares", commands::sdiag::run),
     command("seff", "show how well a job used what it had", commands::seff::run),
     command("sinfo", "show nodes and partitions", commands::sinfo::run),
@@ -36,6 +37,7 @@ pub const SLURM: &[Command] = &[
     command("srun", "run tasks", commands::srun::run),
     command("sshare", "show shares and usage", commands::sshare::run),
     command("sstat", "see what running steps use", commands::sstat::run),
+    command("strigger", "have programs run when something happens", commands::strigger::run),
 ];
 
 /// Our own verbs.

@@ -158,6 +158,13 @@ pub fn describe(command: &Command) -> Option<(String, String)> {
             (&change.by, format!("{verb} {noun} {} {keys}", change.name).trim_end().to_string())
         }
         Command::CreateStep(create) => (&create.by, format!("make a step in job {}", create.job)),
+        Command::SetCrontab(table) => {
+            (&table.by, format!("set the crontab of uid {}", table.owner.uid))
+        }
+        Command::SetTrigger(trigger) => {
+            return Some((format!("uid {}", trigger.owner.uid), "set a trigger".to_string()));
+        }
+        Command::ClearTriggers(clear) => (&clear.by, "clear triggers".to_string()),
         Command::EndStep { job, step, by } => (by, format!("end step {job}.{step}")),
         Command::EndAllocation { job, by, .. } => (by, format!("give back job {job}")),
         Command::ChangeTrust(change) => {

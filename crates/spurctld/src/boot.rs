@@ -120,6 +120,7 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
         Controller::new(recovered.state, recovered.blobs, settings, identity::random()?);
     let key = Key::generate().context("could not make a key")?;
     controller.sign_with(key.public());
+    controller.live_in(crate::clock::Local);
     let (proposer, proposals) = mpsc::unbounded_channel();
     let outbox = match &accounting {
         Some(_) => Some(Outbox::open(RealDisk::open(&state_dir)?)?),

@@ -10,6 +10,7 @@ pub mod configuration;
 pub mod controller;
 pub mod diagnostics;
 mod metrics;
+mod programs;
 pub mod raft;
 pub mod shell;
 pub mod store;

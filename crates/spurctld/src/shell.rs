@@ -413,6 +413,7 @@ impl Shell {
                         self.streams.remove(&connection);
                     }
                 }
+                Output::Run(program) => crate::programs::run(program),
                 Output::HangUp(connection) => {
                     self.streams.remove(&connection);
                 }

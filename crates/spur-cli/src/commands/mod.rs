@@ -10,6 +10,7 @@ pub mod sbatch;
 pub mod sbcast;
 pub mod scancel;
 pub mod scontrol;
+pub mod scrontab;
 pub mod sdiag;
 pub mod seff;
 pub mod sinfo;
@@ -19,6 +20,7 @@ pub mod sreport;
 pub mod srun;
 pub mod sshare;
 pub mod sstat;
+pub mod strigger;
 mod submission;
 
 use std::time::Duration;

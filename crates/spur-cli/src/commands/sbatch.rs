@@ -160,7 +160,7 @@ fn job_environment(request: &Request) -> Vec<u8> {
 }
 
 /// Adds what only the submitting side knows; it goes along whatever `--export` says.
-fn with_submission(mut bytes: Vec<u8>) -> Vec<u8> {
+pub(super) fn with_submission(mut bytes: Vec<u8>) -> Vec<u8> {
     let facts = [
         ("SLURM_SUBMIT_DIR", submission::work_dir()),
         ("SLURM_SUBMIT_HOST", super::allocation::host_name()),

@@ -129,6 +129,7 @@ const ROWS: &[(&str, Get)] = &[
     ("SchedulerParameters", |_, _| "(null)".into()),
     ("SchedulerTimeSlice", |c, _| secs(c.scheduler.time_slice)),
     ("SchedulerType", |c, _| format!("sched/{}", c.scheduler.plugin.word())),
+    ("ScronParameters", |_, _| "enable".into()),
     ("SelectType", |_, _| "select/cons_tres".into()),
     ("SelectTypeParameters", |c, _| format!("CR_{}", c.scheduler.consume.word().to_uppercase())),
     ("SlurmUser", |_, _| "root(0)".into()),

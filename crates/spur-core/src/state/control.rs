@@ -8,7 +8,8 @@ use crate::ids::{Epoch, JobId};
 use crate::job::{Cause, Granted, Hold, Job, Pause, Phase, Steps};
 use crate::state::settle::never_started;
 use crate::state::{
-    Control, Effect, JobAction, Reply, SignalScope, State, arrays, het, jobs, preempt, update,
+    Control, Effect, JobAction, Reply, SignalScope, State, arrays, crontabs, het, jobs, preempt,
+    update,
 };
 
 /// Does something to a job, or to the tasks of an array that were named. It is done to all of them that it
@@ -91,7 +92,9 @@ fn act(
     match &control.action {
         JobAction::Cancel => {
             let cause = Cause::Cancelled { by: control.by.uid().unwrap_or_default().0 };
-            jobs::end(state, job, cause, effects).map(drop)
+            jobs::end(state, job, cause, effects)?;
+            crontabs::disable(state, job);
+            Ok(())
         }
         JobAction::Signal { signal, scope } => signal_job(job, *signal, *scope, effects),
         JobAction::Hold { as_user } => hold(state, job, *as_user, &control.by),
@@ -99,6 +102,11 @@ fn act(
         JobAction::Requeue { hold } => requeue(state, job, *hold, effects),
         JobAction::Suspend => suspend(state, job, effects),
         JobAction::Resume => resume(state, job, effects),
+        JobAction::Update(_)
+            if control.by != Actor::Controller && state.cron_line(job).is_some() =>
+        {
+            Err(SlurmError::CannotModifyCronJob)
+        }
         JobAction::Update(assignments) => {
             let changed = update::job(state, job, assignments, &control.by)?;
             state.put_job(changed);

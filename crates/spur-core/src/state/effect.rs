@@ -3,6 +3,7 @@
 
 use crate::blob::BlobHash;
 use crate::ids::{Epoch, JobId, NodeName, StepId};
+use crate::job::Owner;
 use crate::state::SignalScope;
 
 /// Something to do after a commit.
@@ -42,6 +43,15 @@ pub enum Effect {
         scope: SignalScope,
         /// Where.
         node: NodeName,
+    },
+    /// Run a program on the leader's machine. Leader only, and only once.
+    RunProgram {
+        /// As whom.
+        owner: Owner,
+        /// Which, with its arguments.
+        program: String,
+        /// One argument more, unless it is empty.
+        argument: String,
     },
     /// Keep these bytes. Every replica.
     KeepBlob {

@@ -5,9 +5,10 @@ use crate::blob::BlobHash;
 use crate::ids::{Epoch, JobId, NodeName, StepId};
 use crate::job::{Allocation, ArraySpec, ExitStatus, JobSpec, Owner, Removal, RequestId};
 use crate::node::Inventory;
-use crate::state::{ChangeTrust, Settings};
+use crate::state::{ChangeTrust, ClearTriggers, SetCrontab, Settings};
 use crate::step::StepSpec;
 use crate::time::Timestamp;
+use crate::trigger::{Notice, Trigger};
 use crate::views::{RulesView, Usage};
 
 /// One proposal, as the log keeps it.
@@ -100,6 +101,14 @@ pub enum Command {
     ChangeTrust(Box<ChangeTrust>),
     /// The rules of accounting, in place of those before.
     SetRules(Box<RulesView>),
+    /// A user's crontab, in place of the one before.
+    SetCrontab(Box<SetCrontab>),
+    /// Somebody wants a program run once something happens. Its number and times are not settled yet.
+    SetTrigger(Box<Trigger>),
+    /// Somebody wants triggers taken away.
+    ClearTriggers(ClearTriggers),
+    /// What a look at the triggers brought.
+    Noticed(Vec<Notice>),
     /// The time of a reservation is over.
     ReservationsPassed,
     /// Jobs that are to make room for others.

@@ -8,6 +8,7 @@ mod again;
 mod arrays;
 pub mod check;
 mod control;
+mod crontabs;
 mod dependencies;
 mod effect;
 mod entry;
@@ -27,6 +28,7 @@ mod settings;
 mod settle;
 mod steps;
 pub mod stored;
+mod triggers;
 pub mod trust;
 mod update;
 mod used;
@@ -38,6 +40,7 @@ use std::sync::Arc;
 
 use imbl::OrdMap;
 
+pub use crontabs::{CronLine, Crontab, NewLine, SetCrontab};
 pub use effect::Effect;
 pub use entry::{
     Administer, Assignment, Blob, Command, Control, CreateStep, Displace, Entry, Finish, JobAction,
@@ -46,6 +49,7 @@ pub use entry::{
 pub use index::Index;
 pub use rules::Charged;
 pub use settings::Settings;
+pub use triggers::{ClearTriggers, Which};
 pub use trust::{ChangeTrust, Trust, TrustChange};
 pub use used::Used;
 
@@ -55,12 +59,13 @@ use crate::accounts::usage::Usage;
 use crate::accounts::{events, record};
 use crate::blob::BlobHash;
 use crate::errors::SlurmError;
-use crate::ids::{JobId, NodeName};
+use crate::ids::{JobId, NodeName, Uid};
 use crate::job::{Job, Share};
 use crate::node::Node;
 use crate::partition::Partition;
 use crate::reservation::Reservation;
 use crate::time::Timestamp;
+use crate::trigger::Trigger;
 use crate::views::AccountingRecord;
 
 /// Everything the controllers agree on. Cloning is cheap: the maps share their branches.
@@ -80,6 +85,14 @@ pub struct State {
     pub nodes: OrdMap<NodeName, Arc<Node>>,
     /// Reservations by name.
     pub reservations: OrdMap<String, Arc<Reservation>>,
+    /// Crontabs by their owners.
+    pub crontabs: OrdMap<Uid, Arc<Crontab>>,
+    /// Triggers by number.
+    pub triggers: OrdMap<u32, Arc<Trigger>>,
+    /// The number the last trigger got.
+    pub next_trigger: u32,
+    /// Which controller's life leads.
+    pub leader_life: u64,
     /// How many jobs refer to each blob.
     pub blobs: OrdMap<BlobHash, u32>,
     /// Which machines belong to the cluster.
@@ -147,7 +160,11 @@ pub fn apply(state: &mut State, entry: &Entry) -> Applied {
     let mut effects = Vec::new();
     let nodes = state.nodes.clone();
     let reply = match &entry.command {
-        Command::Configure(settings) => settings::configure(state, settings),
+        Command::Configure(settings) => {
+            let changed = *state.settings != *settings;
+            triggers::configured(state, entry.origin.life, changed);
+            settings::configure(state, settings)
+        }
         Command::RegisterNode(node) => nodes::register(state, node),
         Command::NodeLost { node } => nodes::lost(state, node),
         Command::Submit(submit) => jobs::submit(state, submit, &mut effects),
@@ -165,6 +182,10 @@ pub fn apply(state: &mut State, entry: &Entry) -> Applied {
         }
         Command::ChangeTrust(change) => trust::change(state, change),
         Command::SetRules(rules) => rules::set(state, rules),
+        Command::SetCrontab(table) => crontabs::set(state, table, &mut effects),
+        Command::SetTrigger(trigger) => triggers::set(state, trigger),
+        Command::ClearTriggers(clear) => triggers::clear(state, clear),
+        Command::Noticed(notices) => triggers::noticed(state, notices, &mut effects),
         Command::ReservationsPassed => reservations::passed(state),
         Command::Preempt(victims) => preempt::preempt(state, victims, &mut effects),
         Command::GraceOver { job, epoch } => preempt::grace_over(state, *job, *epoch, &mut effects),
@@ -201,6 +222,8 @@ impl State {
             && self.jobs.ptr_eq(&other.jobs)
             && self.nodes.ptr_eq(&other.nodes)
             && self.reservations.ptr_eq(&other.reservations)
+            && self.crontabs.ptr_eq(&other.crontabs)
+            && self.triggers.ptr_eq(&other.triggers)
     }
 
     /// The partition jobs go to when they name none.

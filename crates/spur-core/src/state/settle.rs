@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::ids::JobId;
 use crate::job::{Cause, ExitStatus, Granted, Hold, Job, Pause, Phase, Steps};
-use crate::state::{Effect, State, dependencies, het};
+use crate::state::{Effect, State, crontabs, dependencies, het};
 
 /// Draws the conclusions from everything the entry at hand has touched.
 pub(super) fn settle(state: &mut State, effects: &mut Vec<Effect>) {
@@ -34,17 +34,25 @@ pub(super) fn settle(state: &mut State, effects: &mut Vec<Effect>) {
 /// A run that is over and whose job is to run again.
 fn back_to_the_queue(state: &State, job: &Job) -> Option<Job> {
     let Phase::Ended { cause, started: Some(_), .. } = &job.phase else { return None };
+    let (mut restarts, mut next) = (job.restarts + 1, None);
     let hold = match cause {
         Cause::Requeued { hold: true } => Hold::Admin,
         Cause::Requeued { hold: false } => job.hold,
         Cause::PrologFailed => Hold::Launch,
         Cause::NodeFailed if may_requeue(state, het::leader_of(state, job)) => job.hold,
-        _ => return None,
+        Cause::Cancelled { .. } => return None,
+        // The next run of a crontab's line is no repetition of this one.
+        _ => {
+            next = Some(crontabs::next_run(state, job)?);
+            restarts = 0;
+            job.hold
+        }
     };
+    let job = next.as_ref().unwrap_or(job);
     Some(Job {
         phase: Phase::Pending,
         hold,
-        restarts: job.restarts + 1,
+        restarts,
         pause: Pause::default(),
         is_warned: false,
         granted: Granted::default(),

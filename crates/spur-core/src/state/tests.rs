@@ -1,11 +1,13 @@
 //! The state machine, entry by entry; everything in `check` is asked after each.
 
 mod accounting;
+mod crontabs;
 mod het;
 mod preempt;
 mod repeats;
 mod reservations;
 mod steps;
+mod triggers;
 
 use super::*;
 use crate::auth::{Actor, Level};

@@ -5,12 +5,14 @@ pub mod sattach;
 pub mod sbcast;
 pub mod scancel;
 pub mod scontrol;
+pub mod scrontab;
 pub mod sdiag;
 pub mod sinfo;
 pub mod sprio;
 pub mod squeue;
 pub mod sshare;
 pub mod sstat;
+pub mod strigger;
 
 use crate::getopt::{self, Flag, Takes, Words};
 
@@ -119,12 +121,14 @@ pub const TOOLS: &[&Tool] = &[
     &sbcast::TOOL,
     &scancel::TOOL,
     &scontrol::TOOL,
+    &scrontab::TOOL,
     &sdiag::TOOL,
     &sinfo::TOOL,
     &sprio::TOOL,
     &squeue::TOOL,
     &sshare::TOOL,
     &sstat::TOOL,
+    &strigger::TOOL,
 ];
 
 #[cfg(test)]

@@ -364,8 +364,8 @@ impl World {
             controller::Output::Answer(ticket, result) => self.answered(ticket, result),
             controller::Output::Tell(connection, message) => self.tell(connection, message),
             controller::Output::HangUp(connection) => self.hang_up(connection),
-            // Accounting is away in this world.
-            controller::Output::Record(_) => {}
+            // Accounting is away in this world, and nobody sets triggers.
+            controller::Output::Record(_) | controller::Output::Run(_) => {}
             controller::Output::Plan => {
                 let Some(life) = self.host.life.as_ref() else { return };
                 let plan = Planner::default().plan(life.controller.state());

@@ -55,20 +55,12 @@ impl Service {
         let Actor::User { uid, gid, .. } = actor else {
             return Err(to_status(SlurmError::AccessDenied));
         };
-        check_size("script", request.script.len(), MAX_SCRIPT)?;
+        check_request(&request)?;
         if self.log.is_full() {
             let message = "the controller's disk is full: nothing is accepted until there is room";
             return Err(Status::new(Code::ResourceExhausted, message));
         }
         let spec = request.spec.unwrap_or_default();
-        if request.others.len() >= MOST_COMPONENTS {
-            let message = format!("a job has at most {MOST_COMPONENTS} components");
-            return Err(Status::new(Code::InvalidArgument, message));
-        }
-        for spec in std::iter::once(&spec).chain(&request.others) {
-            check_size("job description", spec.encoded_len(), MAX_SPEC)?;
-        }
-        check_size("environment", request.environment.len(), MAX_ENVIRONMENT)?;
         self.wait_for_rules().await;
         let is_allocation = spec.allocation.is_some();
         let submit = Submit {
@@ -94,7 +86,7 @@ impl Service {
 
     /// A request that no node could ever meet is refused; more nodes than there are may come. One that is held
     /// is not looked at yet.
-    fn gauge(&self, submit: &Submit) -> Result<(), Status> {
+    pub(super) fn gauge(&self, submit: &Submit) -> Result<(), Status> {
         if submit.spec.hold || submit.spec.priority == Some(0) {
             return Ok(());
         }
@@ -239,6 +231,19 @@ impl Service {
         let published = self.inbox.published();
         if published.leads { Ok(published) } else { Err(self.standby()) }
     }
+}
+
+/// Whether a submission is of a size that is taken.
+pub(super) fn check_request(request: &SubmitJobRequest) -> Result<(), Status> {
+    check_size("script", request.script.len(), MAX_SCRIPT)?;
+    if request.others.len() >= MOST_COMPONENTS {
+        let message = format!("a job has at most {MOST_COMPONENTS} components");
+        return Err(Status::new(Code::InvalidArgument, message));
+    }
+    for spec in request.spec.iter().chain(&request.others) {
+        check_size("job description", spec.encoded_len(), MAX_SPEC)?;
+    }
+    check_size("environment", request.environment.len(), MAX_ENVIRONMENT)
 }
 
 /// A client's name for a request.

@@ -5,6 +5,7 @@ mod agents;
 mod attendance;
 mod control;
 mod controllers;
+mod crontabs;
 mod identify;
 mod jobs;
 mod machines;
@@ -14,6 +15,7 @@ mod reservations;
 mod service;
 mod shares;
 mod steps;
+mod triggers;
 mod watch;
 mod why;
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use spur_core::accounts::record::ending;
 use spur_core::config::{Config, DefaultMemory, sections};
+use spur_core::cron;
 use spur_core::ids::NodeName;
 use spur_core::job::dependency::{self, Dependency};
 use spur_core::job::{
@@ -29,6 +30,7 @@ pub fn job_view(published: &Published, job: &Job) -> JobView {
     outline(&mut view, published, job);
     view.cluster = state.settings.cluster_name.clone();
     view.requeue = job.spec.requeue.unwrap_or(state.settings.config.jobs.requeue);
+    view.cron = state.cron_line(job).map(|line| line.when.clone()).unwrap_or_default();
     if let (None, None, Some(partition)) =
         (view.memory_per_cpu_mb, view.memory_per_node_mb, state.partition_of(job))
     {
@@ -226,7 +228,9 @@ fn priority(published: &Published, job: &Job) -> u32 {
 fn times(view: &mut JobView, job: &Job, limit: Limit, now: Timestamp) {
     view.submit_time = job.submitted.0;
     let blocked = job.hold != Hold::None || job.waits.is_some();
-    view.eligible_time = match job.begin {
+    // A crontab's job that has just run is told when it is due again in a moment.
+    let begin = job.begin.filter(|begin| *begin != cron::UNSETTLED);
+    view.eligible_time = match begin {
         Some(begin) if begin > job.submitted => begin.0,
         _ if blocked => 0,
         _ => job.submitted.0,
@@ -244,8 +248,8 @@ fn times(view: &mut JobView, job: &Job, limit: Limit, now: Timestamp) {
     };
     match &job.phase {
         Phase::Pending => {
-            view.start_time = job.begin.map_or(0, |begin| begin.0);
-            view.end_time = job.begin.map_or(0, end);
+            view.start_time = begin.map_or(0, |begin| begin.0);
+            view.end_time = begin.map_or(0, end);
         }
         Phase::Running { since, .. } | Phase::Completing { started: since, .. } => {
             view.start_time = since.0;

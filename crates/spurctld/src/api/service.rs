@@ -18,20 +18,23 @@ use spur_proto::internal::{AgentMessage, ControllerMessage};
 use spur_proto::slurm::controller_server::Controller;
 use spur_proto::slurm::{
     AdministerReply, AdministerRequest, ApproveMachineReply, ApproveMachineRequest, AttendReply,
-    AttendRequest, CancelJobReply, CancelJobRequest, ControlJobReply, ControlJobRequest,
-    CreateStepReply, CreateStepRequest, CreateTokenReply, CreateTokenRequest, EndAllocationReply,
-    EndAllocationRequest, EnrolReply, EnrolRequest, ExplainJobReply, ExplainJobRequest,
-    GetConfigReply, GetConfigRequest, GetDiagnosticsReply, GetDiagnosticsRequest, GetScriptReply,
+    AttendRequest, CancelJobReply, CancelJobRequest, ClearTriggersReply, ClearTriggersRequest,
+    ControlJobReply, ControlJobRequest, CreateStepReply, CreateStepRequest, CreateTokenReply,
+    CreateTokenRequest, EndAllocationReply, EndAllocationRequest, EnrolReply, EnrolRequest,
+    ExplainJobReply, ExplainJobRequest, GetConfigReply, GetConfigRequest, GetCrontabReply,
+    GetCrontabRequest, GetDiagnosticsReply, GetDiagnosticsRequest, GetScriptReply,
     GetScriptRequest, IssueTokenReply, IssueTokenRequest, ListControllersReply,
     ListControllersRequest, ListJobsReply, ListJobsRequest, ListLicensesReply, ListLicensesRequest,
     ListMachinesReply, ListMachinesRequest, ListNodesReply, ListNodesRequest, ListPartitionsReply,
     ListPartitionsRequest, ListPrioritiesReply, ListPrioritiesRequest, ListReservationsReply,
     ListReservationsRequest, ListSharesReply, ListSharesRequest, ListStepsReply, ListStepsRequest,
-    PingReply, PingRequest, PlanReply, PlanRequest, ReconfigureReply, ReconfigureRequest,
-    RemoveControllerReply, RemoveControllerRequest, RemoveMachineReply, RemoveMachineRequest,
-    RevokeTokensReply, RevokeTokensRequest, ShutdownReply, ShutdownRequest, SignalStepReply,
-    SignalStepRequest, StepAccess, StepAccessRequest, SubmitJobReply, SubmitJobRequest,
-    TryJobReply, TryJobRequest, WaitJobReply, WaitJobRequest, WatchReply, WatchRequest,
+    ListTriggersReply, ListTriggersRequest, PingReply, PingRequest, PlanReply, PlanRequest,
+    ReconfigureReply, ReconfigureRequest, RemoveControllerReply, RemoveControllerRequest,
+    RemoveMachineReply, RemoveMachineRequest, RevokeTokensReply, RevokeTokensRequest,
+    SetCrontabReply, SetCrontabRequest, SetTriggerReply, SetTriggerRequest, ShutdownReply,
+    ShutdownRequest, SignalStepReply, SignalStepRequest, StepAccess, StepAccessRequest,
+    SubmitJobReply, SubmitJobRequest, TryJobReply, TryJobRequest, WaitJobReply, WaitJobRequest,
+    WatchReply, WatchRequest,
 };
 use spur_proto::status::{standby, to_status};
 use spur_sched::Gauge;
@@ -358,6 +361,33 @@ impl Controller for Service {
     ) -> Answer<RevokeTokensReply> {
         let actor = caller_of(&request);
         self.revoke_tokens_of(actor, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn get_crontab(&self, request: Request<GetCrontabRequest>) -> Answer<GetCrontabReply> {
+        let actor = caller_of(&request);
+        self.crontab(actor, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn set_crontab(&self, request: Request<SetCrontabRequest>) -> Answer<SetCrontabReply> {
+        let actor = caller_of(&request);
+        self.set_crontab_of(actor, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn list_triggers(&self, _: Request<ListTriggersRequest>) -> Answer<ListTriggersReply> {
+        self.triggers().await.map(Response::new)
+    }
+
+    async fn set_trigger(&self, request: Request<SetTriggerRequest>) -> Answer<SetTriggerReply> {
+        let actor = caller_of(&request);
+        self.set_trigger_of(actor, request.into_inner()).await.map(Response::new)
+    }
+
+    async fn clear_triggers(
+        &self,
+        request: Request<ClearTriggersRequest>,
+    ) -> Answer<ClearTriggersReply> {
+        let actor = caller_of(&request);
+        self.clear_triggers_of(actor, request.into_inner()).await.map(Response::new)
     }
 }
 

@@ -392,7 +392,10 @@ impl<D: Disk> Controller<D> {
                     };
                     signals.entry(node).or_default().extend(meant.iter().map(signal));
                 }
-                Effect::Launch { .. } | Effect::KeepBlob { .. } | Effect::DropBlob { .. } => {}
+                Effect::Launch { .. }
+                | Effect::KeepBlob { .. }
+                | Effect::DropBlob { .. }
+                | Effect::RunProgram { .. } => {}
             }
         }
         for (node, launches) in launches {

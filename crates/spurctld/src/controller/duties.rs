@@ -1,11 +1,13 @@
 //! What the leader looks after as time passes.
 
+use spur_core::auth::Actor;
+use spur_core::cron::{Schedule, UNSETTLED};
 use spur_core::ids::JobId;
 use spur_core::job::{Job, Phase};
 use spur_core::limit::Limit;
 use spur_core::partition::Partition;
-use spur_core::state::{Command, State};
-use spur_core::time::Timestamp;
+use spur_core::state::{Assignment, Command, Control, JobAction, State};
+use spur_core::time::{Timestamp, Zone};
 use spur_disk::Disk;
 
 use super::proposals::Waiter;
@@ -26,6 +28,8 @@ impl<D: Disk> Controller<D> {
             .chain(deadlines(&self.state, at))
             .chain(graces(&self.state, at))
             .chain(purge(&self.state, at))
+            .chain(cron_times(&self.state, at, &*self.zone))
+            .chain(notices(&self.state, at))
             .chain(self.state.reservation_is_over(at).then_some(Command::ReservationsPassed))
             .collect();
         // A job whose time has come may start: the pass before it came passed it over.
@@ -102,9 +106,107 @@ pub fn time_limit(partition: Option<&Partition>, job: &Job) -> Limit {
     job.time_limit(partition)
 }
 
+/// Jobs of crontabs that have run: when they are due again is a matter of the zone, which only the leader's
+/// machine knows.
+fn cron_times(state: &State, now: Timestamp, zone: &dyn Zone) -> Vec<Command> {
+    let unsettled = state.index.begins.range((UNSETTLED, JobId(0))..);
+    let jobs = unsettled.filter_map(|(_, id)| state.jobs.get(id));
+    let next = jobs.filter_map(|job| {
+        let schedule: Schedule = state.cron_line(job)?.when.parse().ok()?;
+        let at = schedule.next(now, zone)?;
+        let begin = Assignment { key: "StartTime".to_string(), value: at.0.to_string() };
+        let action = JobAction::Update(vec![begin]);
+        let control =
+            Control { job: job.id, tasks: None, action, by: Actor::Controller, request: None };
+        Some(Command::Control(Box::new(control)))
+    });
+    next.collect()
+}
+
+/// What there is to note about triggers.
+fn notices(state: &State, now: Timestamp) -> Option<Command> {
+    let limit = |job: &Job| ends_at(state, job);
+    let notices = state.triggers.values().filter_map(|it| state.look_at(it, now, &limit));
+    let notices: Vec<_> = notices.collect();
+    (!notices.is_empty()).then_some(Command::Noticed(notices))
+}
+
 /// Forgets ended jobs that have been shown long enough.
 fn purge(state: &State, now: Timestamp) -> Option<Command> {
     let before = now.plus_secs(-i64::from(state.settings.min_job_age_secs));
     let (oldest, _) = state.index.ended.get_min()?;
     (*oldest < before).then_some(Command::Purge { before })
+}
+
+#[cfg(test)]
+mod tests {
+    use spur_core::blob::BlobHash;
+    use spur_core::ids::{Epoch, Gid, StepId, Uid};
+    use spur_core::job::{Allocation, ExitStatus, JobSpec, Owner, RequestId, Share};
+    use spur_core::node::Inventory;
+    use spur_core::state::{
+        Blob, Entry, Finish, JobStart, NewLine, Origin, Outcome, RegisterNode, SetCrontab,
+        Settings, Submit, apply,
+    };
+    use spur_core::time::FixedOffset;
+
+    use super::*;
+
+    fn done(state: &mut State, at: i64, command: Command) {
+        let entry = Entry { at: Timestamp(at), origin: Origin::default(), command };
+        let reply = apply(state, &entry).reply;
+        assert!(reply.is_ok(), "{reply:?}");
+    }
+
+    fn every_ten_minutes() -> Command {
+        let owner = Owner { uid: Uid(5), gid: Gid(5), name: "alice".to_string() };
+        let submit = Submit {
+            request: RequestId(1),
+            owner: owner.clone(),
+            spec: JobSpec::default(),
+            others: Vec::new(),
+            script: BlobHash::of(b"a"),
+            environment: BlobHash::of(b"b"),
+            blobs: vec![Blob { bytes: b"a".to_vec() }, Blob { bytes: b"b".to_vec() }],
+        };
+        let when = "*/10 * * * *".to_string();
+        let lines = vec![NewLine { first: 1, last: 1, when, submit }];
+        let text = "*/10 * * * * true".to_string();
+        Command::SetCrontab(Box::new(SetCrontab { by: Actor::Controller, owner, text, lines }))
+    }
+
+    #[test]
+    fn a_crontabs_job_that_has_run_begins_again_when_it_is_due_next() {
+        let mut state = State::new();
+        done(&mut state, 1, Command::Configure(Settings::default()));
+        let node = RegisterNode {
+            name: "n1".into(),
+            inventory: Inventory::simple(4, 1000),
+            boot_id: "boot".to_string(),
+        };
+        done(&mut state, 1, Command::RegisterNode(node));
+        done(&mut state, 590, every_ten_minutes());
+        let (job, epoch) = (JobId(1), Epoch(1));
+        let start = JobStart {
+            job,
+            epoch,
+            task: None,
+            allocation: Allocation { shares: vec![Share::of_cpus("n1".into(), 1)] },
+            partition: String::new(),
+            minutes: None,
+            priority: None,
+        };
+        done(&mut state, 600, Command::Start(vec![start]));
+        assert!(cron_times(&state, Timestamp(601), &FixedOffset::UTC).is_empty(), "it runs");
+        let outcome = Outcome::Exited(ExitStatus { code: 0, signal: 0 });
+        let finish = Finish { job, epoch, step: StepId::BATCH, outcome, usage: None };
+        // The second run is skipped: the first one took too long for it.
+        let finished = Command::Finished { node: "n1".into(), finishes: vec![finish] };
+        done(&mut state, 1230, finished);
+        for command in cron_times(&state, Timestamp(1231), &FixedOffset::UTC) {
+            done(&mut state, 1231, command);
+        }
+        assert_eq!(state.jobs[&job].begin, Some(Timestamp(1800)));
+        assert!(cron_times(&state, Timestamp(1232), &FixedOffset::UTC).is_empty());
+    }
 }

@@ -17,8 +17,9 @@ use std::sync::Arc;
 
 use spur_core::errors::SlurmError;
 use spur_core::ids::{JobId, NodeName, StepId};
+use spur_core::job::Owner;
 use spur_core::state::{self, Command, Effect, Entry, Reply, Settings, State};
-use spur_core::time::Timestamp;
+use spur_core::time::{FixedOffset, Timestamp, Zone};
 use spur_core::views::AccountingRecord;
 use spur_disk::{Disk, RealDisk};
 use spur_proto::internal::agent_message::Message as AgentSays;
@@ -99,8 +100,21 @@ pub enum Output {
     HangUp(Connection),
     /// Run the planner on the present state.
     Plan,
+    /// Run a program on this machine.
+    Run(Program),
     /// Keep these until accounting has them. Every replica.
     Record(Vec<AccountingRecord>),
+}
+
+/// A program that a user wants run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// As whom.
+    pub owner: Owner,
+    /// Which, with its arguments.
+    pub line: String,
+    /// One argument more, unless it is empty.
+    pub argument: String,
 }
 
 /// Why a call was not carried out.
@@ -132,6 +146,8 @@ pub struct Controller<D = RealDisk> {
     begun: Timestamp,
     /// Of the key that step credentials are signed with.
     public_key: Vec<u8>,
+    /// By whose clocks crontabs are meant.
+    zone: Box<dyn Zone + Send>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,6 +183,7 @@ impl<D: Disk> Controller<D> {
             waits: Waits::default(),
             begun: Timestamp(0),
             public_key: Vec::new(),
+            zone: Box::new(FixedOffset::UTC),
         }
     }
 
@@ -188,6 +205,11 @@ impl<D: Disk> Controller<D> {
     /// The key that agents are told to trust.
     pub fn sign_with(&mut self, public_key: Vec<u8>) {
         self.public_key = public_key;
+    }
+
+    /// By whose clocks crontabs are meant; universal time if nobody says.
+    pub fn live_in(&mut self, zone: impl Zone + Send + 'static) {
+        self.zone = Box::new(zone);
     }
 
     /// Whether this controller leads and knows everything that was committed.
@@ -339,6 +361,11 @@ impl<D: Disk> Controller<D> {
                 match effect {
                     Effect::KeepBlob { hash, bytes } => self.blobs.keep(hash, &bytes)?,
                     Effect::DropBlob { hash } => self.blobs.discard(hash)?,
+                    Effect::RunProgram { owner, program: line, argument } => {
+                        if self.leads() {
+                            out.push(Output::Run(Program { owner, line, argument }));
+                        }
+                    }
                     Effect::Launch { .. } | Effect::Kill { .. } | Effect::Signal { .. } => {
                         errands.push(effect);
                     }
@@ -420,12 +447,16 @@ fn changes_the_plan(command: &Command) -> bool {
         | Command::ReservationsPassed
         | Command::Preempt(_)
         | Command::GraceOver { .. }
+        | Command::SetCrontab(_)
         | Command::Finished { .. } => true,
         Command::TimeUp { .. }
         | Command::CreateStep(_)
         | Command::EndStep { .. }
         | Command::Warn { .. }
         | Command::ChangeTrust(_)
+        | Command::SetTrigger(_)
+        | Command::ClearTriggers(_)
+        | Command::Noticed(_)
         | Command::Purge { .. } => false,
     }
 }

@@ -114,6 +114,11 @@ pub(crate) fn weight(command: &Command) -> usize {
         Command::Administer(change) => 128 + change.name.len() + said(&change.assignments),
         Command::RegisterNode(node) => 128 + node.inventory.encoded_len(),
         Command::Finished { finishes, .. } => 64 + 64 * finishes.len(),
+        Command::SetCrontab(table) => {
+            let submits = table.lines.iter().map(|line| &line.submit);
+            let blobs = submits.flat_map(|submit| &submit.blobs).map(|blob| blob.bytes.len());
+            table.text.len() + 1024 * table.lines.len() + blobs.sum::<usize>()
+        }
         Command::ChangeTrust(change) => match &change.change {
             TrustChange::Remove { name: said } | TrustChange::Revoke { user: said, .. } => {
                 512 + said.len()

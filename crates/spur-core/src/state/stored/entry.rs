@@ -3,7 +3,9 @@
 use prost::Message;
 
 use super::control::{StoredAdminister, StoredControl};
+use super::crontab::StoredSetCrontab;
 use super::steps::{StoredCreateStep, StoredEndAllocation, StoredEndStep};
+use super::trigger::{StoredClear, StoredNotices, StoredTrigger};
 use super::trust::StoredChangeTrust;
 use super::{Error, VERSION, check_version, missing};
 use crate::auth::{Actor, Level};
@@ -51,7 +53,7 @@ struct StoredEntry {
     number: u64,
     #[prost(
         oneof = "StoredCommand",
-        tags = "10, 11, 12, 13, 14, 16, 17, 18, 20, 21, 22, 23, 24, 25, 26, 50, 60, 61, 62, 70"
+        tags = "10, 11, 12, 13, 14, 16, 17, 18, 20, 21, 22, 23, 24, 25, 26, 50, 60, 61, 62, 70, 80, 81, 82, 83"
     )]
     command: Option<StoredCommand>,
 }
@@ -98,6 +100,14 @@ enum StoredCommand {
     Preempt(StoredVictims),
     #[prost(message, tag = "26")]
     GraceOver(StoredRun),
+    #[prost(message, tag = "80")]
+    SetCrontab(Box<StoredSetCrontab>),
+    #[prost(message, tag = "81")]
+    SetTrigger(Box<StoredTrigger>),
+    #[prost(message, tag = "82")]
+    ClearTriggers(StoredClear),
+    #[prost(message, tag = "83")]
+    Noticed(StoredNotices),
 }
 
 /// The replicated part of the configuration, as the file would say it.
@@ -120,7 +130,7 @@ struct StoredNodeSeen {
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct StoredSubmit {
+pub(super) struct StoredSubmit {
     #[prost(bytes = "vec", tag = "1")]
     request: Vec<u8>,
     #[prost(uint32, tag = "2")]
@@ -260,17 +270,15 @@ impl From<&Entry> for StoredEntry {
                 boot_id: node.boot_id.clone(),
             })),
             Command::NodeLost { node } => StoredCommand::NodeLost(node.to_string()),
-            Command::Submit(submit) => StoredCommand::Submit(Box::new(StoredSubmit {
-                request: submit.request.0.to_le_bytes().to_vec(),
-                uid: submit.owner.uid.0,
-                gid: submit.owner.gid.0,
-                user_name: submit.owner.name.clone(),
-                spec: Some(submit.spec.clone()),
-                script: submit.script.0.to_vec(),
-                environment: submit.environment.0.to_vec(),
-                blobs: submit.blobs.iter().map(|blob| blob.bytes.clone()).collect(),
-                others: submit.others.clone(),
-            })),
+            Command::Submit(submit) => StoredCommand::Submit(Box::new((&**submit).into())),
+            Command::SetCrontab(table) => StoredCommand::SetCrontab(Box::new((&**table).into())),
+            Command::SetTrigger(trigger) => {
+                StoredCommand::SetTrigger(Box::new((&**trigger).into()))
+            }
+            Command::ClearTriggers(clear) => StoredCommand::ClearTriggers(clear.into()),
+            Command::Noticed(notices) => {
+                StoredCommand::Noticed(StoredNotices { notices: notices.clone() })
+            }
             Command::Start(starts) => StoredCommand::Start(StoredStarts {
                 starts: starts
                     .iter()
@@ -397,6 +405,12 @@ impl TryFrom<StoredEntry> for Entry {
             StoredCommand::ChangeTrust(change) => {
                 Command::ChangeTrust(Box::new((*change).try_into()?))
             }
+            StoredCommand::SetCrontab(table) => Command::SetCrontab(Box::new((*table).try_into()?)),
+            StoredCommand::SetTrigger(trigger) => {
+                Command::SetTrigger(Box::new((*trigger).try_into()?))
+            }
+            StoredCommand::ClearTriggers(clear) => Command::ClearTriggers(clear.try_into()?),
+            StoredCommand::Noticed(stored) => Command::Noticed(stored.notices),
             StoredCommand::SetRules(rules) => Command::SetRules(rules),
             StoredCommand::ReservationsPassed(_) => Command::ReservationsPassed,
             StoredCommand::Preempt(stored) => Command::Preempt(
@@ -439,6 +453,22 @@ impl TryFrom<StoredSettings> for Settings {
         let mut settings = Settings::of(&config);
         settings.accounting = stored.accounting;
         Ok(settings)
+    }
+}
+
+impl From<&Submit> for StoredSubmit {
+    fn from(submit: &Submit) -> StoredSubmit {
+        StoredSubmit {
+            request: submit.request.0.to_le_bytes().to_vec(),
+            uid: submit.owner.uid.0,
+            gid: submit.owner.gid.0,
+            user_name: submit.owner.name.clone(),
+            spec: Some(submit.spec.clone()),
+            script: submit.script.0.to_vec(),
+            environment: submit.environment.0.to_vec(),
+            blobs: submit.blobs.iter().map(|blob| blob.bytes.clone()).collect(),
+            others: submit.others.clone(),
+        }
     }
 }
 

@@ -3,11 +3,13 @@
 
 mod control;
 mod course;
+mod crontab;
 mod entry;
 mod reservation;
 mod rules;
 mod snapshot;
 mod steps;
+mod trigger;
 mod trust;
 
 pub use entry::{decode_entries, encode_entries};

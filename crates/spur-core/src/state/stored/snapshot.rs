@@ -5,10 +5,12 @@ use std::sync::Arc;
 use prost::Message;
 
 use super::course::StoredCourse;
+use super::crontab::StoredCrontab;
 use super::entry::{StoredSettings, StoredShare, allocation, hash, request_id, stored_shares};
 use super::reservation::StoredReservation;
 use super::rules::StoredUsage;
 use super::steps::StoredSteps;
+use super::trigger::StoredTrigger;
 use super::trust::StoredTrust;
 use super::{Error, VERSION, check_version, missing};
 use crate::accounts::book::Book;
@@ -20,6 +22,7 @@ use crate::partition::Partition;
 use crate::reservation::Reservation;
 use crate::state::{Capacity, History, Index, Settings, State};
 use crate::time::Timestamp;
+use crate::trigger::Trigger;
 use crate::views::RulesView;
 
 /// Hands each record of a snapshot of `state` to `sink`.
@@ -37,6 +40,8 @@ pub fn encode(state: &State, mut sink: impl FnMut(Vec<u8>)) {
         capacity_since: state.capacity.since.0,
         capacity_tres: state.capacity.tres.clone(),
         capacity_nodes: state.capacity.nodes.clone(),
+        next_trigger: state.next_trigger,
+        leader_life: state.leader_life,
     }));
     if !state.rules.is_empty() {
         put(Thing::Rules(Box::new(state.rules.rules().clone())));
@@ -44,6 +49,9 @@ pub fn encode(state: &State, mut sink: impl FnMut(Vec<u8>)) {
     state.usage.iter().for_each(|(purse, usage)| put(Thing::Usage((*purse, &**usage).into())));
     let reservations = state.reservations.values();
     reservations.for_each(|it| put(Thing::Reservation(Box::new((&**it).into()))));
+    state.crontabs.iter().for_each(|(uid, table)| put(Thing::Crontab((*uid, &**table).into())));
+    let triggers = state.triggers.values();
+    triggers.for_each(|it| put(Thing::Trigger(Box::new((&**it).into()))));
     state.nodes.values().for_each(|node| put(Thing::Node(Box::new((&**node).into()))));
     state.jobs.values().for_each(|job| put(Thing::Job(Box::new((&**job).into()))));
     state.repeats.iter().for_each(|(at, (uid, request))| {
@@ -82,6 +90,8 @@ impl Reader {
                         tres: header.capacity_tres,
                         nodes: header.capacity_nodes,
                     },
+                    next_trigger: header.next_trigger,
+                    leader_life: header.leader_life,
                     ..State::new()
                 });
             }
@@ -97,6 +107,14 @@ impl Reader {
             Thing::Reservation(stored) => {
                 let it = Reservation::from(*stored);
                 self.state()?.reservations.insert(it.name.clone(), Arc::new(it));
+            }
+            Thing::Crontab(stored) => {
+                let uid = Uid(stored.uid);
+                self.state()?.crontabs.insert(uid, Arc::new(stored.into()));
+            }
+            Thing::Trigger(stored) => {
+                let trigger = Trigger::try_from(*stored)?;
+                self.state()?.triggers.insert(trigger.id, Arc::new(trigger));
             }
             Thing::Node(node) => {
                 let node = Node::from(*node);
@@ -132,7 +150,7 @@ impl Reader {
 
 #[derive(Clone, PartialEq, Message)]
 struct StoredRecord {
-    #[prost(oneof = "Thing", tags = "1, 2, 3, 4, 9, 50, 51")]
+    #[prost(oneof = "Thing", tags = "1, 2, 3, 4, 9, 50, 51, 80, 81")]
     thing: Option<Thing>,
 }
 
@@ -152,6 +170,10 @@ enum Thing {
     Rules(Box<RulesView>),
     #[prost(message, tag = "51")]
     Usage(StoredUsage),
+    #[prost(message, tag = "80")]
+    Crontab(StoredCrontab),
+    #[prost(message, tag = "81")]
+    Trigger(Box<StoredTrigger>),
 }
 
 /// A request carried out lately.
@@ -189,6 +211,10 @@ struct StoredHeader {
     capacity_tres: String,
     #[prost(string, tag = "52")]
     capacity_nodes: String,
+    #[prost(uint32, tag = "80")]
+    next_trigger: u32,
+    #[prost(fixed64, tag = "81")]
+    leader_life: u64,
 }
 
 /// The partitions in force, as the file would say them.
