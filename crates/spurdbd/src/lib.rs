@@ -9,4 +9,5 @@ mod migrate;
 mod pool;
 mod rules;
 pub mod serve;
+mod told;
 mod usage;

@@ -1,12 +1,12 @@
 //! The rules in the database: read as a whole, changed row by row, every change remembered with its author.
 
 use prost::Message;
-use spur_core::accounts::rules::Kind;
 use spur_core::auth::Level;
 use spur_core::views::{RuleRow, RulesView, TransactionView};
 use spur_proto::slurm::ListTransactionsRequest;
 
 use crate::db::{Connection, Error, Value};
+use crate::told;
 
 /// Who changes something.
 #[derive(Clone, Debug)]
@@ -122,7 +122,8 @@ fn write(
         let (kind, name) = row.name();
         let values = [Value::from(kind.plural()), Value::from(&name)];
         connection.execute("DELETE FROM rules WHERE kind = $1 AND name = $2", &values)?;
-        remember(connection, author, "Remove", kind, &name, row)?;
+        let told = told::removal(before, row, kind, &name);
+        remember(connection, author, &told.action, &told.object, &told.info)?;
     }
     for mut row in put {
         if let Some(one) = &mut row.association
@@ -139,13 +140,15 @@ fn write(
             }
         }
         let (kind, name) = row.name();
-        let action = if before.current(&row).is_some() { "Modify" } else { "Add" };
+        let former = before.current(&row);
         connection.execute(
             "INSERT INTO rules (kind, name, record) VALUES ($1, $2, $3) \
              ON CONFLICT (kind, name) DO UPDATE SET record = excluded.record",
             &[Value::from(kind.plural()), Value::from(&name), row.encode_to_vec().into()],
         )?;
-        remember(connection, author, action, kind, &name, &row)?;
+        for told in told::change(former.as_ref(), &row, kind, &name) {
+            remember(connection, author, &told.action, &told.object, &told.info)?;
+        }
     }
     let version = version + 1;
     connection.execute(
@@ -167,29 +170,18 @@ fn remember(
     connection: &mut Connection,
     author: &Author,
     action: &str,
-    kind: Kind,
-    name: &str,
-    row: &RuleRow,
+    object: &str,
+    info: &str,
 ) -> Result<(), Error> {
-    let object = match &row.association {
-        Some(one) => format!("id_assoc={}", one.id),
-        None => name.to_string(),
-    };
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let info = match &row.association {
-        Some(one) => {
-            format!("cluster='{}', acct='{}', user='{}'", one.cluster, one.account, one.user_name)
-        }
-        None => String::new(),
-    };
     connection.execute(
         "INSERT INTO transactions (time, actor, action, object, info) VALUES ($1, $2, $3, $4, $5)",
         &[
             Value::Int(now.unwrap_or_default().as_secs() as i64),
             Value::from(&author.name),
-            Value::from(format!("{action} {}", kind.plural()).as_str()),
-            Value::from(&object),
-            Value::from(&info),
+            Value::from(action),
+            Value::from(object),
+            Value::from(info),
         ],
     )?;
     Ok(())

@@ -13,7 +13,7 @@ use crate::db::{Connection, Error, Value};
 const PAGE: i64 = 10_000;
 
 /// Who is charged, and for how large a job.
-type Key = (String, String, String, u32, String, u32);
+type Key = (String, String, String, (u32, u32), String, u32);
 
 #[derive(Default)]
 struct Sum {
@@ -22,12 +22,14 @@ struct Sum {
     planned: u64,
 }
 
-/// Sums up. Runs that go on count until the end of the time.
+/// Sums up. Runs that go on count until now, or until the end of the time.
 pub fn sum(
     connection: &mut Connection,
     request: &SumUsageRequest,
 ) -> Result<Vec<UsageView>, Error> {
     let mut sums: BTreeMap<Key, Sum> = BTreeMap::new();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let end = request.end.min(now.unwrap_or_default().as_secs() as i64);
     let mut after = 0;
     loop {
         let rows = connection.query(
@@ -40,7 +42,7 @@ pub fn sum(
         for row in &rows {
             let job = AccountingView::decode(row.bytes(1)?)?;
             if request.clusters.is_empty() || request.clusters.contains(&job.cluster) {
-                add(&mut sums, &job, request.start, request.end);
+                add(&mut sums, &job, request.start, end);
             }
         }
     }
@@ -48,7 +50,8 @@ pub fn sum(
         cluster: key.0,
         account: key.1,
         user_name: key.2,
-        uid: key.3,
+        uid: key.3.0,
+        gid: key.3.1,
         wckey: key.4,
         cpus: key.5,
         jobs: sum.jobs,
@@ -80,7 +83,7 @@ fn add(sums: &mut BTreeMap<Key, Sum>, job: &AccountingView, start: i64, end: i64
         job.cluster.clone(),
         job.account.clone(),
         job.user_name.clone(),
-        job.uid,
+        (job.uid, job.gid),
         job.wckey.clone(),
         job.cpus_allocated,
     );

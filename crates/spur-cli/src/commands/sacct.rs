@@ -3,6 +3,8 @@
 mod query;
 mod show;
 
+use spur_proto::slurm::GetRulesRequest;
+
 use crate::accounting::Trouble;
 use crate::output::{complain, print};
 use crate::{accounting, cluster};
@@ -18,11 +20,18 @@ pub fn run(args: &[String]) -> u8 {
             true => accounting::glance().await.map(|controller| controller.cluster_name),
             false => None,
         };
+        if let Some(refusal) = bad_qos(&query.request.qos).await? {
+            return Ok(Err(refusal));
+        }
         let jobs = accounting::history(query.request.clone()).await?;
-        Ok::<_, Trouble>((jobs, cluster.unwrap_or_default()))
+        Ok::<_, Trouble>(Ok((jobs, cluster.unwrap_or_default())))
     });
     match found {
-        Ok((jobs, cluster)) => {
+        Ok(Err(refusal)) => {
+            eprintln!("{refusal}");
+            1
+        }
+        Ok(Ok((jobs, cluster))) => {
             print(&show::table(&query, jobs, &cluster));
             0
         }
@@ -35,4 +44,24 @@ pub fn run(args: &[String]) -> u8 {
             1
         }
     }
+}
+
+/// What is said of a QOS that nobody knows.
+async fn bad_qos(wanted: &[String]) -> Result<Option<String>, Trouble> {
+    if wanted.is_empty() {
+        return Ok(None);
+    }
+    let mut client = accounting::connect().await?;
+    let rules = client.get_rules(GetRulesRequest::default()).await.map_err(accounting::refused)?;
+    let mut known = rules.into_inner().qos;
+    known.sort_by_key(|qos| qos.id);
+    let names: Vec<&str> = known.iter().map(|qos| qos.name.as_str()).collect();
+    let bad = wanted.iter().find(|name| !names.contains(&name.as_str()));
+    Ok(bad.map(|name| {
+        format!(
+            "sacct: error: You gave a bad qos '{name}'. Valid QOS's are {}\n\
+             sacct: fatal: problem processing qos list",
+            names.join(",")
+        )
+    }))
 }

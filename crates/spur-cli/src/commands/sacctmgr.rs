@@ -2,6 +2,7 @@
 
 mod change;
 mod dump;
+mod load;
 mod show;
 mod truth;
 
@@ -103,8 +104,36 @@ pub fn run(args: &[String]) -> u8 {
             0
         }
         _ if is("ping") => show::ping(),
+        _ if is("archive") => archive(rest),
+        // There is nothing to read anew, and nothing that counts since a moment.
+        _ if is("reconfigure") => 0,
+        _ if is("clear") => clear(rest),
         _ => {
             eprintln!("invalid keyword: {command}");
+            1
+        }
+    }
+}
+
+/// Records are archived by the daemon itself, as old as the configuration says.
+fn archive(rest: &[String]) -> u8 {
+    let is = |name: &str| rest.first().is_some_and(|word| name.starts_with(&word.to_lowercase()));
+    if is("dump") || is("load") {
+        eprintln!(
+            " Archives are written by spurdbd: purge_jobs_after and archive_dir in [accounting]; spur \
+             history export writes what is kept"
+        );
+        return 1;
+    }
+    eprintln!("No valid entity in archive command\nInput line must include, \"Dump\", or \"load\"");
+    1
+}
+
+fn clear(rest: &[String]) -> u8 {
+    match rest.first() {
+        Some(word) if "stats".starts_with(&word.to_lowercase()) => 0,
+        _ => {
+            eprintln!("No valid entity in clear command\nInput line must include \"stats\"");
             1
         }
     }

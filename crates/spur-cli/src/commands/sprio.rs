@@ -1,6 +1,6 @@
 //! `sprio`: what the priorities of pending jobs are made of.
 
-use spur_core::fields::priority::{DEFAULT, LONG, PRIORITY_FIELDS};
+use spur_core::fields::priority::{DEFAULT, LONG, LONG_NORMAL, NORMAL, PRIORITY_FIELDS};
 use spur_core::fields::{RenderContext, format, render};
 use spur_core::tools::sprio::TOOL;
 use spur_core::views::PriorityView;
@@ -35,6 +35,9 @@ pub fn run(args: &[String]) -> u8 {
 fn answers(args: &[String]) -> Result<(), Ended> {
     let mut controller = Controller::find();
     let query = read(args, &mut controller)?;
+    if let Some(user) = query.users.iter().find(|name| !is_user(name)) {
+        complain("sprio", format!("Invalid user: {user}\n"));
+    }
     let rows = controller.priorities().map_err(|error| {
         complain("sprio", format!("Couldn't get priority factors from controller: {error}"));
         Ended(1)
@@ -74,6 +77,9 @@ fn table(query: &Query, rows: Vec<PriorityView>) -> String {
     let (weights, mut jobs): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.is_weights);
     let weights = weights.into_iter().next().unwrap_or_default();
     jobs.retain(|row| is_wanted(query, row));
+    if jobs.is_empty() && !query.jobs.is_empty() && !query.weights {
+        return "Unable to find jobs matching user/id(s) specified\n".to_string();
+    }
     sort(query, &mut jobs);
     let spec = query.format.clone().unwrap_or_else(|| layout(query, &weights));
     let columns = format::letters(PRIORITY_FIELDS, &spec).columns;
@@ -102,19 +108,28 @@ fn layout(query: &Query, weights: &PriorityView) -> String {
         'T' => u32::from(!weights.tres_weights.is_empty()),
         _ => 1,
     };
-    let whole = if query.long { LONG } else { DEFAULT };
-    let columns = whole.split(' ').filter(|column| {
-        let letter = column.chars().last().unwrap_or('i');
-        query.long || weight(letter) > 0
-    });
-    let normal = |column: &str| match column.chars().last() {
-        Some(letter) if query.norm && "ABFJPQTY".contains(letter) => {
-            let body = &column[..column.len() - 1];
-            format!("{body}{}", letter.to_ascii_lowercase())
-        }
-        _ => column.to_string(),
+    let whole = match (query.norm, query.long) {
+        (false, false) => DEFAULT,
+        (false, true) => LONG,
+        (true, false) => NORMAL,
+        (true, true) => LONG_NORMAL,
     };
-    columns.map(normal).collect::<Vec<_>>().join(" ")
+    let mut columns: Vec<&str> = whole
+        .split(' ')
+        .filter(|column| {
+            let letter = column.chars().last().unwrap_or('i');
+            query.long || letter == 'y' || weight(letter) > 0
+        })
+        .collect();
+    // Who asks for users is told whose each line is.
+    if !query.users.is_empty() && !query.long {
+        columns.insert(2, "%.8u");
+    }
+    columns.join(" ")
+}
+
+fn is_user(name: &str) -> bool {
+    name.parse::<u32>().is_ok() || matches!(nix::unistd::User::from_name(name), Ok(Some(_)))
 }
 
 fn is_wanted(query: &Query, row: &PriorityView) -> bool {

@@ -4,6 +4,7 @@ mod query;
 mod report;
 
 use spur_core::fields::render::Layout;
+use spur_core::tres;
 use spur_core::views::{EventView, RulesView, UsageView};
 use spur_proto::slurm::{GetRulesRequest, ListEventsRequest, SumUsageRequest};
 
@@ -28,8 +29,20 @@ pub fn run(args: &[String]) -> u8 {
     };
     match cluster::block_on(facts(&query)) {
         Ok(facts) => {
-            print(&shown(&query, &report::make(&query, &facts)));
-            0
+            let mut query = query;
+            if query.tres.iter().any(|name| name == "all") {
+                query.tres = every_tres(&facts);
+            }
+            let mut report = report::make(&query, &facts);
+            let refusal = choose(&query, &mut report.table).err();
+            print(&shown(&query, &report));
+            match refusal {
+                Some(field) => {
+                    eprintln!(" Unknown field '{field}'");
+                    1
+                }
+                None => 0,
+            }
         }
         Err(Trouble::Disabled) => {
             eprintln!("You are not running a supported accounting_storage plugin");
@@ -59,6 +72,49 @@ async fn facts(query: &Query) -> Result<Facts, Trouble> {
     Ok(Facts { usage, events: events.into_inner().events, rules: rules.into_inner() })
 }
 
+/// Everything that clusters have had, with what is always counted.
+fn every_tres(facts: &Facts) -> Vec<String> {
+    let always = ["cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages"];
+    let had = facts.events.iter().flat_map(|event| tres::parse(&event.tres).unwrap_or_default());
+    let had: std::collections::BTreeSet<String> = had
+        .map(|(tres, _)| tres.to_string())
+        .filter(|name| !always.contains(&name.as_str()))
+        .collect();
+    always.iter().map(|name| name.to_string()).chain(had).collect()
+}
+
+/// `format=`: the columns that are asked for, in that order; the error is one that nobody knows.
+fn choose(query: &Query, table: &mut Table) -> Result<(), String> {
+    if query.format.is_empty() {
+        return Ok(());
+    }
+    let plain = |name: &str| -> String {
+        let name = name.to_lowercase().replace("plnd down", "planneddown");
+        name.chars().filter(|letter| letter.is_ascii_alphanumeric()).collect()
+    };
+    let (mut places, mut columns, mut unknown) = (Vec::new(), Vec::new(), None);
+    for word in &query.format {
+        let (name, width) = word.split_once('%').unwrap_or((word.as_str(), ""));
+        let place = table.columns.iter().position(|(known, _)| plain(known).starts_with(name));
+        let Some(place) = place else {
+            unknown = Some(name.to_string());
+            break;
+        };
+        let (known, own) = table.columns[place];
+        let width = width.trim_start_matches('-').parse().unwrap_or(own);
+        places.push(place);
+        columns.push((known, width));
+    }
+    if unknown.is_some() {
+        *table = Table::default();
+        return Err(unknown.unwrap_or_default());
+    }
+    let pick = |row: &Vec<String>| places.iter().map(|place| row[*place].clone()).collect();
+    table.rows = table.rows.iter().map(pick).collect();
+    table.columns = columns;
+    Ok(())
+}
+
 fn shown(query: &Query, report: &Report) -> String {
     let mut text = String::new();
     if query.header {
@@ -69,23 +125,39 @@ fn shown(query: &Query, report: &Report) -> String {
     match &query.layout {
         Layout::Fixed => {
             let cut = |word: &str, width: usize| word.chars().take(width).collect::<String>();
+            // A tree is seen from the left.
+            let is_left = |name: &str, width: usize| name == "Account" && (query.tree || width == 20);
+            let columns: Vec<(&str, usize)> = columns
+                .iter()
+                .map(|(name, width)| match *name == "Account" && query.tree {
+                    true => (*name, 20),
+                    false => (*name, *width),
+                })
+                .collect();
+            let put = |text: &mut String, word: &str, name: &str, width: usize| {
+                let cell = match is_left(name, width) {
+                    true => format!("{word:<width$} "),
+                    false => format!("{word:>width$} "),
+                };
+                text.push_str(&cell);
+            };
             if query.header {
-                for (name, width) in columns {
-                    text.push_str(&format!("{:>width$} ", cut(name, *width)));
+                for (name, width) in &columns {
+                    put(&mut text, &cut(name, *width), name, *width);
                 }
                 text.push('\n');
-                for (_, width) in columns {
+                for (_, width) in &columns {
                     text.push_str(&format!("{} ", "-".repeat(*width)));
                 }
                 text.push('\n');
             }
             for row in rows {
-                for (word, (_, width)) in row.iter().zip(columns) {
+                for (word, (name, width)) in row.iter().zip(&columns) {
                     let shown = match word.chars().count() > *width {
                         true => format!("{}+", cut(word, width.saturating_sub(1))),
                         false => word.clone(),
                     };
-                    text.push_str(&format!("{shown:>width$} "));
+                    put(&mut text, &shown, name, *width);
                 }
                 text.push('\n');
             }

@@ -56,7 +56,7 @@ fn answers(args: &[String]) -> Result<(), Ended> {
         return Ok(());
     }
     let text = table(&query, &shown).map_err(|field| {
-        eprintln!("Invalid field requested: \"{field}\"");
+        complain("sshare", format!("Invalid field requested: \"{field}\""));
         Ended(1)
     })?;
     print(&text);
@@ -85,7 +85,11 @@ fn read(args: &[String], controller: &mut Controller) -> Result<Query, Ended> {
             "helpformat" => {
                 let names = SHARE_FIELDS.iter().map(|field| field.name);
                 let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
-                print(&format!("{}\n", names.join(" ")));
+                let lines = names.chunks(4).map(|four| {
+                    let four: Vec<String> = four.iter().map(|it| format!("{it:<17}")).collect();
+                    four.join(" ") + "\n"
+                });
+                print(&lines.collect::<String>());
                 return Err(Ended(0));
             }
             _ => {}
@@ -127,6 +131,9 @@ fn is_wanted(query: &Query, share: &ShareView) -> bool {
 fn prepared(query: &Query, mut share: ShareView) -> ShareView {
     if query.users_only {
         share.depth = 0;
+    } else if !query.accounts.is_empty() {
+        // The account that was asked for is the top.
+        share.depth = u32::from(!share.user_name.is_empty());
     }
     share
 }

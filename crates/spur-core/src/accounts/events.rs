@@ -113,6 +113,11 @@ fn of_node(node: &Node) -> Needs {
     for gres in &inventory.gres {
         let tres = Tres::Named { kind: "gres".to_string(), name: gres.name.clone() };
         *has.entry(tres).or_insert(0) += gres.count;
+        if !gres.kind.is_empty() {
+            let name = format!("{}:{}", gres.name, gres.kind);
+            let tres = Tres::Named { kind: "gres".to_string(), name };
+            *has.entry(tres).or_insert(0) += gres.count;
+        }
     }
     has
 }

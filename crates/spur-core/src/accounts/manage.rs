@@ -11,8 +11,8 @@ pub use add::add;
 pub use modify::modify;
 pub use remove::remove;
 
-use crate::accounts::settings::Change;
-use crate::views::{AssociationView, RuleRow, RulesView};
+use crate::accounts::settings::{self, Change, Fault, Setting};
+use crate::views::{AssociationView, QosView, RuleRow, RulesView};
 
 /// A change, thought out.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,9 +29,25 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// There is nothing to do; said on standard output.
-    Nothing(&'static str),
+    Nothing(String),
+    /// There is nothing to do, and that is well; said on standard output.
+    Done(String),
+    /// It is not done, and that is no failure of the command.
+    Left(String),
     /// Something is wrong with the words.
     Wrong(String),
+}
+
+impl Refusal {
+    /// What is said.
+    pub fn text(self) -> String {
+        match self {
+            Refusal::Nothing(text)
+            | Refusal::Done(text)
+            | Refusal::Left(text)
+            | Refusal::Wrong(text) => text,
+        }
+    }
 }
 
 /// What a change is about.
@@ -54,6 +70,8 @@ pub struct Word {
     pub change: Change,
     /// Behind it.
     pub value: String,
+    /// The word as it was written.
+    pub text: String,
 }
 
 /// The words of a command: which things, and what to set of them.
@@ -77,7 +95,8 @@ impl Word {
             },
         };
         let value = value.trim_matches(['"', '\'']);
-        Word { name: name.to_lowercase(), change, value: value.to_string() }
+        let (name, value) = (name.to_lowercase(), value.to_string());
+        Word { name, change, value, text: text.to_string() }
     }
 
     /// Whether the word is one of these, or the beginning of one.
@@ -91,24 +110,83 @@ impl Word {
         words.filter(|word| !word.is_empty()).collect()
     }
 
-    fn shown(&self) -> String {
-        match self.name.is_empty() {
-            true => self.value.clone(),
-            false => format!("{}={}", self.name, self.value),
-        }
-    }
-
     fn unknown_option(&self) -> Refusal {
         let text =
-            format!(" Unknown option: {}\n Use keyword 'where' to modify condition", self.shown());
+            format!(" Unknown option: {}\n Use keyword 'where' to modify condition", self.text);
         Refusal::Wrong(text)
     }
 
     fn unknown_condition(&self) -> Refusal {
         let text =
-            format!(" Unknown condition: {}\n Use keyword 'set' to modify value", self.shown());
+            format!(" Unknown condition: {}\n Use keyword 'set' to modify value", self.text);
         Refusal::Wrong(text)
     }
+}
+
+/// Sets what a table knows by this word.
+fn set<Row>(
+    rules: &RulesView,
+    table: &'static [Setting<Row>],
+    row: &mut Row,
+    word: &Word,
+) -> Result<&'static Setting<Row>, Refusal> {
+    let setting = settings::find(table, &word.name).ok_or_else(|| word.unknown_option())?;
+    known_qos(rules, setting.names[0], word)?;
+    (setting.set)(row, word.change, &word.value).map_err(|fault| {
+        let text = setting.refusal(&fault, &word.text, &word.value);
+        if fault == Fault::Flag { Refusal::Nothing(text) } else { Refusal::Wrong(text) }
+    })?;
+    Ok(setting)
+}
+
+/// A QOS that a setting names is there.
+fn known_qos(rules: &RulesView, setting: &str, word: &Word) -> Result<(), Refusal> {
+    let list = match setting {
+        "QosLevel" | "Preempt" => word.list(),
+        "DefaultQOS" => vec![word.value.to_lowercase()],
+        _ => return Ok(()),
+    };
+    let names = list.iter().map(|name| name.trim_start_matches(['+', '-']));
+    let Some(bad) = names.filter(|name| !matches!(*name, "" | "1")).find(|name| rules.qos(name).is_none())
+    else {
+        return Ok(());
+    };
+    if setting == "DefaultQOS" {
+        return Err(Refusal::Wrong(format!(
+            "You gave a bad default qos '{bad}'.  Use 'list qos' to get complete list."
+        )));
+    }
+    let mut known: Vec<_> = rules.qos.iter().collect();
+    known.sort_by_key(|qos| qos.id);
+    let known: Vec<&str> = known.iter().map(|qos| qos.name.as_str()).collect();
+    Err(Refusal::Wrong(format!(
+        "sacctmgr: error: You gave a bad qos '{bad}'. Valid QOS's are {}",
+        known.join(",")
+    )))
+}
+
+/// Refuses a QOS that would preempt itself by way of others.
+fn no_preemption_loop(rules: &RulesView, changed: &[&QosView]) -> Result<(), Refusal> {
+    let preempts = |name: &str| -> Vec<String> {
+        let changed = changed.iter().find(|qos| qos.name == name).copied();
+        changed.or_else(|| rules.qos(name)).map(|qos| qos.preempt.clone()).unwrap_or_default()
+    };
+    for qos in changed {
+        let (mut seen, mut next) = (Vec::new(), preempts(&qos.name));
+        while let Some(name) = next.pop() {
+            if name == qos.name {
+                let why = "QOS Preemption loop detected";
+                return Err(Refusal::Wrong(format!(
+                    "sacctmgr: error: {why}\n Error with request: {why}"
+                )));
+            }
+            if !seen.contains(&name) {
+                next.extend(preempts(&name));
+                seen.push(name);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The conditions that associations are found by.

@@ -112,8 +112,15 @@ fn row(state: &State, job: &Job) -> AccountingView {
     let placement = job.spec.placement.as_deref();
     let rare = job.spec.rare.as_deref();
     let text = |text: Option<&String>| text.cloned().unwrap_or_default();
+    let requested = state.requested(&job.spec, partition);
+    let own_memory = job.spec.memory_per_cpu.is_some() || job.spec.memory_per_node.is_some();
+    // Whoever asks for no memory asks for what the configuration gives.
+    let given = requested.get(&Tres::Memory).filter(|_| !own_memory);
+    let given = given.map(|memory| memory / u64::from(demand.cpus().max(1)));
     let mut row = AccountingView {
         cluster: state.settings.cluster_name.clone(),
+        qos_id: state.rules.qos(&job.spec.qos).map_or(0, |qos| qos.id),
+        association_id: state.association_of(job).map_or(0, |one| one.id),
         job_id: job.id.0,
         name: job.spec.name.clone(),
         account: job.spec.account.clone(),
@@ -131,9 +138,9 @@ fn row(state: &State, job: &Job) -> AccountingView {
         cpus_allocated: demand.cpus(),
         cpus_requested: demand.cpus(),
         node_count: demand.nodes_min,
-        memory_per_cpu_mb: job.spec.memory_per_cpu,
+        memory_per_cpu_mb: job.spec.memory_per_cpu.or(given),
         memory_per_node_mb: job.spec.memory_per_node,
-        tres_requested: shown(&state.requested(&job.spec, partition)),
+        tres_requested: shown(&requested),
         priority: job.spec.priority.unwrap_or_default(),
         reservation: text(placement.map(|placement| &placement.reservation)),
         constraints: text(placement.map(|placement| &placement.constraint)),
@@ -189,6 +196,10 @@ fn row(state: &State, job: &Job) -> AccountingView {
                 row.exit_status = 0;
             }
         }
+    }
+    if row.start_time > 0 {
+        // Every start is the planner's, and every one has been told.
+        row.flags = ["SchedMain", "StartReceived"].map(str::to_string).to_vec();
     }
     let held = match &job.phase {
         Phase::Ended { allocation, .. } => allocation.as_ref(),
@@ -279,6 +290,11 @@ fn step_row(
         cpus_allocated: part.cpus(),
         cpus_requested: part.cpus(),
         tasks: step.tasks().max(1),
+        layout: match &request {
+            None => String::new(),
+            Some(_) if step.tasks() as usize > part.shares.len() => "Block".to_string(),
+            Some(_) => "Cyclic".to_string(),
+        },
         tres_allocated: by_name(&step_amounts(&part)),
         ..AccountingView::default()
     }

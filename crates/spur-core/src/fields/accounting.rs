@@ -107,18 +107,17 @@ pub static ACCOUNTING_FIELDS: &[Field<AccountingView>] = &[
     field("QOSRAW", 6, |a| of_job(a, |a| number(a.qos_id))),
     field("QOSREQ", 10, |a| of_job(a, |a| text(&a.qos_requested))),
     field("Reason", 22, |a| of_job(a, |a| Value::Text(Reason::word(a.reason)))),
-    field("ReqCPUFreq", 10, |a| or(&a.requested_cpu_frequency_max, "Unknown")),
-    field("ReqCPUFreqGov", 13, |a| or(&a.requested_cpu_frequency_governor, "Unknown")),
-    field("ReqCPUFreqMax", 13, |a| or(&a.requested_cpu_frequency_max, "Unknown")),
-    field("ReqCPUFreqMin", 13, |a| or(&a.requested_cpu_frequency_min, "Unknown")),
+    field("ReqCPUFreq", 10, |a| frequency_asked(a, &a.requested_cpu_frequency_max)),
+    field("ReqCPUFreqGov", 13, |a| frequency_asked(a, &a.requested_cpu_frequency_governor)),
+    field("ReqCPUFreqMax", 13, |a| frequency_asked(a, &a.requested_cpu_frequency_max)),
+    field("ReqCPUFreqMin", 13, |a| frequency_asked(a, &a.requested_cpu_frequency_min)),
     field("ReqCPUS", 8, |a| number(a.cpus_requested)),
     field("ReqMem", 10, |a| of_job(a, |a| Value::Megabytes(requested_mb(a)))),
     field("ReqNodes", 8, |a| number(a.nodes_requested)),
     field("ReqReservation", 20, |a| of_job(a, |a| text(&a.reservation))),
     field("ReqTRES", 10, |a| of_job(a, |a| text(&a.tres_requested))),
     field("Reservation", 20, |a| of_job(a, |a| text(&a.reservation))),
-    // The header is as short as the column.
-    Field::new("ReservationId", "Reservat", |a: &AccountingView| of_job(a, |a| if a.reservation_id > 0 { number(a.reservation_id) } else { text("") })).width(8),
+    field("ReservationId", 8, |a| of_job(a, |a| if a.reservation_id > 0 { number(a.reservation_id) } else { text("") })),
     // Names of before 23.02; scripts still use them.
     field("Reserved", 10, |a| of_job(a, |a| Value::PaddedElapsed(planned(a), 1))),
     field("ResvCPU", 10, |a| of_job(a, |a| Value::PaddedElapsed(planned(a), a.cpus_requested.into()))),
@@ -137,7 +136,7 @@ pub static ACCOUNTING_FIELDS: &[Field<AccountingView>] = &[
     field("SystemComment", 15, |a| of_job(a, |a| text(&a.system_comment))),
     field("SystemCPU", 10, |a| Value::CpuMicros(a.system_cpu_micros)),
     field("Timelimit", 10, |a| of_job(a, time_limit)),
-    Field::new("TimelimitRaw", "TimelimitR", |a: &AccountingView| of_job(a, |a| Value::Limited(a.time_limit, "Partition_Limit", "UNLIMITED"))).width(10),
+    field("TimelimitRaw", 10, |a| of_job(a, |a| Value::Limited(a.time_limit, "Partition_Limit", "UNLIMITED"))),
     field("TotalCPU", 10, |a| Value::CpuMicros(a.user_cpu_micros + a.system_cpu_micros)),
     field("TRESUsageInAve", 14, |a| listed(&a.usage_in, |u| amount(u, u.average))),
     field("TRESUsageInMax", 14, |a| listed(&a.usage_in, |u| amount(u, u.max))),
@@ -312,6 +311,12 @@ fn of_job(row: &AccountingView, get: fn(&AccountingView) -> Value) -> Value {
 
 fn of_step(row: &AccountingView, get: fn(&AccountingView) -> Value) -> Value {
     if is_step(row) { get(row) } else { text("") }
+}
+
+/// Scripts ask for no frequency; what else does not say has asked for one that nobody knows.
+fn frequency_asked(row: &AccountingView, said: &str) -> Value {
+    let of_script = matches!(row.step_id.as_str(), "batch" | "extern");
+    if said.is_empty() { text(if of_script { "0" } else { "Unknown" }) } else { text(said) }
 }
 
 fn moment(secs: i64) -> Value {

@@ -13,6 +13,10 @@ pub const DEFAULT: &str = "Cluster,Account,User,Partition,Share,Priority,GrpJobs
 GrpWall,GrpTRESMins,MaxJobs,MaxTRES,MaxTRESPerNode,MaxSubmit,MaxWall,MaxTRESMins,QOS,DefaultQOS,\
 GrpTRESRunMins";
 
+/// `sacctmgr load`, behind the names.
+pub const LOADED: &str = "Share,GrpTRESMins,GrpTRESRunMins,GrpTRES,GrpJobs,GrpJobsAccrue,GrpMem,GrpNodes,\
+GrpSubmitJobs,GrpWall,MaxTRESMins,MaxTRES,MaxTRESPerNode,MaxJobs,MaxSubmitJobs,MaxNodes,MaxWall,QOS,DefaultQOS";
+
 const fn field(
     name: &'static str,
     header: &'static str,

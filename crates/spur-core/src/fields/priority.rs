@@ -8,6 +8,10 @@ use crate::views::PriorityView;
 pub const DEFAULT: &str = "%.15i %9r %.10Y %.10S %.10A %.10B %.10F %.10J %.10P %.10Q %20T";
 /// `sprio -l`
 pub const LONG: &str = "%.15i %9r %.8u %.10Y %.10S %.10A %.10B %.10F %.10J %.10P %.10Q %.11N %.20T";
+/// `sprio -n`
+pub const NORMAL: &str = "%.15i %9r %10y %10a %10b %10f %10j %10p %10q %20t";
+/// `sprio -l -n`
+pub const LONG_NORMAL: &str = "%.15i %9r %.8u %10y %10a %10b %10f %10j %10p %10q %20t";
 
 const fn letter(
     letter: char,

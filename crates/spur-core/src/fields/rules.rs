@@ -46,6 +46,7 @@ pub static CLUSTER_FIELDS: &[Field<ClusterView>] = &[
     field("ControlPort", "ControlPort", 12, |c| number(c.control_port)),
     field("RPC", "RPC", 5, |c| number(c.rpc_version)),
     field("TRES", "TRES", 20, |c| text(&c.tres)),
+    field("Flags", "Flags", 20, |_| text("None")),
 ];
 
 /// Accounts.

@@ -241,6 +241,8 @@ pub struct UsageView {
     /// Processors times seconds that jobs waited though they could have started.
     #[prost(uint64, tag = "9")]
     pub planned_cpu_seconds: u64,
+    #[prost(uint32, tag = "10")]
+    pub gid: u32,
 }
 
 /// Seconds of one resource.

@@ -34,7 +34,8 @@ impl Service {
     pub(super) async fn shares(&self) -> Result<ListSharesReply, Status> {
         let published = self.latest().await?;
         let state = &published.state;
-        let basis = &published.waits.basis;
+        // As of now, not of when priorities were last told: nothing may have woken the planner since.
+        let basis = &Basis::of(state, state.now.0);
         let run_minutes = run_minutes(state);
         let rows = basis.tree.shares.iter();
         let shares = rows.filter_map(|share| share_view(state, basis, share, &run_minutes));
@@ -152,7 +153,7 @@ fn share_view(
         shares_from_parent: from_parent,
         norm_shares: share.norm_shares,
         raw_usage: share.usage as u64,
-        norm_usage: Some(share.norm_usage),
+        norm_usage: (!is_root).then_some(share.norm_usage),
         effective_usage: share.effective_usage,
         fairshare: share.factor,
         level_fairshare: match is_root {

@@ -9,7 +9,7 @@ use spur_core::job::JobState;
 use spur_core::job::state;
 use spur_core::limit::Limit;
 use spur_core::time::moment::Toward;
-use spur_core::time::{Timestamp, duration, moment};
+use spur_core::time::{Timestamp, display, duration, moment};
 use spur_core::views::AccountingView;
 use spur_proto::slurm::{JobSelector, ListJobHistoryRequest};
 
@@ -138,9 +138,15 @@ pub fn read(args: &[String]) -> Result<Query, u8> {
             "accounts" => request.accounts.extend(list(value)),
             "allclusters" => request.clusters.push(ALL_CLUSTERS.to_string()),
             "allocations" => request.no_steps = true,
-            "allusers" => all_users = true,
+            // The later word counts: `-a -u ann` is about ann, `-u ann -a` about all.
+            "allusers" => {
+                all_users = true;
+                request.uids.clear();
+                request.user_names.clear();
+            }
             "associations" => {
-                query.associations.extend(list(value).filter_map(|id| id.parse::<u32>().ok()));
+                // What is no number is nobody's.
+                query.associations.extend(list(value).map(|id| id.parse().unwrap_or(u32::MAX)));
             }
             "batch-script" => query.texts = Some(Text::Script),
             "env-vars" => query.texts = Some(Text::Environment),
@@ -151,7 +157,11 @@ pub fn read(args: &[String]) -> Result<Query, u8> {
             "duplicates" => request.duplicates = true,
             "endtime" => end = Some(time(value)?),
             "starttime" => start = Some(time(value)?),
-            "flags" => query.flags.extend(list(value)),
+            "flags" => query.flags.extend(flags(value)?),
+            "completion" => {
+                eprintln!("Slurm job completion is disabled");
+                return Err(1);
+            }
             "format" | "fields" => format = value.clone(),
             "gid" | "group" => request.gids.extend(groups(value)?),
             "jobs" => request.jobs.extend(jobs(value)?),
@@ -195,11 +205,15 @@ pub fn read(args: &[String]) -> Result<Query, u8> {
     if !all_users && !says_who && !says_what && !me.is_root() {
         request.uids.push(me.as_raw());
     }
-    if all_users {
-        request.uids.clear();
-        request.user_names.clear();
-    }
     (request.start, request.end) = window(&request, start, end);
+    if request.end > 0 && request.start > request.end {
+        let show = |at: i64| display::moment(Timestamp(at), &zone::Local);
+        return refuse(format!(
+            "Start time ({}) requested is after end time ({}).",
+            show(request.start),
+            show(request.end)
+        ));
+    }
     query.cut = truncate.then_some((request.start, request.end));
     query.layout = match parsable {
         Some(ends) => Layout::Parsable { delimiter, ends },
@@ -240,6 +254,7 @@ fn window(
         moment::parse("00:00:00", Toward::Past, now, &zone::Local)
             .unwrap_or(Timestamp(now.0 - now.0.rem_euclid(86_400)))
     };
+    let said_start = start;
     let start = match start {
         Some(start) => start.0,
         None if by_number => 0,
@@ -249,6 +264,8 @@ fn window(
     let end = match end {
         Some(end) => end.0,
         None if by_number && request.states.is_empty() => 0,
+        // Who asks for states asks about a moment, unless there is an end.
+        None if !request.states.is_empty() => said_start.unwrap_or(now).0,
         None => now.0,
     };
     (start, end)
@@ -264,6 +281,24 @@ fn refuse<T>(message: String) -> Result<T, u8> {
     Err(1)
 }
 
+fn die<T>(message: String) -> Result<T, u8> {
+    eprintln!("sacct: fatal: {message}");
+    Err(1)
+}
+
+/// Flags of jobs, as `-F` names them.
+const JOB_FLAGS: &[&str] =
+    &["None", "SchedSubmit", "SchedMain", "SchedBackfill", "StartReceived", "JobAltered"];
+
+fn flags(value: &str) -> Result<Vec<String>, u8> {
+    let words: Vec<String> = list(value).collect();
+    let known = |word: &&String| !JOB_FLAGS.iter().any(|flag| flag.eq_ignore_ascii_case(word));
+    match words.iter().find(known) {
+        Some(word) => refuse(format!("str_2_job_flags: Invalid job flag {word}")),
+        None => Ok(words),
+    }
+}
+
 fn list(value: &str) -> impl Iterator<Item = String> + '_ {
     value.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_string)
 }
@@ -271,7 +306,10 @@ fn list(value: &str) -> impl Iterator<Item = String> + '_ {
 fn time(value: &str) -> Result<Timestamp, u8> {
     match moment::parse(value, Toward::Past, zone::now(), &zone::Local) {
         Ok(at) => Ok(at),
-        Err(_) => refuse(format!("Invalid time specification (pos=0): {value}")),
+        Err(_) => {
+            eprintln!("Invalid time specification (pos=0): {value}");
+            Err(1)
+        }
     }
 }
 
@@ -313,7 +351,7 @@ fn states(value: &str) -> Result<Vec<u32>, u8> {
         }
         match state::parse(&word) {
             Some(status) => numbers.push(status.0),
-            None => return refuse(format!("Invalid job state specified: {word}")),
+            None => return die(format!("unrecognized job state value '{word}'")),
         }
     }
     Ok(numbers)
@@ -327,8 +365,7 @@ fn users(value: &str, request: &mut ListJobHistoryRequest) -> Result<(), u8> {
         }
         match nix::unistd::User::from_name(&word) {
             Ok(Some(user)) => request.uids.push(user.uid.as_raw()),
-            // Someone whose account is gone may still have a history.
-            _ => request.user_names.push(word),
+            _ => return refuse(format!("Invalid user id: {word}")),
         }
     }
     Ok(())
@@ -355,7 +392,7 @@ fn jobs(value: &str) -> Result<Vec<JobSelector>, u8> {
 /// `5`, `5.0`, `5.batch`, `9_1`, `9_[1-3]`, `27+1`.
 fn job(word: &str) -> Result<JobSelector, u8> {
     let bad = || {
-        complain("sacct", format!("Invalid job id specified: {word}"));
+        eprintln!("sacct: fatal: Bad job/step specified: {word}");
         1
     };
     let (job, step) = word.split_once('.').unwrap_or((word, ""));
@@ -378,13 +415,10 @@ fn job(word: &str) -> Result<JobSelector, u8> {
 fn help_format() -> String {
     let mut text = String::new();
     for (place, field) in ACCOUNTING_FIELDS.iter().enumerate() {
-        let is_last = place + 1 == ACCOUNTING_FIELDS.len();
-        match place % 4 == 3 || is_last {
-            true => text.push_str(&format!("{}\n", field.name)),
-            false => text.push_str(&format!("{:<19} ", field.name)),
-        }
+        let end = if place % 4 == 3 { "\n" } else { " " };
+        text.push_str(&format!("{:<19}{end}", field.name));
     }
-    text
+    text.trim_end_matches(['\n', ' ']).to_string() + "\n"
 }
 
 fn help() -> String {

@@ -108,11 +108,43 @@ fn prepared(query: &Query, mut job: AccountingView) -> AccountingView {
     }
     job.user_cpu_micros += job.steps.iter().map(|step| step.user_cpu_micros).sum::<u64>();
     job.system_cpu_micros += job.steps.iter().map(|step| step.system_cpu_micros).sum::<u64>();
+    if query.no_convert || query.unit.is_some() {
+        let unit = query.unit.filter(|_| !query.no_convert).unwrap_or('M');
+        in_unit(&mut job, unit);
+        job.steps.iter_mut().for_each(|step| in_unit(step, unit));
+    }
     if let Some((start, end)) = query.cut {
         cut(&mut job, start, end);
         job.steps.iter_mut().for_each(|step| cut(step, start, end));
     }
     job
+}
+
+/// Memory among resources, in the unit that is asked for.
+fn in_unit(row: &mut AccountingView, unit: char) {
+    for list in [&mut row.tres_allocated, &mut row.tres_requested] {
+        let parts = list.split(',').map(|part| match part.split_once('=') {
+            Some((name @ ("mem" | "vmem"), amount)) => {
+                format!("{name}={}", converted(amount, unit))
+            }
+            _ => part.to_string(),
+        });
+        *list = parts.collect::<Vec<_>>().join(",");
+    }
+}
+
+/// `4G` as `4096M`, `4194304K`; with two digits behind the point where it does not come out even.
+fn converted(amount: &str, unit: char) -> String {
+    const UNITS: &str = "KMGTP";
+    let power = |letter: char| UNITS.find(letter.to_ascii_uppercase()).unwrap_or(1) as i32;
+    let number = amount.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let from = amount[number.len()..].chars().next().unwrap_or('M');
+    let Ok(number) = number.parse::<f64>() else { return amount.to_string() };
+    let number = number * 1024f64.powi(power(from) - power(unit));
+    match number.fract() == 0.0 {
+        true => format!("{number:.0}{unit}"),
+        false => format!("{number:.2}{unit}"),
+    }
 }
 
 fn cut(row: &mut AccountingView, start: i64, end: i64) {
@@ -140,8 +172,12 @@ fn group(gid: u32) -> String {
 /// Scripts and environments are not kept yet, which Slurm calls NONE.
 fn kept_text(text: Text, job: &AccountingView) -> String {
     let title = match text {
-        Text::Script => "Batch Script",
-        Text::Environment => "Environment",
+        Text::Script => "Batch Script for",
+        Text::Environment => "Environment used for",
     };
-    format!("{title} for {}\n{}\nNONE\n\n", job.job_id, "-".repeat(80))
+    let hint = match text {
+        Text::Script => "",
+        Text::Environment => " (must be batch to display)",
+    };
+    format!("{title} {}{hint}\n{}\nNONE\n\n", job.job_id, "-".repeat(80))
 }

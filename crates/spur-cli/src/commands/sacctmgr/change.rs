@@ -21,7 +21,7 @@ pub fn add(style: &Style, words: &[String]) -> u8 {
 
 pub fn modify(style: &Style, words: &[String]) -> u8 {
     let none = "No valid entity in modify command\nInput line must include \"Account\", \"Cluster\", \
-                \"Job\", \"QOS\", \"Resource\", or \"User\"";
+                \"Federation\", \"Job\", \"QOS\", \"Resource\" or \"User\"";
     change(style, words, none, manage::modify)
 }
 
@@ -67,7 +67,7 @@ pub fn request(words: &[String]) -> Request {
 pub fn carry_out(style: &Style, think: impl Fn(&RulesView) -> Result<Plan, Refusal>) -> u8 {
     let done = cluster::block_on(async {
         let mut client = accounting::connect().await?;
-        let mut asked = style.immediate;
+        let (mut asked, mut told) = (style.immediate, false);
         loop {
             let rules =
                 client.get_rules(GetRulesRequest::default()).await.map_err(accounting::refused)?;
@@ -82,9 +82,19 @@ pub fn carry_out(style: &Style, think: impl Fn(&RulesView) -> Result<Plan, Refus
                     eprintln!("{text}");
                     return Ok(1);
                 }
+                Err(Refusal::Done(text)) => {
+                    print(&format!("{text}\n"));
+                    return Ok(0);
+                }
+                Err(Refusal::Left(text)) => {
+                    eprintln!("{text}");
+                    return Ok(0);
+                }
             };
-            if !style.quiet && (!asked || style.immediate) {
+            // Slurm tells what it is about to do even with `--quiet`.
+            if !told {
                 print(&plan.says);
+                told = true;
             }
             if !asked && !agreed() {
                 print(" Changes Discarded\n");
@@ -134,7 +144,9 @@ fn agreed() -> bool {
     loop {
         print("(N/y): ");
         let _ = std::io::stdout().flush();
-        let Some(Ok(line)) = lines.next() else { return false };
+        let line = lines.next();
+        print("\n");
+        let Some(Ok(line)) = line else { return false };
         match line.trim().to_lowercase().as_str() {
             "y" | "yes" => return true,
             "n" | "no" | "" => return false,

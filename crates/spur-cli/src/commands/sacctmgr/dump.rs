@@ -1,6 +1,6 @@
 //! `sacctmgr dump` and `load`: a cluster's accounts, users and limits as Slurm's flat file.
 
-use spur_core::accounts::manage::{self, Entity, Plan, Refusal, Request, Word};
+use spur_core::accounts::manage::Word;
 use spur_core::accounts::rules::{ADMIN_NONE, ROOT};
 use spur_core::fields::rules::admin;
 use spur_core::limit::Limit;
@@ -49,14 +49,14 @@ pub fn dump(style: &Style, words: &[String]) -> u8 {
         Err(trouble) => return fail(&trouble),
     };
     if !rules.clusters.iter().any(|cluster| cluster.name == name) {
-        eprintln!(" No cluster '{name}' known.");
+        eprintln!(" Cluster {name} doesn't exist.");
         return 1;
     }
     let lines = lines(&rules, &name);
     let file = file.unwrap_or_else(|| format!("./{name}.cfg"));
     if let Err(error) = std::fs::write(&file, format!("{HEAD}{}", lines.concat())) {
-        eprintln!(" Can't open {file}: {error}");
-        return 1;
+        eprintln!("Can't open file {file}, {}", reason(&error));
+        return 0;
     }
     if !style.quiet {
         for line in lines {
@@ -66,20 +66,27 @@ pub fn dump(style: &Style, words: &[String]) -> u8 {
     0
 }
 
+/// What the system says, without its number.
+fn reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_string()
+}
+
 /// Parents come before what hangs on them.
 fn lines(rules: &RulesView, cluster: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let top = rules.account_association(cluster, ROOT).cloned().unwrap_or_default();
     lines.push(format!("Cluster - '{cluster}'{}\n", options(&top, true)));
+    // Each account with what is in it, then one below it after the other.
     let mut parents = vec![ROOT.to_string()];
-    while !parents.is_empty() {
+    while let Some(parent) = parents.pop() {
         let mut below = Vec::new();
-        for parent in &parents {
+        {
             let here = || rules.tree(cluster).into_iter().map(|(one, _)| one);
             let users: Vec<_> =
-                here().filter(|one| one.account == *parent && !one.user_name.is_empty()).collect();
+                here().filter(|one| one.account == parent && !one.user_name.is_empty()).collect();
             let accounts: Vec<_> =
-                here().filter(|one| one.parent == *parent && one.user_name.is_empty()).collect();
+                here().filter(|one| one.parent == parent && one.user_name.is_empty()).collect();
             if users.is_empty() && accounts.is_empty() {
                 continue;
             }
@@ -94,6 +101,15 @@ fn lines(rules: &RulesView, cluster: &str) -> Vec<String> {
                     if user.admin_level > ADMIN_NONE {
                         line.push_str(&format!(":AdminLevel='{}'", admin(user.admin_level)));
                     }
+                    let looks_after: Vec<&str> = rules
+                        .accounts
+                        .iter()
+                        .filter(|account| account.coordinators.contains(&user.name))
+                        .map(|account| account.name.as_str())
+                        .collect();
+                    if !looks_after.is_empty() {
+                        line.push_str(&format!(":Coordinator='{}'", looks_after.join(",")));
+                    }
                 }
                 lines.push(format!("{line}{}\n", options(one, true)));
             }
@@ -104,25 +120,19 @@ fn lines(rules: &RulesView, cluster: &str) -> Vec<String> {
                         ":Description='{}':Organization='{}'",
                         account.description, account.organization
                     ));
-                    if !account.coordinators.is_empty() {
-                        line.push_str(&format!(
-                            ":Coordinator='{}'",
-                            account.coordinators.join(",")
-                        ));
-                    }
                 }
                 lines.push(format!("{line}{}\n", options(one, true)));
                 below.push(one.account.clone());
             }
         }
-        parents = below;
+        parents.extend(below.into_iter().rev());
     }
     lines
 }
 
 /// What is set of an association, as the file says it.
 fn options(one: &AssociationView, with_qos: bool) -> String {
-    let mut said = format!(":Fairshare={}", one.shares);
+    let mut said = String::new();
     let mut put = |name: &str, value: String| {
         if !value.is_empty() {
             said.push_str(&format!(":{name}={value}"));
@@ -132,22 +142,23 @@ fn options(one: &AssociationView, with_qos: bool) -> String {
         limit.and_then(Limit::number).map(|number| number.to_string()).unwrap_or_default()
     };
     let quoted = |text: String| if text.is_empty() { text } else { format!("'{text}'") };
+    put("DefaultQOS", quoted(one.default_qos.clone()));
+    put("Fairshare", one.shares.to_string());
+    put("GrpTRESMins", one.grp_tres_mins.clone());
+    put("GrpTRESRunMins", one.grp_tres_run_mins.clone());
+    put("GrpTRES", one.grp_tres.clone());
     put("GrpJobs", number(one.grp_jobs));
     put("GrpJobsAccrue", number(one.grp_jobs_accrue));
     put("GrpSubmitJobs", number(one.grp_submit));
-    put("GrpTRES", one.grp_tres.clone());
-    put("GrpTRESMins", one.grp_tres_mins.clone());
-    put("GrpTRESRunMins", one.grp_tres_run_mins.clone());
     put("GrpWall", number(one.grp_wall));
+    put("MaxTRESMinsPerJob", one.max_tres_mins_per_job.clone());
+    put("MaxTRESPerJob", one.max_tres_per_job.clone());
+    put("MaxTRESPerNode", one.max_tres_per_node.clone());
     put("MaxJobs", number(one.max_jobs));
     put("MaxJobsAccrue", number(one.max_jobs_accrue));
     put("MaxSubmitJobs", number(one.max_submit));
-    put("MaxTRESPerJob", one.max_tres_per_job.clone());
-    put("MaxTRESPerNode", one.max_tres_per_node.clone());
-    put("MaxTRESMinsPerJob", one.max_tres_mins_per_job.clone());
     put("MaxWallDurationPerJob", number(one.max_wall));
     put("Priority", one.priority.map(|number| number.to_string()).unwrap_or_default());
-    put("DefaultQOS", quoted(one.default_qos.clone()));
     if with_qos {
         put("QOS", quoted(one.qos.join(",")));
     }
@@ -165,103 +176,15 @@ pub fn load(style: &Style, words: &[String]) -> u8 {
         }
     }
     let Some(file) = file else {
-        eprintln!("No filename given, specify one with file=''");
+        eprintln!(" No filename given, specify one with file=''");
         return 1;
     };
     let text = match std::fs::read_to_string(&file) {
         Ok(text) => text,
         Err(error) => {
-            eprintln!("Unable to read \"{file}\": {error}");
+            eprintln!(" Unable to read \"{file}\": {}", reason(&error));
             return 1;
         }
     };
-    carry_out(style, |rules| plan(rules, &text))
-}
-
-/// Each line is an addition to what the lines before it have made.
-fn plan(rules: &RulesView, text: &str) -> Result<Plan, Refusal> {
-    let mut after = rules.clone();
-    let (mut whole, mut cluster, mut parent) = (Plan::default(), String::new(), ROOT.to_string());
-    for (number, line) in text.lines().enumerate() {
-        let line = line.trim();
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        let wrong = || {
-            let text = format!(" Unable to process line {}: {line}", number + 1);
-            Refusal::Wrong(text)
-        };
-        let (kind, rest) = line.split_once(" - ").ok_or_else(wrong)?;
-        let mut options = split(rest);
-        if options.is_empty() {
-            return Err(wrong());
-        }
-        let name = options.remove(0).trim_matches('\'').to_string();
-        let mut request = Request::default();
-        let add = |request: &mut Request, word: String| request.which.push(Word::parse(&word));
-        let entity = match kind.trim() {
-            "Cluster" => {
-                cluster = name.to_lowercase();
-                Entity::Cluster
-            }
-            "Parent" => {
-                parent = name.to_lowercase();
-                continue;
-            }
-            "Account" => {
-                add(&mut request, format!("parent={parent}"));
-                add(&mut request, format!("cluster={cluster}"));
-                Entity::Account
-            }
-            "User" => {
-                add(&mut request, format!("account={parent}"));
-                add(&mut request, format!("cluster={cluster}"));
-                Entity::User
-            }
-            _ => return Err(wrong()),
-        };
-        add(&mut request, format!("name={name}"));
-        let coordinators = options.iter().find_map(|option| option.strip_prefix("Coordinator="));
-        let coordinators = coordinators.map(|names| names.trim_matches('\'').to_string());
-        for option in options.iter().filter(|option| !option.starts_with("Coordinator=")) {
-            add(&mut request, option.clone());
-        }
-        match manage::add(&after, entity, &request) {
-            Ok(plan) => take(&mut after, &mut whole, plan),
-            Err(Refusal::Nothing(_)) => {}
-            Err(refusal) => return Err(refusal),
-        }
-        if let (Some(names), Some(account)) = (coordinators, after.account(&name.to_lowercase())) {
-            let mut account = account.clone();
-            account.coordinators = names.split(',').map(str::to_string).collect();
-            let plan = Plan { put: vec![account.into()], ..Plan::default() };
-            take(&mut after, &mut whole, plan);
-        }
-    }
-    match whole.put.is_empty() {
-        true => Err(Refusal::Nothing(" Nothing new added.")),
-        false => Ok(whole),
-    }
-}
-
-fn take(after: &mut RulesView, whole: &mut Plan, plan: Plan) {
-    plan.put.iter().for_each(|row| after.put(row.clone()));
-    whole.says.push_str(&plan.says);
-    whole.put.extend(plan.put);
-}
-
-/// Splits at colons outside of quotes.
-fn split(text: &str) -> Vec<String> {
-    let (mut parts, mut quoted) = (vec![String::new()], false);
-    for letter in text.chars() {
-        match letter {
-            '\'' => {
-                quoted = !quoted;
-                parts.last_mut().expect("there is one").push(letter);
-            }
-            ':' if !quoted => parts.push(String::new()),
-            letter => parts.last_mut().expect("there is one").push(letter),
-        }
-    }
-    parts
+    carry_out(style, |rules| super::load::plan(rules, &text))
 }

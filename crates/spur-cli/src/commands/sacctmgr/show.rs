@@ -1,6 +1,6 @@
 //! `sacctmgr show`.
 
-use spur_core::accounts::manage::{Conditions, Entity, Refusal, Request, Word};
+use spur_core::accounts::manage::{Conditions, Entity, Request, Word};
 use spur_core::fields::association::{self, ASSOCIATION_FIELDS};
 use spur_core::fields::format::{self, FormatError};
 use spur_core::fields::qos::{self, QOS_FIELDS};
@@ -35,6 +35,14 @@ pub(super) struct Wanted {
     with_associations: bool,
     with_coordinators: bool,
     tree: bool,
+    /// `wopi`: only what an association says itself.
+    own_only: bool,
+    /// `wopl`: no limits.
+    no_limits: bool,
+    /// `onlydefaults`: only what users are charged to by default.
+    defaults_only: bool,
+    /// `wsub`: what is below the accounts that are asked for, too.
+    with_below: bool,
     pub(super) start: i64,
     pub(super) end: i64,
     actors: Vec<String>,
@@ -110,18 +118,20 @@ fn read(style: &Style, words: &[String]) -> Result<Wanted, u8> {
                 wanted.with_coordinators = true;
             }
             word if word.name.is_empty() && bare == "tree" => wanted.tree = true,
+            word if word.name.is_empty() && begins(&bare, "wopinfo", 4) => wanted.own_only = true,
+            word if word.name.is_empty() && begins(&bare, "woplimits", 4)
+                || begins(&bare, "wolimits", 4) =>
+            {
+                wanted.no_limits = true;
+            }
+            word if word.name.is_empty() && begins(&bare, "onlydefaults", 4) => {
+                wanted.defaults_only = true;
+            }
+            word if word.name.is_empty() && begins(&bare, "withsubaccounts", 5) => {
+                wanted.with_below = true;
+            }
             word if word.name.is_empty()
-                && [
-                    "withdeleted",
-                    "woplimits",
-                    "wopinfo",
-                    "wolimits",
-                    "onlydefaults",
-                    "withsubaccounts",
-                    "withrawqos",
-                ]
-                .iter()
-                .any(|known| known.starts_with(&bare) && bare.len() > 2) => {}
+                && (begins(&bare, "withdeleted", 5) || begins(&bare, "withrawqos", 5)) => {}
             word if word.is(&["format"]) => wanted.format = Some(word.value.clone()),
             word if word.name.starts_with("start") => wanted.start = time(&word.value)?,
             word if word.name.starts_with("end") => wanted.end = time(&word.value)?,
@@ -131,6 +141,51 @@ fn read(style: &Style, words: &[String]) -> Result<Wanted, u8> {
         }
     }
     Ok(wanted)
+}
+
+fn begins(word: &str, known: &str, shortest: usize) -> bool {
+    word.len() >= shortest && known.starts_with(word)
+}
+
+/// Conditions that only `show` has.
+#[derive(Default)]
+struct More {
+    organizations: Vec<String>,
+    descriptions: Vec<String>,
+    levels: Vec<String>,
+    default_accounts: Vec<String>,
+    qos: Vec<String>,
+    ids: Vec<u32>,
+    /// `type=`, `name=` of resources.
+    kinds: Vec<String>,
+}
+
+impl More {
+    /// Takes what it knows; the rest is for others.
+    fn of(conditions: &[Word]) -> (More, Vec<Word>) {
+        let (mut more, mut rest) = (More::default(), Vec::new());
+        for word in conditions {
+            let list = word.list();
+            match word {
+                word if word.is(&["organizations"]) => more.organizations.extend(list),
+                word if word.is(&["descriptions"]) => more.descriptions.extend(list),
+                word if word.is(&["adminlevel"]) && word.name.len() > 1 => more.levels.extend(list),
+                word if word.is(&["defaultaccounts"]) => more.default_accounts.extend(list),
+                word if word.is(&["qos", "qoslevel"]) => more.qos.extend(list),
+                word if word.is(&["type"]) => more.kinds.extend(list),
+                word if word.is(&["ids", "associds"]) && word.name.len() > 1 => {
+                    more.ids.extend(list.iter().filter_map(|id| id.parse::<u32>().ok()));
+                }
+                word => rest.push(word.clone()),
+            }
+        }
+        (more, rest)
+    }
+}
+
+/// Whether a list has a word; an empty one has every word.
+fn has(list: &[String], word: &str) -> bool {
+    list.is_empty() || list.iter().any(|one| one.eq_ignore_ascii_case(word))
 }
 
 fn time(value: &str) -> Result<i64, u8> {
@@ -171,7 +226,15 @@ async fn answer_to(
     if is("tres", 4) {
         let events = client.list_events(ListEventsRequest::default()).await;
         let events = events.map_err(accounting::refused)?.into_inner().events;
-        return Ok(table(style, TRES_FIELDS, wanted, rules::TRES, &truth::tres(&events)));
+        let (more, rest) = More::of(&wanted.conditions);
+        let names: Vec<String> = rest.iter().flat_map(Word::list).collect();
+        let mut rows = truth::tres(&events);
+        rows.retain(|one| {
+            has(&more.kinds, &one.kind)
+                && has(&names, &one.name)
+                && (more.ids.is_empty() || more.ids.contains(&one.id))
+        });
+        return Ok(table(style, TRES_FIELDS, wanted, rules::TRES, &rows));
     }
     if is("wckeys", 2) {
         return Ok(table(style, WCKEY_FIELDS, wanted, rules::WCKEY, &all.wckeys));
@@ -201,16 +264,20 @@ async fn answer_to(
         return Ok(Ok(empty(style, columns)));
     }
     let Some(about) = entity(about) else { return Ok(Err(NO_ENTITY.to_string())) };
-    let which = match Conditions::read(&wanted.conditions) {
+    let (more, rest) = More::of(&wanted.conditions);
+    let which = match Conditions::read(&rest) {
         Ok(which) => which,
-        Err(Refusal::Wrong(text)) => return Ok(Err(text)),
-        Err(Refusal::Nothing(text)) => return Ok(Err(text.to_string())),
+        Err(refusal) => return Ok(Err(refusal.text())),
     };
     Ok(match about {
-        Entity::Association => associations(style, wanted, &all, &which),
+        Entity::Association => associations(style, wanted, &all, &which, &more),
         Entity::Qos => {
             let mut rows = all.qos.clone();
-            rows.retain(|one| which.names.is_empty() || which.names.contains(&one.name));
+            rows.retain(|one| {
+                has(&which.names, &one.name)
+                    && has(&more.descriptions, &one.description)
+                    && (more.ids.is_empty() || more.ids.contains(&one.id))
+            });
             rows.sort_by_key(|one| one.id);
             if let Some(notation) = style.notation {
                 let list = rows.iter().map(|one| render::json(QOS_FIELDS, one)).collect();
@@ -219,8 +286,9 @@ async fn answer_to(
                 table(style, QOS_FIELDS, wanted, qos::DEFAULT, &rows)
             }
         }
-        Entity::Account | Entity::Coordinator => accounts(style, wanted, &all, &which),
-        Entity::User => users(style, wanted, &all, &which),
+        Entity::Coordinator => Err(NO_ENTITY.to_string()),
+        Entity::Account => accounts(style, wanted, &all, &which, &more),
+        Entity::User => users(style, wanted, &all, &which, &more),
         Entity::Cluster => clusters(style, wanted, &all, &which),
     })
 }
@@ -281,15 +349,30 @@ fn associations(
     wanted: &Wanted,
     all: &RulesView,
     which: &Conditions,
+    more: &More,
 ) -> Result<String, String> {
+    let asked: Vec<String> = which.accounts.iter().chain(&which.names).cloned().collect();
+    let others = Conditions { accounts: Vec::new(), names: Vec::new(), ..which.clone() };
+    let of_account = |one: &AssociationView| {
+        let line = || all.lineage(&one.cluster, &one.account);
+        has(&asked, &one.account)
+            || wanted.with_below && line().iter().any(|it| has(&asked, &it.account))
+    };
     let meets = |one: &AssociationView| {
-        which.meets(one) && (which.names.is_empty() || which.names.contains(&one.account))
+        of_account(one)
+            && others.meets(one)
+            && (!wanted.defaults_only || one.is_default)
+            && (more.ids.is_empty() || more.ids.contains(&one.id))
+            && (more.qos.is_empty() || all.effective(one).qos.iter().any(|qos| has(&more.qos, qos)))
     };
     let mut rows = Vec::new();
     for cluster in &all.clusters {
         for (one, depth) in all.tree(&cluster.name) {
             if meets(one) {
-                let mut one = all.effective(one);
+                let mut one = if wanted.own_only { one.clone() } else { all.effective(one) };
+                let above = if one.user_name.is_empty() { &one.parent } else { &one.account };
+                one.parent_id =
+                    all.account_association(&one.cluster, above).map_or(0, |above| above.id);
                 if wanted.tree {
                     one.account = format!("{}{}", " ".repeat(depth), one.account);
                 }
@@ -302,7 +385,11 @@ fn associations(
         let whole = answer::enclosed(&own(all), "associations", list, &[], &[]);
         return Ok(answer::written(&whole, notation));
     }
-    let format = wanted.format.as_deref().unwrap_or(association::DEFAULT);
+    let default = match wanted.no_limits {
+        true => "Cluster,Account,User,Partition",
+        false => association::DEFAULT,
+    };
+    let format = wanted.format.as_deref().unwrap_or(default);
     let columns =
         format::accounting(ASSOCIATION_FIELDS, format).map_err(|field| unknown(&field))?;
     let columns: Vec<Column<AssociationView>> = columns
@@ -381,10 +468,25 @@ fn accounts(
     wanted: &Wanted,
     all: &RulesView,
     which: &Conditions,
+    more: &More,
 ) -> Result<String, String> {
     let names = || which.names.iter().chain(&which.accounts);
     let mut things = all.accounts.clone();
     things.retain(|one| names().next().is_none() || names().any(|name| *name == one.name));
+    things.retain(|one| {
+        has(&more.organizations, &one.organization) && has(&more.descriptions, &one.description)
+    });
+    if wanted.with_coordinators || wanted.format.is_some() {
+        // Whoever looks after an account looks after what is below it.
+        let cluster = own(all);
+        for one in &mut things {
+            let line = all.lineage(&cluster, &one.name);
+            let above = line.iter().filter_map(|above| all.account(&above.account));
+            one.coordinators.extend(above.flat_map(|above| above.coordinators.iter().cloned()));
+            one.coordinators.sort();
+            one.coordinators.dedup();
+        }
+    }
     things.sort_by(|a, b| a.name.cmp(&b.name));
     let format = match (wanted.format.as_deref(), wanted.with_associations) {
         (Some(format), _) => format.to_string(),
@@ -398,7 +500,13 @@ fn accounts(
             rows.push((thing, AssociationView::default()));
             continue;
         }
-        let mine = all.in_order().into_iter().filter(|one| one.account == thing.name);
+        // The newest first, behind the account itself.
+        let mut mine: Vec<&AssociationView> =
+            all.in_order().into_iter().filter(|one| one.account == thing.name).collect();
+        mine.sort_by_key(|one| {
+            (one.cluster.clone(), !one.user_name.is_empty(), std::cmp::Reverse(one.id))
+        });
+        let mine = mine.into_iter();
         let conditions = Conditions { accounts: Vec::new(), ..which.clone() };
         let mine = mine.filter(|one| conditions.meets(one));
         rows.extend(mine.map(|one| (thing.clone(), all.effective(one))));
@@ -411,10 +519,16 @@ fn users(
     wanted: &Wanted,
     all: &RulesView,
     which: &Conditions,
+    more: &More,
 ) -> Result<String, String> {
     let names = || which.names.iter().chain(&which.users);
     let mut things = all.users.clone();
     things.retain(|one| names().next().is_none() || names().any(|name| *name == one.name));
+    let level = |one: &spur_core::views::UserView| {
+        let level = rules::admin(one.admin_level).to_lowercase();
+        more.levels.is_empty() || more.levels.iter().any(|said| level.starts_with(said.as_str()))
+    };
+    things.retain(|one| has(&more.default_accounts, &one.default_account) && level(one));
     things.sort_by(|a, b| a.name.cmp(&b.name));
     let conditions = Conditions { users: Vec::new(), ..which.clone() };
     let format = match (wanted.format.as_deref(), wanted.with_associations) {

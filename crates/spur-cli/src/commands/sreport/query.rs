@@ -4,9 +4,10 @@ use spur_core::fields::render::Layout;
 use spur_core::getopt::{Flag, flag, option};
 use spur_core::time::Timestamp;
 use spur_core::time::moment::{self, Toward};
+use spur_core::tres;
 
 use crate::commands::VERSION;
-use crate::output::{complain, print};
+use crate::output::print;
 use crate::zone;
 
 const FLAGS: &[Flag] = &[
@@ -50,6 +51,7 @@ pub enum Kind {
 
 const REPORTS: &[(&str, &str, Kind)] = &[
     ("cluster", "accountutilizationbyuser", Kind::AccountsByUser),
+    ("cluster", "accountutilizationbyqos", Kind::AccountsByUser),
     ("cluster", "userutilizationbyaccount", Kind::UsersByAccount),
     ("cluster", "userutilizationbywckey", Kind::UsersByWckey),
     ("cluster", "utilization", Kind::Utilization),
@@ -94,6 +96,16 @@ pub struct Query {
     pub tree: bool,
     /// `grouping=`: where sizes begin.
     pub sizes: Vec<u64>,
+    /// `format=`: the columns, each with its width behind a `%` if it has one.
+    pub format: Vec<String>,
+    /// `PrintJobCount`: jobs instead of their time.
+    pub count_jobs: bool,
+    /// `FlatView`: each account by itself.
+    pub flat: bool,
+    /// `gid=`
+    pub gids: Vec<u32>,
+    /// `wckeys=`
+    pub wckeys: Vec<String>,
 }
 
 impl Query {
@@ -117,6 +129,11 @@ impl Query {
             group: false,
             tree: false,
             sizes: vec![0, 50, 250, 500, 1000],
+            format: Vec::new(),
+            count_jobs: false,
+            flat: false,
+            gids: Vec::new(),
+            wckeys: Vec::new(),
         };
         let parsable = |ends| Layout::Parsable { delimiter: "|".to_string(), ends };
         for (flag, value) in &words.options {
@@ -127,7 +144,7 @@ impl Query {
                 "parsable" => query.layout = parsable(true),
                 "parsable2" => query.layout = parsable(false),
                 "t" => query.unit = unit(value)?,
-                "tres" => query.tres = list(value),
+                "tres" => query.tres = tres(value)?,
                 "version" => {
                     print(&format!("{VERSION}\n"));
                     return Err(0);
@@ -140,7 +157,7 @@ impl Query {
             }
         }
         let mut rest = words.rest.iter().map(|word| word.to_lowercase());
-        let (Some(noun), Some(report)) = (rest.next(), rest.next()) else {
+        let Some(noun) = rest.next() else {
             print(HELP);
             return Err(0);
         };
@@ -149,6 +166,10 @@ impl Query {
             eprintln!("invalid keyword: {noun}");
             return Err(1);
         }
+        let Some(report) = rest.next() else {
+            print(HELP);
+            return Err(0);
+        };
         let of = || REPORTS.iter().filter(|(known, ..)| of_noun(known));
         let found = of()
             .find(|(_, name, _)| *name == report)
@@ -161,6 +182,9 @@ impl Query {
         for word in &words.rest[2..] {
             query.option(word)?;
         }
+        if query.end <= query.start {
+            query.end = query.start + 3600;
+        }
         Ok(query)
     }
 
@@ -169,8 +193,8 @@ impl Query {
         let name = name.to_lowercase();
         let is = |known: &str, shortest: usize| name.len() >= shortest && known.starts_with(&name);
         match () {
-            () if is("start", 1) => self.start = time(value)?,
-            () if is("end", 1) => self.end = time(value)?,
+            () if is("start", 1) => self.start = time(value).unwrap_or(self.start),
+            () if is("end", 1) => self.end = time(value).unwrap_or(self.end),
             () if is("clusters", 1) => self.clusters.extend(list(value)),
             () if is("accounts", 2) => self.accounts.extend(list(value)),
             () if is("users", 1) => self.users.extend(list(value)),
@@ -186,10 +210,18 @@ impl Query {
                 self.sizes = sizes;
             }
             () if is("all_clusters", 3) => self.all_clusters = true,
-            () if is("tres", 2) => self.tres = list(value),
-            () if is("format", 1) || is("printjobcount", 2) || is("flatview", 2) => {}
+            () if is("tres", 2) => self.tres = tres(value)?,
+            () if is("format", 1) => self.format = list(value),
+            () if is("printjobcount", 2) => self.count_jobs = true,
+            () if is("flatview", 2) => self.flat = true,
+            () if is("acctastree", 3) => self.tree = true,
+            () if is("gid", 2) => {
+                self.gids.extend(list(value).iter().filter_map(|gid| gid.parse::<u32>().ok()));
+            }
+            () if is("wckeys", 1) => self.wckeys.extend(list(value)),
+            () if is("jobs", 1) || is("nodes", 1) || is("partitions", 1) => {}
             () => {
-                complain("sreport", format!("Unknown condition: {word}"));
+                eprintln!(" Unknown condition: {word}\nUse keyword set to modify value");
                 return Err(1);
             }
         }
@@ -197,9 +229,30 @@ impl Query {
     }
 }
 
-fn valid(noun: &str) -> String {
-    let of = REPORTS.iter().filter(|(known, ..)| known.starts_with(noun));
-    of.map(|(_, name, _)| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
+fn valid(noun: &str) -> &'static str {
+    match noun.chars().next() {
+        Some('c') => {
+            "\"AccountUtilizationByUser\", \"UserUtilizationByAccount\", \
+             \"UserUtilizationByWckey\", \"Utilization\", and \"WCKeyUtilizationByUser\""
+        }
+        Some('j') => "\"SizesByAccount, SizesByAccountAndWcKey, and  SizesByWckey\"",
+        Some('r') => "\"Utilization\"",
+        _ => "\"Top\"",
+    }
+}
+
+/// Resources; those that nobody counts are left out, and there must be one.
+fn tres(value: &str) -> Result<Vec<String>, u8> {
+    let mut named = list(value);
+    if named.iter().any(|name| name == "all") {
+        return Ok(vec!["all".to_string()]);
+    }
+    named.retain(|name| tres::parse_name(name).is_ok());
+    if named.is_empty() {
+        eprintln!("sreport: fatal: No valid TRES given");
+        return Err(1);
+    }
+    Ok(named)
 }
 
 fn list(value: &str) -> Vec<String> {
@@ -210,13 +263,13 @@ fn list(value: &str) -> Vec<String> {
         .collect()
 }
 
-/// Reports are by the hour.
-fn time(value: &str) -> Result<i64, u8> {
+/// Reports are by the hour: an hour that has begun is over. Slurm goes on without a time it cannot read.
+fn time(value: &str) -> Option<i64> {
     match moment::parse(value, Toward::Past, zone::now(), &zone::Local) {
-        Ok(at) => Ok(at.0 - at.0.rem_euclid(3600)),
+        Ok(at) => Some(at.0 + (-at.0).rem_euclid(3600)),
         Err(_) => {
-            complain("sreport", format!("Invalid time specification (pos=0): {value}"));
-            Err(1)
+            eprintln!("Invalid time specification (pos=0): {value}");
+            None
         }
     }
 }
@@ -246,7 +299,7 @@ fn unit(value: &str) -> Result<Unit, u8> {
     match exact.or_else(plain).or_else(begins) {
         Some((_, unit)) => Ok(*unit),
         None => {
-            complain("sreport", format!("unknown time format {value}"));
+            eprintln!("unknown time format {value}");
             Err(1)
         }
     }

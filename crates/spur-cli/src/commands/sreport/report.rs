@@ -42,31 +42,36 @@ pub fn make(query: &Query, facts: &Facts) -> Report {
         }
         Kind::Sizes => ("Job Sizes".to_string(), sizes(query, facts, |it| it.account.clone())),
         Kind::SizesByWckey => {
-            ("Job Sizes by WCKey".to_string(), sizes(query, facts, |it| it.wckey.clone()))
+            ("Job Sizes by Wckey".to_string(), sizes(query, facts, |it| it.wckey.clone()))
         }
         Kind::SizesByAccountAndWckey => {
             let by = |it: &UsageView| format!("{}:{}", it.account, it.wckey);
-            ("Job Sizes by Account and WCKey".to_string(), sizes(query, facts, by))
+            ("Job Sizes".to_string(), sizes(query, facts, by))
         }
-        Kind::Reservations => ("Reservation Utilization".to_string(), reservations()),
+        Kind::Reservations => ("Reservation Utilization".to_string(), reservations(query)),
         Kind::TopUsers => (format!("Top {} Users", query.top), top_users(query, facts)),
     };
     let show = |at: i64| display::moment(Timestamp(at), &zone::Local);
-    let title = format!(
-        "{name} {} - {} ({} secs)",
-        show(query.start),
-        show(query.end - 1),
-        query.end - query.start
-    );
-    let of = match query.tres.as_slice() {
-        [only] if only == "cpu" => "CPU",
-        _ => "TRES",
+    let length = match query.kind {
+        Kind::Utilization | Kind::Reservations => String::new(),
+        _ => format!(" ({} secs)", query.end - query.start),
     };
+    let title = format!("{name} {} - {}{length}", show(query.start), show(query.end - 1));
+    let of = match query.tres.as_slice() {
+        _ if query.unit == Unit::Percent => "",
+        [only] if only == "cpu" && query.kind != Kind::Reservations => "CPU ",
+        _ => "TRES ",
+    };
+    let other = query.tres.first().filter(|tres| *tres != "cpu");
+    let of_sizes = other.map_or_else(String::new, |tres| format!("TRES type is {tres}\n"));
     let unit = match query.kind {
-        Kind::Sizes | Kind::SizesByWckey | Kind::SizesByAccountAndWckey => {
-            format!("Time reported in {}", unit_name(query.unit))
+        Kind::Sizes | Kind::SizesByWckey | Kind::SizesByAccountAndWckey if query.count_jobs => {
+            format!("{of_sizes}Units are in number of jobs ran")
         }
-        _ => format!("Usage reported in {of} {}", unit_name(query.unit)),
+        Kind::Sizes | Kind::SizesByWckey | Kind::SizesByAccountAndWckey => {
+            format!("{of_sizes}Time reported in {}", unit_name(query.unit))
+        }
+        _ => format!("Usage reported in {of}{}", unit_name(query.unit)),
     };
     Report { title, unit, table }
 }
@@ -126,14 +131,41 @@ fn clusters(facts: &Facts) -> BTreeSet<String> {
     known.chain(facts.usage.iter().map(|it| it.cluster.clone())).collect()
 }
 
+/// Whether each line names its resource.
+fn names_tres(query: &Query) -> bool {
+    query.tres.len() != 1
+        || query.tres[0] != "cpu"
+        || query.format.iter().any(|word| word.starts_with("tres"))
+}
+
+/// Amounts with percents want room.
+fn amount_width(query: &Query) -> usize {
+    match query.unit {
+        Unit::SecondsAndPercent | Unit::MinutesAndPercent | Unit::HoursAndPercent => 17,
+        _ => 8,
+    }
+}
+
+/// Names the resource before this place; energy has a line of its own then.
 fn with_tres(query: &Query, columns: &mut Vec<(&'static str, usize)>, place: usize) {
-    if query.tres.len() != 1 || query.tres[0] != "cpu" {
+    for (name, width) in columns.iter_mut() {
+        let is_amount = !["Cluster", "Account", "Login", "Proper Name", "WCKey"].contains(name);
+        if is_amount {
+            *width = amount_width(query);
+        }
+    }
+    if names_tres(query) {
+        columns.retain(|(name, _)| *name != "Energy");
         columns.insert(place, ("TRES Name", 14));
     }
 }
 
 fn tres_cell(query: &Query, row: &mut Vec<String>, place: usize, tres: &str) {
-    if query.tres.len() != 1 || query.tres[0] != "cpu" {
+    if names_tres(query) {
+        // Only tables of users have their energy behind what they used.
+        if row.len() == place + 2 {
+            row.pop();
+        }
         row.insert(place, tres.to_string());
     }
 }
@@ -177,7 +209,10 @@ fn utilization(query: &Query, facts: &Facts) -> Table {
 
 fn is_wanted(query: &Query, row: &UsageView) -> bool {
     let is = |list: &[String], word: &String| list.is_empty() || list.contains(word);
-    is(&query.accounts, &row.account) && is(&query.users, &row.user_name)
+    is(&query.accounts, &row.account)
+        && is(&query.users, &row.user_name)
+        && is(&query.wckeys, &row.wckey)
+        && (query.gids.is_empty() || query.gids.contains(&row.gid))
 }
 
 fn accounts_by_user(query: &Query, facts: &Facts) -> Table {
@@ -332,11 +367,19 @@ fn by_wckey(query: &Query, facts: &Facts, user_first: bool) -> Table {
 }
 
 fn sizes(query: &Query, facts: &Facts, by: impl Fn(&UsageView) -> String) -> Table {
-    let mut columns: Vec<(&'static str, usize)> = vec![("Cluster", 9), ("Account", 9)];
+    let tres = query.tres.first().map_or("cpu", String::as_str);
+    let units = if tres == "cpu" { "CPUs" } else { "TRES" };
+    let count = |row: &UsageView| if query.count_jobs { row.jobs } else { used(row, tres) };
+    let second = match query.kind {
+        Kind::SizesByWckey => ("Wckey", 9),
+        Kind::SizesByAccountAndWckey => ("Account", 20),
+        _ => ("Account", 9),
+    };
+    let mut columns: Vec<(&'static str, usize)> = vec![("Cluster", 9), second];
     for (place, from) in query.sizes.iter().enumerate() {
         let name = match query.sizes.get(place + 1) {
-            Some(next) => format!("{from}-{} CPUs", next - 1),
-            None => format!(">= {from} CPUs"),
+            Some(next) => format!("{from}-{} {units}", next - 1),
+            None => format!(">= {from} {units}"),
         };
         // A handful of names, made once for one answer.
         columns.push((Box::leak(name.into_boxed_str()), 13));
@@ -347,29 +390,32 @@ fn sizes(query: &Query, facts: &Facts, by: impl Fn(&UsageView) -> String) -> Tab
         let place = query.sizes.iter().rposition(|from| u64::from(row.cpus) >= *from).unwrap_or(0);
         let empty = || vec![0; query.sizes.len()];
         let cells = sums.entry((row.cluster.clone(), by(row))).or_insert_with(empty);
-        cells[place] += used(row, "cpu");
+        cells[place] += count(row);
     }
     let row = |((cluster, name), cells): ((String, String), Vec<u64>)| {
-        let all: u64 =
-            facts.usage.iter().filter(|it| it.cluster == cluster).map(|it| used(it, "cpu")).sum();
+        let all: u64 = facts.usage.iter().filter(|it| it.cluster == cluster).map(count).sum();
         let own: u64 = cells.iter().sum();
         let part = if all == 0 { 0.0 } else { own as f64 * 100.0 / all as f64 };
         let mut row = vec![cluster, name];
-        row.extend(cells.iter().map(|seconds| amount(query, *seconds, all)));
+        row.extend(cells.iter().map(|cell| match query.count_jobs {
+            true => cell.to_string(),
+            false => amount(query, *cell, all),
+        }));
         row.push(format!("{part:.2}%"));
         row
     };
     Table { columns, rows: sums.into_iter().map(row).collect() }
 }
 
-fn reservations() -> Table {
+fn reservations(_: &Query) -> Table {
     let columns = vec![
         ("Cluster", 9),
         ("Name", 9),
         ("Start", 19),
         ("End", 19),
-        ("Allocated", 9),
-        ("Idle", 9),
+        ("TRES Name", 14),
+        ("Allocated", 20),
+        ("Idle", 20),
     ];
     Table { columns, rows: Vec::new() }
 }

@@ -1,8 +1,11 @@
 //! `sacctmgr add`.
 
-use super::{Entity, Plan, Refusal, Request, Word, admin_level, clusters};
+use super::{
+    Entity, Plan, Refusal, Request, Word, admin_level, clusters, no_preemption_loop, set,
+};
 use crate::accounts::rules::{ADMIN_NONE, ROOT};
 use crate::accounts::settings::{self, Setting};
+use crate::fields::rules::admin;
 use crate::views::{AccountView, AssociationView, QosView, RulesView, UserView, WckeyView};
 
 /// Thinks out an addition.
@@ -25,32 +28,51 @@ fn words(request: &Request) -> impl Iterator<Item = &Word> {
     request.which.iter().chain(&request.set)
 }
 
-/// Sets what a table knows by this word, and says how.
-fn set<Row>(
+/// The settings of an addition: what the words have named, and how it is told.
+struct Said<Row: 'static> {
     table: &'static [Setting<Row>],
-    row: &mut Row,
-    word: &Word,
-    width: usize,
-    said: &mut Vec<String>,
-) -> Result<(), Refusal> {
-    let setting = settings::find(table, &word.name).ok_or_else(|| word.unknown_option())?;
-    (setting.set)(row, word.change, &word.value)
-        .map_err(|why| Refusal::Wrong(format!(" {why}")))?;
-    let label = match setting.names[0] {
-        "MaxTRESPerJob" => "MaxTRES",
-        "MaxTRESMinsPerJob" => "MaxTRESMins",
-        "MaxWallDurationPerJob" => "MaxWall",
-        "QosLevel" => "QOS",
-        label => label,
-    };
-    said.push(format!("  {label:<width$} = {}\n", word.value));
-    Ok(())
+    labels: Vec<&'static str>,
+}
+
+impl<Row> Said<Row> {
+    fn new(table: &'static [Setting<Row>]) -> Said<Row> {
+        Said { table, labels: Vec::new() }
+    }
+
+    fn set(&mut self, rules: &RulesView, row: &mut Row, word: &Word) -> Result<(), Refusal> {
+        self.labels.push(set(rules, self.table, row, word)?.label);
+        Ok(())
+    }
+
+    fn lines(&self, row: &Row) -> Vec<(&'static str, String)> {
+        settings::told(self.table, row, |setting| self.labels.contains(&setting.label))
+    }
+}
+
+fn written(lines: &[(&str, String)]) -> String {
+    lines.iter().map(|(label, value)| format!("  {label}= {value}\n")).collect()
+}
+
+/// What was wrong, and that the word is not an option for it.
+fn not_an_option(refusal: Refusal, word: &Word, hint: bool) -> Refusal {
+    match refusal {
+        Refusal::Wrong(text) if !text.contains("Unknown option") && !text.starts_with("You gave") => {
+            let hint = if hint { "\n Use keyword 'where' to modify condition" } else { "" };
+            Refusal::Wrong(format!("{text}\n Unknown option: {}{hint}", word.text))
+        }
+        Refusal::Wrong(text) if !hint => {
+            let text = text.replace("\n Use keyword 'where' to modify condition", "");
+            Refusal::Wrong(text)
+        }
+        refusal => refusal,
+    }
 }
 
 fn accounts(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
     let (mut names, mut on, mut parent) = (Vec::new(), Vec::new(), ROOT.to_string());
     let (mut description, mut organization) = (None, None);
-    let (mut limits, mut said, mut any) = (AssociationView::default(), Vec::new(), false);
+    let mut limits = AssociationView::default();
+    let (mut said, mut any) = (Said::new(settings::ASSOCIATION), false);
     limits.shares = 1;
     for word in words(request) {
         any |= !word.name.is_empty() && !word.is(&["names", "accounts"]);
@@ -62,7 +84,9 @@ fn accounts(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
             word if word.is(&["parent"]) => parent = word.value.to_lowercase(),
             word if word.is(&["description"]) => description = Some(word.value.clone()),
             word if word.is(&["organization"]) => organization = Some(word.value.clone()),
-            word => set(settings::ASSOCIATION, &mut limits, word, 13, &mut said)?,
+            word => said
+                .set(rules, &mut limits, word)
+                .map_err(|refusal| not_an_option(refusal, word, true))?,
         }
     }
     if names.is_empty() {
@@ -91,8 +115,8 @@ fn accounts(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
             }
             if rules.account_association(cluster, &parent).is_none() {
                 let text = format!(
-                    " This parent account '{parent}' doesn't exist on cluster {cluster}\n\
-                     \x20       Contact your admin to add this account."
+                    " Parent account '{parent}' doesn't exist on cluster {cluster}\n        Contact \
+                     your admin to add this account.\n No associations created."
                 );
                 return Err(Refusal::Wrong(text));
             }
@@ -107,7 +131,7 @@ fn accounts(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
         }
     }
     if plan.put.is_empty() {
-        return Err(Refusal::Nothing(" Nothing new added."));
+        return Err(Refusal::Nothing(" Nothing new added.".to_string()));
     }
     if !new.is_empty() {
         let description = description.unwrap_or_else(|| "Account Name".to_string());
@@ -120,8 +144,11 @@ fn accounts(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
     if !lines.is_empty() {
         plan.says.push_str(&format!(" Associations\n{lines}"));
         if any {
-            said.push(format!("  {:<13} = {parent}\n", "Parent"));
-            plan.says.push_str(&format!(" Settings\n{}", said.concat()));
+            let mut lines = said.lines(&limits);
+            let behind = ["Priority", "QOS", "DefQOS", "Comment"];
+            let place = lines.iter().position(|(label, _)| behind.contains(&label.trim_end()));
+            lines.insert(place.unwrap_or(lines.len()), ("Parent        ", parent));
+            plan.says.push_str(&format!(" Settings\n{}", written(&lines)));
         }
     }
     Ok(plan)
@@ -131,7 +158,7 @@ fn users(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
     let (mut names, mut on, mut accounts) = (Vec::new(), Vec::new(), Vec::new());
     let (mut partitions, mut wckeys) = (Vec::new(), Vec::new());
     let (mut default_account, mut default_wckey, mut level) = (None, None, None);
-    let (mut limits, mut said) = (AssociationView::default(), Vec::new());
+    let (mut limits, mut said) = (AssociationView::default(), Said::new(settings::ASSOCIATION));
     limits.shares = 1;
     for word in words(request) {
         match word {
@@ -147,7 +174,9 @@ fn users(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
                 default_account = Some(word.value.to_lowercase());
             }
             word if word.is(&["defaultwckey"]) => default_wckey = Some(word.value.to_lowercase()),
-            word => set(settings::ASSOCIATION, &mut limits, word, 13, &mut said)?,
+            word => said
+                .set(rules, &mut limits, word)
+                .map_err(|refusal| not_an_option(refusal, word, false))?,
         }
     }
     if names.is_empty() {
@@ -174,12 +203,23 @@ fn users(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
         partitions.push(String::new());
     }
     let mut plan = Plan::default();
-    let (mut new, mut lines) = (String::new(), String::new());
+    let (mut new, mut lines, mut keys) = (String::new(), String::new(), String::new());
     for name in &names {
         let known = rules.user(name);
         let default =
             default_account.clone().or_else(|| known.map(|user| user.default_account.clone()));
-        let default = default.filter(|name| !name.is_empty()).or_else(|| accounts.first().cloned());
+        // Of several accounts the first by name is the default, as in Slurm.
+        let default = default.filter(|name| !name.is_empty()).or_else(|| accounts.iter().min().cloned());
+        if let (Some(user), Some(account)) = (known, &default_account)
+            && user.default_account != *account
+        {
+            plan.put.push(UserView { default_account: account.clone(), ..user.clone() }.into());
+            let mine = rules.associations.iter().filter(|one| one.user_name == *name);
+            for one in mine.filter(|one| one.is_default != (one.account == *account)) {
+                let is_default = one.account == *account;
+                plan.put.push(AssociationView { is_default, ..one.clone() }.into());
+            }
+        }
         if known.is_none() {
             new.push_str(&format!("  {name}\n"));
             let user = UserView {
@@ -228,13 +268,16 @@ fn users(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
                     id: 0,
                 };
                 if rules.current(&row.clone().into()).is_none() {
+                    keys.push_str(&format!(
+                        "  U = {name:<9.9} W = {key:<10.10} C = {cluster:<10.10}\n"
+                    ));
                     plan.put.push(row.into());
                 }
             }
         }
     }
     if plan.put.is_empty() {
-        return Err(Refusal::Nothing(" Nothing new added."));
+        return Err(Refusal::Nothing(" Nothing new added.".to_string()));
     }
     if !new.is_empty() {
         plan.says = format!(" Adding User(s)\n{new}");
@@ -242,8 +285,8 @@ fn users(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
         if let Some(account) = &default_account {
             of_user.push_str(&format!("  Default Account = {account}\n"));
         }
-        if let Some((_, word)) = &level {
-            of_user.push_str(&format!("  Admin Level     = {}\n", word.value));
+        if let Some((level, _)) = &level {
+            of_user.push_str(&format!("  Admin Level     = {}\n", admin(*level)));
         }
         if !of_user.is_empty() {
             plan.says.push_str(&format!(" Settings =\n{of_user}"));
@@ -252,19 +295,22 @@ fn users(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
     if !lines.is_empty() {
         plan.says.push_str(&format!(" Associations =\n{lines}"));
     }
-    plan.says.push_str(&format!(" Non Default Settings\n{}", said.concat()));
+    if !keys.is_empty() {
+        plan.says.push_str(&format!(" WCKeys =\n{keys}"));
+    }
+    plan.says.push_str(&format!(" Non Default Settings\n{}", written(&said.lines(&limits))));
     Ok(plan)
 }
 
 fn qos(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
-    let (mut names, mut said) = (Vec::new(), Vec::new());
+    let (mut names, mut said) = (Vec::new(), Said::new(settings::QOS));
     let mut limits =
         QosView { usage_factor: 1.0, preempt_mode: "cluster".to_string(), ..QosView::default() };
     for word in words(request) {
         match word {
             word if word.name.is_empty() || word.is(&["names"]) => names.extend(word.list()),
             word if word.is(&["description"]) => limits.description = word.value.clone(),
-            word => set(settings::QOS, &mut limits, word, 24, &mut said)?,
+            word => said.set(rules, &mut limits, word)?,
         }
     }
     if names.is_empty() {
@@ -272,9 +318,8 @@ fn qos(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
     }
     let new: Vec<&String> = names.iter().filter(|name| rules.qos(name).is_none()).collect();
     if new.is_empty() {
-        return Err(Refusal::Nothing(" Nothing new added."));
+        return Err(Refusal::Nothing(" Nothing new added.".to_string()));
     }
-    said.sort();
     let mut plan = Plan::default();
     for name in &new {
         let described = if limits.description.is_empty() { name } else { &limits.description };
@@ -282,23 +327,28 @@ fn qos(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
         plan.put.push(QosView { name, description, ..limits.clone() }.into());
     }
     let lines: String = new.iter().map(|name| format!("  {name}\n")).collect();
-    let described = if limits.description.is_empty() { new[0] } else { &limits.description };
+    let last = new[new.len() - 1];
+    let described = if limits.description.is_empty() { last } else { &limits.description };
     plan.says = format!(
         " Adding QOS(s)\n{lines} Settings\n  Description    = {described}\n{}",
-        said.concat()
+        written(&said.lines(&limits))
     );
+    let added: Vec<&QosView> = plan.put.iter().filter_map(|row| row.qos.as_ref()).collect();
+    no_preemption_loop(rules, &added)?;
     Ok(plan)
 }
 
 fn add_clusters(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
-    let (mut names, mut limits, mut said) = (Vec::new(), AssociationView::default(), Vec::new());
+    let (mut names, mut limits) = (Vec::new(), AssociationView::default());
+    let mut said = Said::new(settings::ASSOCIATION);
     limits.shares = 1;
     for word in words(request) {
         match word {
             word if word.name.is_empty() || word.is(&["names", "clusters"]) => {
                 names.extend(word.list());
             }
-            word => set(settings::ASSOCIATION, &mut limits, word, 14, &mut said)?,
+            word if word.is(&["classification", "federation", "features", "fedstate", "flags"]) => {}
+            word => said.set(rules, &mut limits, word)?,
         }
     }
     if names.is_empty() {
@@ -326,11 +376,12 @@ fn add_clusters(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
         }
     }
     if plan.put.is_empty() {
-        return Err(Refusal::Nothing(" Nothing new added."));
+        return Err(Refusal::Nothing(" Nothing new added.".to_string()));
     }
-    let settings = match said.is_empty() {
+    let lines = said.lines(&limits);
+    let settings = match lines.is_empty() {
         true => String::new(),
-        false => format!(" Setting\n{}", said.concat()),
+        false => format!(" Setting\n  Default Limits:\n{}", written(&lines)),
     };
     plan.says = format!(" Adding Cluster(s)\n{}{settings}", plan.says);
     Ok(plan)
@@ -338,16 +389,26 @@ fn add_clusters(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
 
 fn coordinators(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
     let (users, accounts) = coordinator_words(request)?;
+    if users.is_empty() && accounts.is_empty() {
+        let text = " You need to specify conditions to to add the coordinator.";
+        return Err(Refusal::Wrong(text.to_string()));
+    }
+    if accounts.is_empty() {
+        return Err(Refusal::Wrong(" You need to specify an account list here.".to_string()));
+    }
+    if users.is_empty() {
+        return Err(Refusal::Wrong(" You need to specify a user list here.".to_string()));
+    }
     let mut plan = Plan::default();
     for name in &accounts {
         let Some(account) = rules.account(name) else {
-            return Err(Refusal::Wrong(format!(" This account '{name}' doesn't exist.")));
+            return Err(Refusal::Wrong(format!(" You specified a non-existent account '{name}'.")));
         };
         let mut account = account.clone();
         let before = account.coordinators.len();
         for user in &users {
             if rules.user(user).is_none() {
-                return Err(Refusal::Wrong(format!(" This user '{user}' doesn't exist.")));
+                return Err(Refusal::Wrong(format!(" You specified a non-existent user '{user}'.")));
             }
             if !account.coordinators.contains(user) {
                 account.coordinators.push(user.clone());
@@ -379,12 +440,6 @@ pub(super) fn coordinator_words(request: &Request) -> Result<(Vec<String>, Vec<S
             word if word.is(&["accounts"]) => accounts.extend(word.list()),
             word => return Err(word.unknown_option()),
         }
-    }
-    if users.is_empty() {
-        return Err(Refusal::Wrong(" Need a user name to add as coordinator.".to_string()));
-    }
-    if accounts.is_empty() {
-        return Err(Refusal::Wrong(" Need an account name to add the coordinator to.".to_string()));
     }
     Ok((users, accounts))
 }

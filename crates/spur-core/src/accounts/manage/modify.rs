@@ -1,8 +1,10 @@
 //! `sacctmgr modify`.
 
-use super::{Conditions, Entity, Plan, Refusal, Request, Word, admin_level};
+use super::{
+    Conditions, Entity, Plan, Refusal, Request, Word, admin_level, no_preemption_loop, set,
+};
 use crate::accounts::settings;
-use crate::views::{AssociationView, RulesView};
+use crate::views::{AssociationView, QosView, RulesView};
 
 /// Thinks out a modification.
 pub fn modify(rules: &RulesView, entity: Entity, request: &Request) -> Result<Plan, Refusal> {
@@ -17,22 +19,62 @@ pub fn modify(rules: &RulesView, entity: Entity, request: &Request) -> Result<Pl
         Entity::Cluster => clusters(rules, &which, &request.set),
         Entity::Association | Entity::Coordinator => Err(Refusal::Wrong(
             "No valid entity in modify command\nInput line must include \"Account\", \"Cluster\", \
-             \"Job\", \"QOS\", \"Resource\", or \"User\""
+             \"Federation\", \"Job\", \"QOS\", \"Resource\" or \"User\""
                 .to_string(),
         )),
     }
 }
 
-const NOTHING: Refusal = Refusal::Nothing(" Nothing modified");
+fn nothing() -> Refusal {
+    Refusal::Nothing(" Nothing modified".to_string())
+}
 
-fn set(one: &mut AssociationView, words: &[&Word]) -> Result<(), Refusal> {
+fn set_all(
+    rules: &RulesView,
+    one: &mut AssociationView,
+    words: &[&Word],
+) -> Result<(), Refusal> {
     for word in words {
-        let setting = settings::find(settings::ASSOCIATION, &word.name);
-        let setting = setting.ok_or_else(|| word.unknown_option())?;
-        (setting.set)(one, word.change, &word.value)
-            .map_err(|why| Refusal::Wrong(format!(" {why}")))?;
+        set(rules, settings::ASSOCIATION, one, word).map_err(|refusal| match refusal {
+            Refusal::Wrong(text)
+                if !text.contains("Unknown option") && !text.starts_with("You gave") =>
+            {
+                let hint = "Use keyword 'where' to modify condition";
+                Refusal::Wrong(format!("{text}\n Unknown option: {}\n {hint}", word.text))
+            }
+            refusal => refusal,
+        })?;
     }
     Ok(())
+}
+
+/// A default QOS that the association may not use is not set.
+fn usable_default(rules: &RulesView, plan: &Plan) -> Result<(), Refusal> {
+    let mut after = rules.clone();
+    plan.put.iter().for_each(|row| after.put(row.clone()));
+    let mut lines = String::new();
+    for one in plan.put.iter().filter_map(|row| row.association.as_ref()) {
+        let before = rules.current(&one.clone().into()).and_then(|row| row.association);
+        let is_new = before.is_none_or(|before| before.default_qos != one.default_qos);
+        let whole = after.effective(one);
+        if is_new && !one.default_qos.is_empty() && !whole.qos.contains(&one.default_qos) {
+            let user = match one.user_name.as_str() {
+                "" => String::new(),
+                name => format!(" U = {name:<9}"),
+            };
+            lines.push_str(&format!(
+                "\n  DefQOS = {:<10.10} C = {:<10.10} A = {:<20.20}{user}",
+                one.default_qos, one.cluster, one.account
+            ));
+        }
+    }
+    if lines.is_empty() {
+        return Ok(());
+    }
+    Err(Refusal::Left(format!(
+        " These associations don't have access to their default qos.\n Please give them access before \
+         they the default can be set to this.{lines}"
+    )))
 }
 
 fn accounts(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Plan, Refusal> {
@@ -64,8 +106,12 @@ fn accounts(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Pla
         let all = rules.associations.iter().filter(|one| one.user_name.is_empty());
         for one in all.filter(|one| is_meant(&one.account) && which.meets(one)) {
             let mut changed = one.clone();
-            set(&mut changed, &limits)?;
+            set_all(rules, &mut changed, &limits)?;
             if let Some(parent) = &parent {
+                if rules.account_association(&one.cluster, parent).is_none() {
+                    let text = format!(" Parent Account {parent} doesn't exist.");
+                    return Err(Refusal::Wrong(text));
+                }
                 changed.parent.clone_from(parent);
             }
             let of = match one.parent.as_str() {
@@ -77,7 +123,7 @@ fn accounts(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Pla
         }
     }
     if plan.put.is_empty() {
-        return Err(NOTHING);
+        return Err(nothing());
     }
     if !named.is_empty() {
         plan.says.push_str(&format!(" Modified accounts...\n{named}"));
@@ -85,6 +131,7 @@ fn accounts(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Pla
     if !lines.is_empty() {
         plan.says.push_str(&format!(" Modified account associations...\n{lines}"));
     }
+    usable_default(rules, &plan)?;
     Ok(plan)
 }
 
@@ -108,15 +155,26 @@ fn users(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Plan, 
                     word if word.is(&["adminlevel"]) => user.admin_level = admin_level(word)?,
                     word if word.is(&["defaultaccount"]) => {
                         let account = word.value.to_lowercase();
-                        let has = rules
-                            .associations
-                            .iter()
-                            .any(|one| one.user_name == user.name && one.account == account);
-                        if !has {
-                            return Err(Refusal::Wrong(format!(
+                        // The default holds on every cluster that the user is on.
+                        let mine = || {
+                            rules.associations.iter().filter(|one| one.user_name == user.name)
+                        };
+                        let mut lacking: Vec<&str> = mine()
+                            .filter(|it| {
+                                !mine().any(|one| one.account == account && one.cluster == it.cluster)
+                            })
+                            .map(|one| one.cluster.as_str())
+                            .collect();
+                        lacking.sort_unstable();
+                        lacking.dedup();
+                        if !lacking.is_empty() || mine().next().is_none() {
+                            let lines: String = lacking
+                                .iter()
+                                .map(|cluster| format!("\n  U = {} C = {cluster}", user.name))
+                                .collect();
+                            return Err(Refusal::Nothing(format!(
                                 " Can't modify because these users aren't associated with new \
-                                 default account '{account}'...\n  {}",
-                                user.name
+                                 default account '{account}'...{lines}"
                             )));
                         }
                         user.default_account = account;
@@ -145,20 +203,20 @@ fn users(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Plan, 
             {
                 changed.qos = rules.effective(one).qos;
             }
-            set(&mut changed, &limits)?;
+            set_all(rules, &mut changed, &limits)?;
             let place = match one.partition.as_str() {
                 "" => String::new(),
                 name => format!(" P = {name}"),
             };
             lines.push_str(&format!(
-                "  C = {:<10.10} A = {:<20.20} U = {:<9.9}{place}\n",
+                "  C = {:<10.10} A = {:<20.20} U = {:<9}{place}\n",
                 one.cluster, one.account, one.user_name
             ));
             plan.put.push(changed.into());
         }
     }
     if plan.put.is_empty() {
-        return Err(NOTHING);
+        return Err(nothing());
     }
     if !named.is_empty() {
         plan.says.push_str(&format!(" Modified users...\n{named}"));
@@ -166,6 +224,7 @@ fn users(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Plan, 
     if !lines.is_empty() {
         plan.says.push_str(&format!(" Modified user associations...\n{lines}"));
     }
+    usable_default(rules, &plan)?;
     Ok(plan)
 }
 
@@ -175,36 +234,51 @@ fn qos(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Plan, Re
     for one in rules.qos.iter().filter(|one| is_meant(&one.name)) {
         let mut changed = one.clone();
         for word in words {
-            let setting = settings::find(settings::QOS, &word.name);
-            let setting = setting.ok_or_else(|| word.unknown_option())?;
-            (setting.set)(&mut changed, word.change, &word.value)
-                .map_err(|why| Refusal::Wrong(format!(" {why}")))?;
+            set(rules, settings::QOS, &mut changed, word).map_err(|refusal| match refusal {
+                Refusal::Wrong(text) if text.contains("Invalid value for") => {
+                    Refusal::Wrong(format!("{text}\n You didn't give me anything to set"))
+                }
+                refusal => refusal,
+            })?;
         }
         plan.says.push_str(&format!("  {}\n", one.name));
         plan.put.push(changed.into());
     }
     if plan.put.is_empty() {
-        return Err(NOTHING);
+        return Err(nothing());
     }
     plan.says = format!(" Modified qos...\n{}", plan.says);
+    let changed: Vec<&QosView> = plan.put.iter().filter_map(|row| row.qos.as_ref()).collect();
+    no_preemption_loop(rules, &changed)?;
     Ok(plan)
 }
 
 fn clusters(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Plan, Refusal> {
-    let words: Vec<&Word> = words.iter().collect();
+    let of_cluster = ["classification", "federation", "features", "fedstate", "flags"];
+    let words: Vec<&Word> = words.iter().filter(|word| !word.is(&of_cluster)).collect();
     let mut plan = Plan::default();
     let is_meant = |name: &String| which.names.is_empty() || which.names.contains(name);
     let tops =
         rules.associations.iter().filter(|one| one.parent.is_empty() && one.user_name.is_empty());
+    let mut trial = AssociationView::default();
+    set_all(rules, &mut trial, &words)?;
+    let named = |setting: &settings::Setting<AssociationView>| {
+        let found = |word: &&Word| settings::find(settings::ASSOCIATION, &word.name);
+        words.iter().filter_map(found).any(|one| one.label == setting.label)
+    };
+    let limits = settings::told(settings::ASSOCIATION, &trial, named);
+    let limits: String =
+        limits.iter().map(|(label, value)| format!("  {label}= {value}\n")).collect();
+    let limits = format!(" Setting\n  Default Limits:\n{limits}");
     for one in tops.filter(|one| is_meant(&one.cluster)) {
         let mut changed = one.clone();
-        set(&mut changed, &words)?;
-        plan.says.push_str(&format!("  {}\n", one.cluster));
+        set_all(rules, &mut changed, &words)?;
+        plan.says.push_str(&format!("  C = {:<10.10} A = {}\n", one.cluster, one.account));
         plan.put.push(changed.into());
     }
     if plan.put.is_empty() {
-        return Err(NOTHING);
+        return Err(Refusal::Nothing(format!("{limits} Nothing modified")));
     }
-    plan.says = format!(" Modified cluster...\n{}", plan.says);
+    plan.says = format!("{limits} Modified cluster defaults for associations...\n{}", plan.says);
     Ok(plan)
 }

@@ -12,7 +12,14 @@ pub fn remove(rules: &RulesView, entity: Entity, request: &Request) -> Result<Pl
     }
     let mut words = request.which.clone();
     words.extend(request.set.iter().cloned());
-    let which = Conditions::read(&words)?;
+    let none = "No conditions given to remove, not executing.";
+    let which = Conditions::read(&words).map_err(|refusal| match refusal {
+        Refusal::Wrong(text) => Refusal::Wrong(format!("{text}\n {none}")),
+        refusal => refusal,
+    })?;
+    if which == Conditions::default() {
+        return Err(Refusal::Wrong(format!(" {none}")));
+    }
     match entity {
         Entity::Account => accounts(rules, &which),
         Entity::User => users(rules, &which),
@@ -26,7 +33,9 @@ pub fn remove(rules: &RulesView, entity: Entity, request: &Request) -> Result<Pl
     }
 }
 
-const NOTHING: Refusal = Refusal::Nothing(" Nothing deleted");
+fn nothing() -> Refusal {
+    Refusal::Nothing(" Nothing deleted".to_string())
+}
 
 /// Nobody is left without the account that their jobs go to.
 fn keeps_defaults(
@@ -43,7 +52,7 @@ fn keeps_defaults(
         })
         .map(|one| {
             let (cluster, account) = (&one.cluster, &one.account);
-            format!("  C = {cluster:<15.15} A = {account:<10.10} U = {}\n", one.user_name)
+            format!("  C = {cluster:<15.15} A = {account:<10.10} U = {:<9}\n", one.user_name)
         })
         .collect();
     if lost.is_empty() {
@@ -60,7 +69,7 @@ fn accounts(rules: &RulesView, which: &Conditions) -> Result<Plan, Refusal> {
     let mut named: Vec<String> = which.names.iter().chain(&which.accounts).cloned().collect();
     named.retain(|name| name != ROOT && rules.account(name).is_some());
     if named.is_empty() {
-        return Err(NOTHING);
+        return Err(nothing());
     }
     // What hangs below goes with it.
     let below = |one: &AssociationView| {
@@ -74,8 +83,7 @@ fn accounts(rules: &RulesView, which: &Conditions) -> Result<Plan, Refusal> {
     plan.remove.extend(gone.iter().map(|one| (*one).clone().into()));
     if which.clusters.is_empty() {
         plan.says = " Deleting accounts...\n".to_string();
-        let mut names: Vec<&String> = gone.iter().map(|one| &one.account).collect();
-        names.extend(&named);
+        let mut names: Vec<&String> = named.iter().collect();
         names.sort();
         names.dedup();
         for account in names.iter().filter_map(|name| rules.account(name)) {
@@ -108,7 +116,7 @@ fn users(rules: &RulesView, which: &Conditions) -> Result<Plan, Refusal> {
     plan.remove.extend(gone.iter().map(|one| (*one).clone().into()));
     if only_some {
         if gone.is_empty() {
-            return Err(NOTHING);
+            return Err(nothing());
         }
         let left = |user: &str| {
             rules.associations.iter().any(|one| one.user_name == user && !gone.contains(&one))
@@ -131,7 +139,7 @@ fn users(rules: &RulesView, which: &Conditions) -> Result<Plan, Refusal> {
     }
     let users: Vec<_> = rules.users.iter().filter(|user| is_meant(&user.name)).collect();
     if users.is_empty() {
-        return Err(NOTHING);
+        return Err(nothing());
     }
     plan.says = " Deleting users...\n".to_string();
     for user in users {
@@ -152,7 +160,7 @@ fn qos(rules: &RulesView, which: &Conditions) -> Result<Plan, Refusal> {
     let mut plan = Plan::default();
     let gone: Vec<_> = rules.qos.iter().filter(|one| which.names.contains(&one.name)).collect();
     if gone.is_empty() {
-        return Err(NOTHING);
+        return Err(nothing());
     }
     plan.says = " Deleting QOS(s)...\n".to_string();
     for one in &gone {
@@ -183,26 +191,34 @@ fn clusters(rules: &RulesView, which: &Conditions) -> Result<Plan, Refusal> {
         let here = rules.associations.iter().filter(|one| one.cluster == cluster.name);
         plan.remove.extend(here.map(|one| one.clone().into()));
     }
-    if plan.remove.is_empty() { Err(NOTHING) } else { Ok(plan) }
+    if plan.remove.is_empty() { Err(nothing()) } else { Ok(plan) }
 }
 
 fn coordinators(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
     let (users, accounts) = coordinator_words(request)?;
+    if users.is_empty() && accounts.is_empty() {
+        let text = " You need to specify a user list or account list here.";
+        return Err(Refusal::Wrong(text.to_string()));
+    }
     let list =
         |names: &[String]| names.iter().map(|name| format!("  {name}\n")).collect::<String>();
-    let mut plan = Plan {
-        says: format!(
-            " Removing Coordinators with user name\n{} From Account(s)\n{}",
-            list(&users),
-            list(&accounts)
-        ),
-        ..Plan::default()
+    let of = match users.is_empty() {
+        true => " Removing all users from Accounts\n".to_string(),
+        false => format!(" Removing Coordinators with user name\n{}", list(&users)),
     };
+    let from = match (users.is_empty(), accounts.is_empty()) {
+        (true, _) => list(&accounts),
+        (false, true) => " From all accounts\n".to_string(),
+        (false, false) => format!(" From Account(s)\n{}", list(&accounts)),
+    };
+    let mut plan = Plan { says: format!("{of}{from}"), ..Plan::default() };
     let mut lines = String::new();
-    for account in rules.accounts.iter().filter(|account| accounts.contains(&account.name)) {
+    let is_meant = |name: &String| users.is_empty() || users.contains(name);
+    let below = |name: &String| accounts.is_empty() || accounts.contains(name);
+    for account in rules.accounts.iter().filter(|account| below(&account.name)) {
         let mut changed = account.clone();
-        changed.coordinators.retain(|name| !users.contains(name));
-        for user in account.coordinators.iter().filter(|name| users.contains(name)) {
+        changed.coordinators.retain(|name| !is_meant(name));
+        for user in account.coordinators.iter().filter(|name| is_meant(name)) {
             lines.push_str(&format!("  U = {user:<9.9} A = {:<10.10}\n", account.name));
         }
         if changed != *account {
@@ -210,7 +226,7 @@ fn coordinators(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
         }
     }
     if plan.put.is_empty() {
-        return Err(NOTHING);
+        return Err(Refusal::Nothing(format!("{} Nothing removed", plan.says)));
     }
     plan.says.push_str(&format!(" Removed Coordinators (sub accounts not listed)...\n{lines}"));
     Ok(plan)

@@ -81,7 +81,7 @@ fn additions_are_told_as_slurm_tells_them() {
          12:00:00\n  Priority                 = 1000\n"
     );
     let again = add(&site.0, Entity::User, &request("daemon account=chem"));
-    assert_eq!(again, Err(Refusal::Nothing(" Nothing new added.")));
+    assert_eq!(again, Err(Refusal::Nothing(" Nothing new added.".to_string())));
     let nowhere = add(&site.0, Entity::User, &request("bin account=nosuch"));
     assert!(
         matches!(nowhere, Err(Refusal::Wrong(text)) if text.starts_with(" This account 'nosuch' doesn't exist."))
@@ -104,7 +104,7 @@ fn modifications_touch_what_the_conditions_meet() {
     };
     assert_eq!((of("physics").as_str(), of("chem").as_str()), ("high,normal", "normal"));
     let unknown = modify(&site.0, Entity::User, &request("nosuch set fairshare=1"));
-    assert_eq!(unknown, Err(Refusal::Nothing(" Nothing modified")));
+    assert_eq!(unknown, Err(Refusal::Nothing(" Nothing modified".to_string())));
 }
 
 #[test]

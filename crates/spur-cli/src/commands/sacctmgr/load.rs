@@ -1,0 +1,338 @@
+//! Reads what `sacctmgr dump` has written: what is new is added, what differs is changed.
+
+use spur_core::accounts::manage::{self, Entity, Plan, Refusal, Request, Word};
+use spur_core::accounts::rules::ROOT;
+use spur_core::accounts::settings::{self, ASSOCIATION};
+use spur_core::fields::association::{ASSOCIATION_FIELDS, LOADED};
+use spur_core::fields::render::Layout;
+use spur_core::fields::rules::admin;
+use spur_core::fields::{RenderContext, format, render};
+use spur_core::views::{AssociationView, RulesView};
+
+/// What a file comes to.
+#[derive(Default)]
+struct Loaded {
+    plan: Plan,
+    changed: String,
+    accounts: Vec<[String; 4]>,
+    account_associations: Vec<AssociationView>,
+    users: Vec<[String; 6]>,
+    user_associations: Vec<AssociationView>,
+}
+
+/// Each line is an addition to what the lines before it have made.
+pub fn plan(rules: &RulesView, text: &str) -> Result<Plan, Refusal> {
+    let (mut after, mut loaded) = (rules.clone(), Loaded::default());
+    let (mut cluster, mut parent) = (String::new(), ROOT.to_string());
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let wrong = |why: &str| {
+            let why = if why.is_empty() { String::new() } else { format!("{why}\n") };
+            Refusal::Wrong(format!(
+                "{why} Problem with line({})\n Problem with requests: Unspecified error",
+                number + 1
+            ))
+        };
+        let (kind, rest) = line.split_once(" - ").ok_or_else(|| wrong(""))?;
+        let mut options = split(rest);
+        let name = options.remove(0).trim_matches('\'').to_string();
+        let place = match kind.trim() {
+            "Cluster" => {
+                cluster = name.to_lowercase();
+                (Entity::Cluster, Vec::new())
+            }
+            "Parent" => {
+                parent = name.to_lowercase();
+                continue;
+            }
+            "Account" => (Entity::Account, vec![format!("parent={parent}")]),
+            "User" => (Entity::User, vec![format!("account={parent}")]),
+            _ => return Err(wrong("")),
+        };
+        take_line(&mut after, &mut loaded, place, &cluster, &name, &options)
+            .map_err(|refusal| wrong(&refusal.text()))?;
+    }
+    let says = says(&loaded);
+    match loaded.plan.put.is_empty() {
+        true => Err(Refusal::Done(format!("For cluster {cluster}\n Nothing new added."))),
+        false => Ok(Plan { says: format!("For cluster {cluster}\n{says}"), ..loaded.plan }),
+    }
+}
+
+fn take_line(
+    after: &mut RulesView,
+    loaded: &mut Loaded,
+    (entity, mut words): (Entity, Vec<String>),
+    cluster: &str,
+    name: &str,
+    options: &[String],
+) -> Result<(), Refusal> {
+    let mut limits = Vec::new();
+    let mut looks_after = Vec::new();
+    for option in options {
+        let word = Word::parse(option);
+        match word {
+            word if word.is(&["coordinators"]) => looks_after = word.list(),
+            word if settings::find(ASSOCIATION, &word.name).is_some() => limits.push(word),
+            _ => words.push(option.clone()),
+        }
+    }
+    if entity != Entity::Cluster {
+        words.push(format!("cluster={cluster}"));
+    }
+    words.push(format!("name={name}"));
+    let mut request = Request::default();
+    request.which.extend(words.iter().map(|word| Word::parse(word)));
+    request.which.extend(limits.iter().cloned());
+    match manage::add(after, entity, &request) {
+        Ok(plan) => note_new(loaded, &plan, &looks_after, after),
+        Err(Refusal::Nothing(_)) => Ok(Plan::default()),
+        Err(refusal) => Err(refusal),
+    }
+    .map(|plan| take(after, loaded, plan))?;
+    change_known(after, loaded, entity, cluster, name, &request, &limits)?;
+    for account in looks_after {
+        if let Some(account) = after.account(&account)
+            && !account.coordinators.iter().any(|one| one == name)
+        {
+            let mut account = account.clone();
+            account.coordinators.push(name.to_string());
+            take(after, loaded, Plan { put: vec![account.into()], ..Plan::default() });
+        }
+    }
+    Ok(())
+}
+
+/// Remembers what is new, for the tables.
+fn note_new(
+    loaded: &mut Loaded,
+    plan: &Plan,
+    looks_after: &[String],
+    before: &RulesView,
+) -> Result<Plan, Refusal> {
+    for row in &plan.put {
+        if let Some(one) = &row.account {
+            let texts = [&one.name, &one.description, &one.organization].map(String::clone);
+            let [name, description, organization] = texts;
+            loaded.accounts.push([name, description, organization, String::new()]);
+        }
+        if let Some(one) = &row.user
+            && before.user(&one.name).is_none()
+        {
+            let level = if one.admin_level > 1 { admin(one.admin_level) } else { "Not Set" };
+            loaded.users.push([
+                one.name.clone(),
+                one.default_account.clone(),
+                one.default_wckey.clone(),
+                String::new(),
+                level.to_string(),
+                looks_after.join(","),
+            ]);
+        }
+        match &row.association {
+            Some(_) if before.current(row).is_some() => {}
+            Some(one) if one.user_name.is_empty() => loaded.account_associations.push(one.clone()),
+            Some(one) => loaded.user_associations.push(one.clone()),
+            None => {}
+        }
+    }
+    Ok(plan.clone())
+}
+
+/// Sets what differs of an association that is there.
+fn change_known(
+    after: &mut RulesView,
+    loaded: &mut Loaded,
+    entity: Entity,
+    cluster: &str,
+    name: &str,
+    request: &Request,
+    limits: &[Word],
+) -> Result<(), Refusal> {
+    let of = |wanted: &str| {
+        let words = request.which.iter().rev();
+        words.filter(|word| word.is(&[wanted])).map(|word| word.value.to_lowercase()).next()
+    };
+    let lower = name.to_lowercase();
+    let key = match entity {
+        Entity::Cluster => (ROOT.to_string(), String::new()),
+        Entity::Account => (lower, String::new()),
+        _ => (of("account").unwrap_or_default(), lower),
+    };
+    let partition = of("partitions").unwrap_or_default();
+    let found = after.associations.iter().find(|one| {
+        one.cluster == cluster
+            && (&one.account, &one.user_name) == (&key.0, &key.1)
+            && one.partition == partition
+    });
+    let Some(known) = found.cloned() else { return Ok(()) };
+    let mut changed = known.clone();
+    for word in limits {
+        let Some(setting) = settings::find(ASSOCIATION, &word.name) else { continue };
+        let was = (setting.told)(&changed);
+        (setting.set)(&mut changed, word.change, &word.value)
+            .map_err(|fault| Refusal::Wrong(setting.refusal(&fault, &word.text, &word.value)))?;
+        let is = (setting.told)(&changed);
+        if was != is {
+            let what = setting.names[0].to_lowercase();
+            let kind = match entity {
+                Entity::Cluster => "Cluster",
+                Entity::Account => "Account",
+                _ => "User",
+            };
+            loaded.changed.push_str(&format!(
+                " Changed {what:<21} for {kind:<7} {name:<10} {was:>8} -> {is}\n"
+            ));
+        }
+    }
+    if changed != known {
+        take(after, loaded, Plan { put: vec![changed.into()], ..Plan::default() });
+    }
+    Ok(())
+}
+
+fn take(after: &mut RulesView, loaded: &mut Loaded, plan: Plan) {
+    plan.put.iter().for_each(|row| after.put(row.clone()));
+    loaded.plan.put.extend(plan.put);
+}
+
+fn says(loaded: &Loaded) -> String {
+    let mut text = loaded.changed.clone();
+    let short = "-".repeat(51);
+    let long = "-".repeat(62);
+    if !loaded.accounts.is_empty() {
+        let columns = [("Name", 10), ("Descr", 20), ("Org", 20), ("QOS", 20)];
+        text.push_str(&format!("Accounts\n{}{short}\n\n", plain(&columns, &loaded.accounts)));
+    }
+    if !loaded.account_associations.is_empty() {
+        let table = associations("Account,ParentName", &loaded.account_associations);
+        text.push_str(&format!("Account Associations\n{table}{long}\n\n"));
+    }
+    if !loaded.users.is_empty() {
+        let columns = [
+            ("Name", 10),
+            ("Def Acct", 10),
+            ("Def WCKey", 10),
+            ("QOS", 20),
+            ("Admin", 9),
+            ("Coord Accounts", 20),
+        ];
+        text.push_str(&format!("Users\n{}{short}\n\n", plain(&columns, &loaded.users)));
+    }
+    if !loaded.user_associations.is_empty() {
+        let table = associations("User,Account", &loaded.user_associations);
+        text.push_str(&format!("User Associations\n{table}{long}\n\n"));
+    }
+    text
+}
+
+fn plain<const N: usize>(columns: &[(&str, usize); N], rows: &[[String; N]]) -> String {
+    let line = |words: [&str; N]| {
+        let cells = words.iter().zip(columns).map(|(word, (_, width))| {
+            let long = word.chars().count() > *width;
+            let cut: String = word.chars().take(if long { *width - 1 } else { *width }).collect();
+            let shown = if long { format!("{cut}+") } else { cut };
+            format!("{shown:>width$} ")
+        });
+        cells.collect::<String>() + "\n"
+    };
+    let dashes = columns.map(|(_, width)| "-".repeat(width));
+    let mut text = line(columns.map(|(name, _)| name));
+    text.push_str(&line(dashes.each_ref().map(String::as_str)));
+    for row in rows {
+        text.push_str(&line(row.each_ref().map(String::as_str)));
+    }
+    text
+}
+
+fn associations(first: &str, rows: &[AssociationView]) -> String {
+    let spec = format!("{first},{LOADED}");
+    let Ok(columns) = format::accounting(ASSOCIATION_FIELDS, &spec) else { return String::new() };
+    let context = RenderContext::default();
+    let header = render::accounting_header(&columns, &Layout::Fixed);
+    let rows =
+        rows.iter().map(|row| render::accounting_row(&columns, row, &Layout::Fixed, &context));
+    header.into_iter().chain(rows).map(|line| line + "\n").collect()
+}
+
+/// Splits at colons outside of quotes. A colon before something that is no option belongs to the name of a
+/// resource, as in `gres/gpu:mi300x=1`.
+fn split(text: &str) -> Vec<String> {
+    let (mut parts, mut quoted) = (vec![String::new()], false);
+    for letter in text.chars() {
+        match letter {
+            '\'' => {
+                quoted = !quoted;
+                parts.last_mut().expect("there is one").push(letter);
+            }
+            ':' if !quoted => parts.push(String::new()),
+            letter => parts.last_mut().expect("there is one").push(letter),
+        }
+    }
+    let mut whole: Vec<String> = Vec::new();
+    for part in parts {
+        let of_resource = whole.last().is_some_and(|it| it.contains("gres/")) && !is_option(&part);
+        match whole.last_mut() {
+            Some(last) if of_resource => last.push_str(&format!(":{part}")),
+            _ => whole.push(part),
+        }
+    }
+    whole
+}
+
+fn is_option(part: &str) -> bool {
+    let word = Word::parse(part);
+    let of_things = [
+        "adminlevel",
+        "coordinators",
+        "defaultaccount",
+        "defaultwckey",
+        "description",
+        "organization",
+        "partitions",
+        "wckeys",
+    ];
+    settings::find(ASSOCIATION, &word.name).is_some() || word.is(&of_things)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "\
+Cluster - 'oracle':Fairshare=1:QOS='normal'
+Parent - 'root'
+User - 'root':DefaultAccount='root':AdminLevel='Administrator':Fairshare=1
+Account - 'aa':Description='a b':Organization='aa':Fairshare=3:GrpTRES=cpu=1,gres/gpu:mi300x=1,gres/gpu=2:GrpJobs=1
+Parent - 'aa'
+User - 'games':DefaultAccount='aa':Coordinator='aa':Fairshare=3
+";
+
+    fn site() -> RulesView {
+        let mut rules = RulesView::default();
+        let rows = RulesView::founding().into_iter().chain(RulesView::cluster_rows("oracle"));
+        rows.for_each(|row| rules.put(row));
+        rules
+    }
+
+    #[test]
+    fn a_dump_is_read_back_and_changes_what_differs() {
+        let mut rules = site();
+        let first = plan(&rules, FILE).expect("a plan");
+        assert!(first.says.starts_with("For cluster oracle\nAccounts\n"), "{}", first.says);
+        first.put.into_iter().for_each(|row| rules.put(row));
+        let aa = rules.account_association("oracle", "aa").expect("it is there");
+        assert_eq!(aa.grp_tres, "cpu=1,gres/gpu:mi300x=1,gres/gpu=2");
+        assert_eq!(rules.account("aa").expect("it").coordinators, ["games"]);
+        let again = plan(&rules, FILE);
+        assert!(matches!(again, Err(Refusal::Done(text)) if text.ends_with("Nothing new added.")));
+        let changed = plan(&rules, &FILE.replace("Coordinator='aa':Fairshare=3", "Fairshare=7"));
+        assert_eq!(
+            changed.expect("a plan").says,
+            "For cluster oracle\n Changed fairshare             for User    games             3 -> 7\n"
+        );
+    }
+}
