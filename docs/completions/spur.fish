@@ -383,7 +383,7 @@ complete -c spur -n __fish_use_subcommand -f -a submit -d 'hand in a script, as 
 complete -c spur -n __fish_use_subcommand -f -a queue -d 'show jobs, as squeue'
 complete -c spur -n __fish_use_subcommand -f -a cancel -d 'end jobs, as scancel'
 complete -c spur -n __fish_use_subcommand -f -a nodes -d 'show nodes, as sinfo -N -l; let machines in and out'
-complete -c spur -n __fish_use_subcommand -f -a history -d 'show jobs of the past, as sacct'
+complete -c spur -n __fish_use_subcommand -f -a history -d 'show, export and weigh up jobs of the past'
 complete -c spur -n __fish_use_subcommand -f -a show -d 'show a job, node or partition, as scontrol show'
 complete -c spur -n __fish_use_subcommand -f -a why -d 'why a job waits, in numbers, and what would start it'
 complete -c spur -n __fish_use_subcommand -f -a plan -d 'when waiting jobs will start, or a new one would'

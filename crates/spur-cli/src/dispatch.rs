@@ -63,7 +63,7 @@ pub const NATIVE: &[Command] = &[
     command("queue", "show jobs, as squeue", commands::squeue::run),
     command("cancel", "end jobs, as scancel", commands::scancel::run),
     command("nodes", "show nodes, as sinfo -N -l; let machines in and out", native::nodes::run),
-    command("history", "show jobs of the past, as sacct", commands::sacct::run),
+    command("history", "show, export and weigh up jobs of the past", native::history::run),
     command("show", "show a job, node or partition, as scontrol show", show),
     command("why", "why a job waits, in numbers, and what would start it", native::why::run),
     command("plan", "when waiting jobs will start, or a new one would", native::plan::run),

@@ -151,14 +151,17 @@ fn of_association(one: &AssociationView) -> Vec<Member> {
         ("priority", number(one.priority)),
         ("def_qos", quoted(&one.default_qos)),
     ]);
-    amounts(&mut members, &[
-        ("grp_tres", &one.grp_tres),
-        ("grp_tres_mins", &one.grp_tres_mins),
-        ("grp_tres_run_mins", &one.grp_tres_run_mins),
-        ("max_tres_mins_pj", &one.max_tres_mins_per_job),
-        ("max_tres_pj", &one.max_tres_per_job),
-        ("max_tres_pn", &one.max_tres_per_node),
-    ]);
+    amounts(
+        &mut members,
+        &[
+            ("grp_tres", &one.grp_tres),
+            ("grp_tres_mins", &one.grp_tres_mins),
+            ("grp_tres_run_mins", &one.grp_tres_run_mins),
+            ("max_tres_mins_pj", &one.max_tres_mins_per_job),
+            ("max_tres_pj", &one.max_tres_per_job),
+            ("max_tres_pn", &one.max_tres_per_node),
+        ],
+    );
     members.push(("qos", quoted(&one.qos.join(","))));
     members
 }
@@ -188,23 +191,27 @@ fn of_qos(one: &QosView) -> Vec<Member> {
         ("usage_thres", factor(one.usage_threshold)),
         ("limit_factor", factor(one.limit_factor)),
     ];
-    amounts(&mut members, &[
-        ("grp_tres", &one.grp_tres),
-        ("grp_tres_mins", &one.grp_tres_mins),
-        ("grp_tres_run_mins", &one.grp_tres_run_mins),
-        ("max_tres_pa", &one.max_tres_per_account),
-        ("max_tres_pj", &one.max_tres_per_job),
-        ("max_tres_pn", &one.max_tres_per_node),
-        ("max_tres_pu", &one.max_tres_per_user),
-        ("max_tres_mins_pj", &one.max_tres_mins_per_job),
-        ("min_tres_pj", &one.min_tres_per_job),
-    ]);
+    amounts(
+        &mut members,
+        &[
+            ("grp_tres", &one.grp_tres),
+            ("grp_tres_mins", &one.grp_tres_mins),
+            ("grp_tres_run_mins", &one.grp_tres_run_mins),
+            ("max_tres_pa", &one.max_tres_per_account),
+            ("max_tres_pj", &one.max_tres_per_job),
+            ("max_tres_pn", &one.max_tres_per_node),
+            ("max_tres_pu", &one.max_tres_per_user),
+            ("max_tres_mins_pj", &one.max_tres_mins_per_job),
+            ("min_tres_pj", &one.min_tres_per_job),
+        ],
+    );
     members
 }
 
 /// Limits of resources are told where they are or were.
 fn amounts(members: &mut Vec<Member>, all: &[(&'static str, &String)]) {
-    members.extend(all.iter().filter(|(_, it)| !it.is_empty()).map(|(name, it)| (*name, quoted(it))));
+    members
+        .extend(all.iter().filter(|(_, it)| !it.is_empty()).map(|(name, it)| (*name, quoted(it))));
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! `sacct`: jobs of the past.
 
-mod query;
-mod show;
+pub mod query;
+pub mod show;
 
 use spur_proto::slurm::GetRulesRequest;
 

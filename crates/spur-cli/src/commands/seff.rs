@@ -43,22 +43,54 @@ pub fn run(args: &[String]) -> u8 {
     }
 }
 
+/// What a job had, and what of it was used.
+pub struct Use {
+    /// Seconds it ran.
+    pub wall: u64,
+    /// Microseconds of processors that were used.
+    pub cpu_micros: u64,
+    /// Seconds of processors there were.
+    pub cpu_secs: u64,
+    /// Bytes that were used, and that there were.
+    pub memory: (u64, u64),
+}
+
+impl Use {
+    pub fn of(job: &AccountingView) -> Use {
+        let wall = match (job.start_time, job.end_time) {
+            (0, _) => 0,
+            (start, 0) => (crate::zone::now().0 - start - job.suspended_secs).max(0),
+            (start, end) => (end - start - job.suspended_secs).max(0),
+        } as u64;
+        let micros = |step: &AccountingView| step.user_cpu_micros + step.system_cpu_micros;
+        let given = tres::parse(&job.tres_allocated).unwrap_or_default();
+        let given = given.get(&Tres::Memory).copied().flatten().unwrap_or(0) << 20;
+        Use {
+            wall,
+            cpu_micros: job.steps.iter().map(micros).sum(),
+            cpu_secs: wall * u64::from(job.cpus_allocated),
+            memory: (job.steps.iter().map(resident).max().unwrap_or(0), given),
+        }
+    }
+
+    /// The part of processor time that was used, in percent.
+    pub fn cpu_percent(&self) -> f64 {
+        part(self.cpu_micros as f64 / 1e6, self.cpu_secs as f64)
+    }
+
+    /// The part of memory that was used, in percent.
+    pub fn memory_percent(&self) -> f64 {
+        part(self.memory.0 as f64, self.memory.1 as f64)
+    }
+}
+
 fn told(job: &AccountingView) -> String {
     let status = JobStatus(job.state);
     let exit = ExitStatus::from_wait(job.exit_status);
     let nodes = u64::from(job.node_count.max(1));
     let cpus = u64::from(job.cpus_allocated);
-    let wall = match (job.start_time, job.end_time) {
-        (0, _) => 0,
-        (start, 0) => (crate::zone::now().0 - start - job.suspended_secs).max(0),
-        (start, end) => (end - start - job.suspended_secs).max(0),
-    };
-    let used: u64 =
-        job.steps.iter().map(|step| step.user_cpu_micros + step.system_cpu_micros).sum();
-    let could = wall as u64 * cpus;
-    let memory = job.steps.iter().map(resident).max().unwrap_or(0);
-    let given = tres::parse(&job.tres_allocated).unwrap_or_default();
-    let given = given.get(&Tres::Memory).copied().flatten().unwrap_or(0) << 20;
+    let all = Use::of(job);
+    let (memory, given) = all.memory;
     let id = match job.array_task_id {
         Some(task) => format!("{}\nArray Job ID: {}_{task}", job.job_id, job.array_job_id),
         None => job.job_id.to_string(),
@@ -79,15 +111,15 @@ fn told(job: &AccountingView) -> String {
     let span = |secs: u64| clock::span_padded(secs as i64);
     text.push_str(&format!(
         "CPU Utilized: {}\nCPU Efficiency: {:.2}% of {} core-walltime\nJob Wall-clock time: {}\n",
-        span(used / 1_000_000),
-        part(used as f64 / 1e6, could as f64),
-        span(could),
-        span(wall as u64)
+        span(all.cpu_micros / 1_000_000),
+        all.cpu_percent(),
+        span(all.cpu_secs),
+        span(all.wall)
     ));
     text.push_str(&format!(
         "Memory Utilized: {}\nMemory Efficiency: {:.2}% of {}\n",
         bytes(memory),
-        part(memory as f64, given as f64),
+        all.memory_percent(),
         bytes(given)
     ));
     if !status.base().is_ended() {
@@ -113,7 +145,8 @@ fn group(job: &AccountingView) -> String {
     found.ok().flatten().map_or_else(|| job.gid.to_string(), |group| group.name)
 }
 
-fn bytes(count: u64) -> String {
+/// `4.00 GB`
+pub fn bytes(count: u64) -> String {
     let mut amount = count as f64;
     for unit in ["B", "KB", "MB", "GB"] {
         if amount < 1024.0 {

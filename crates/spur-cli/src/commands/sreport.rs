@@ -126,7 +126,8 @@ fn shown(query: &Query, report: &Report) -> String {
         Layout::Fixed => {
             let cut = |word: &str, width: usize| word.chars().take(width).collect::<String>();
             // A tree is seen from the left.
-            let is_left = |name: &str, width: usize| name == "Account" && (query.tree || width == 20);
+            let is_left =
+                |name: &str, width: usize| name == "Account" && (query.tree || width == 20);
             let columns: Vec<(&str, usize)> = columns
                 .iter()
                 .map(|(name, width)| match *name == "Account" && query.tree {

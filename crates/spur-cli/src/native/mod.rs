@@ -8,6 +8,7 @@ pub mod down;
 pub mod env;
 pub mod exec;
 pub mod health;
+pub mod history;
 pub mod init;
 pub mod join;
 pub mod logs;

@@ -117,8 +117,7 @@ impl Word {
     }
 
     fn unknown_condition(&self) -> Refusal {
-        let text =
-            format!(" Unknown condition: {}\n Use keyword 'set' to modify value", self.text);
+        let text = format!(" Unknown condition: {}\n Use keyword 'set' to modify value", self.text);
         Refusal::Wrong(text)
     }
 }
@@ -147,7 +146,8 @@ fn known_qos(rules: &RulesView, setting: &str, word: &Word) -> Result<(), Refusa
         _ => return Ok(()),
     };
     let names = list.iter().map(|name| name.trim_start_matches(['+', '-']));
-    let Some(bad) = names.filter(|name| !matches!(*name, "" | "1")).find(|name| rules.qos(name).is_none())
+    let Some(bad) =
+        names.filter(|name| !matches!(*name, "" | "1")).find(|name| rules.qos(name).is_none())
     else {
         return Ok(());
     };

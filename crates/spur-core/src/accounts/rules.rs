@@ -224,12 +224,25 @@ impl RulesView {
                         && one.user_name != user
                         && self.coordinates(user, &one.cluster, &one.account);
                 }
-                row.user.is_some() && !raises(row) && {
-                    let default = row.user.as_ref().map(|user| user.default_account.as_str());
-                    self.clusters.iter().any(|cluster| {
-                        self.coordinates(user, &cluster.name, default.unwrap_or_default())
+                // Somebody new comes into one of its accounts; whoever is known is moved between them, and
+                // is the coordinator's to take out only with no place elsewhere.
+                let Some(new) = &row.user else { return false };
+                let looks_after = |account: &str| {
+                    let mut clusters = self.clusters.iter();
+                    clusters.any(|cluster| self.coordinates(user, &cluster.name, account))
+                };
+                let known = now.and_then(|now| now.user.as_ref());
+                let elsewhere = self.associations.iter().any(|one| {
+                    one.user_name == new.name && !self.coordinates(user, &one.cluster, &one.account)
+                });
+                new.name != user
+                    && !raises(row)
+                    && looks_after(&new.default_account)
+                    && known.is_none_or(|known| {
+                        known.default_wckey == new.default_wckey
+                            && looks_after(&known.default_account)
+                            && !elsewhere
                     })
-                }
             }
         }
     }

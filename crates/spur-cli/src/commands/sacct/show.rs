@@ -12,14 +12,18 @@ use super::query::{Query, Text};
 use crate::commands::answer;
 use crate::zone;
 
-/// The whole answer.
-pub fn table(query: &Query, jobs: Vec<AccountingView>, cluster: &str) -> String {
+/// What of the answer is asked for, made ready.
+pub fn chosen(query: &Query, jobs: Vec<AccountingView>) -> Vec<AccountingView> {
     let running = running_tasks(&jobs);
-    let jobs: Vec<AccountingView> = jobs
-        .into_iter()
+    jobs.into_iter()
         .filter(|job| is_wanted(query, job) && !is_held_back(query, job, &running))
         .map(|job| prepared(query, job))
-        .collect();
+        .collect()
+}
+
+/// The whole answer.
+pub fn table(query: &Query, jobs: Vec<AccountingView>, cluster: &str) -> String {
+    let jobs = chosen(query, jobs);
     if let Some(notation) = query.notation {
         let rows = jobs.iter().map(|job| render::json(JOB_JSON, job)).collect();
         let whole = answer::enclosed(cluster, "jobs", rows, &[], &["sacct"]);
@@ -71,7 +75,7 @@ fn is_held_back(query: &Query, job: &AccountingView, running: &BTreeMap<u32, u32
 }
 
 /// The lines of a job: itself and its steps, or only the step that was named.
-fn rows<'a>(query: &'a Query, job: &'a AccountingView) -> Vec<&'a AccountingView> {
+pub fn rows<'a>(query: &'a Query, job: &'a AccountingView) -> Vec<&'a AccountingView> {
     let named: Vec<&JobSelector> =
         query.request.jobs.iter().filter(|selector| selects(selector, job)).collect();
     let whole = named.is_empty() || named.iter().any(|selector| selector.step.is_empty());

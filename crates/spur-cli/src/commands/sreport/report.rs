@@ -40,7 +40,13 @@ pub fn make(query: &Query, facts: &Facts) -> Report {
         Kind::WckeysByUser => {
             ("Cluster/WCKey/User Utilization".to_string(), by_wckey(query, facts, false))
         }
-        Kind::Sizes => ("Job Sizes".to_string(), sizes(query, facts, |it| it.account.clone())),
+        Kind::Sizes => {
+            let by = |it: &UsageView| match query.flat {
+                true => it.account.clone(),
+                false => top_of(query, facts, it),
+            };
+            ("Job Sizes".to_string(), sizes(query, facts, by))
+        }
         Kind::SizesByWckey => {
             ("Job Sizes by Wckey".to_string(), sizes(query, facts, |it| it.wckey.clone()))
         }
@@ -94,14 +100,17 @@ fn amount(query: &Query, seconds: u64, all: u64) -> String {
         0 => "0.00%".to_string(),
         all => format!("{:.2}%", seconds as f64 * 100.0 / all as f64),
     };
+    // To the nearest whole one.
+    let minutes = (seconds + 30) / 60;
+    let hours = (seconds + 1800) / 3600;
     match query.unit {
         Unit::Seconds => seconds.to_string(),
-        Unit::Minutes => (seconds / 60).to_string(),
-        Unit::Hours => (seconds / 3600).to_string(),
+        Unit::Minutes => minutes.to_string(),
+        Unit::Hours => hours.to_string(),
         Unit::Percent => percent(),
         Unit::SecondsAndPercent => format!("{seconds}({})", percent()),
-        Unit::MinutesAndPercent => format!("{}({})", seconds / 60, percent()),
-        Unit::HoursAndPercent => format!("{}({})", seconds / 3600, percent()),
+        Unit::MinutesAndPercent => format!("{minutes}({})", percent()),
+        Unit::HoursAndPercent => format!("{hours}({})", percent()),
     }
 }
 
@@ -250,7 +259,12 @@ fn accounts_by_user(query: &Query, facts: &Facts) -> Table {
                         own.get(&(one.account.clone(), one.user_name.clone())).copied().unwrap_or(0)
                     }
                 };
-                if seconds == 0 {
+                // Whoever did nothing at all has no line.
+                let did = |((account, user), _): (&(String, String), &u64)| match &one.user_name {
+                    name if name.is_empty() => below(account),
+                    name => *account == one.account && user == name,
+                };
+                if !own.iter().any(did) {
                     continue;
                 }
                 let indent = if query.tree { " ".repeat(*depth) } else { String::new() };
@@ -287,7 +301,9 @@ fn users_by_account(query: &Query, facts: &Facts) -> Table {
     let columns = user_columns(query);
     let mut rows = Vec::new();
     for tres in &query.tres {
-        for ((cluster, user, account), seconds) in by_user(query, facts, tres) {
+        let mut sums: Vec<_> = by_user(query, facts, tres).into_iter().collect();
+        sums.sort_by_key(|(_, seconds)| std::cmp::Reverse(*seconds));
+        for ((cluster, user, account), seconds) in sums {
             let all = total(query, facts, &cluster, tres);
             let name = proper_name(&user);
             let used = amount(query, seconds, all);
@@ -307,22 +323,23 @@ fn by_user(query: &Query, facts: &Facts, tres: &str) -> ByUser {
         let key = (row.cluster.clone(), row.user_name.clone(), row.account.clone());
         *sums.entry(key).or_default() += used(row, tres);
     }
-    sums.retain(|_, seconds| *seconds > 0);
     sums
 }
 
 fn top_users(query: &Query, facts: &Facts) -> Table {
     let mut table = Table { columns: user_columns(query), rows: Vec::new() };
     for tres in &query.tres {
-        let mut sums: BTreeMap<(String, String), (u64, BTreeSet<String>)> = BTreeMap::new();
+        // `group` puts what somebody did in several accounts on one line.
+        let mut sums: BTreeMap<(String, String, String), (u64, BTreeSet<String>)> = BTreeMap::new();
         for ((cluster, user, account), seconds) in by_user(query, facts, tres) {
-            let sum = sums.entry((cluster, user)).or_default();
+            let apart = if query.group { String::new() } else { account.clone() };
+            let sum = sums.entry((cluster, user, apart)).or_default();
             sum.0 += seconds;
             sum.1.insert(account);
         }
         let mut sums: Vec<_> = sums.into_iter().collect();
         sums.sort_by_key(|(_, (seconds, _))| std::cmp::Reverse(*seconds));
-        for ((cluster, user), (seconds, accounts)) in sums.into_iter().take(query.top) {
+        for ((cluster, user, _), (seconds, accounts)) in sums.into_iter().take(query.top) {
             let all = total(query, facts, &cluster, tres);
             let accounts: Vec<String> = accounts.into_iter().collect();
             let mut row = vec![
@@ -364,6 +381,16 @@ fn by_wckey(query: &Query, facts: &Facts, user_first: bool) -> Table {
         }
     };
     Table { columns, rows: sums.into_iter().map(row).collect() }
+}
+
+/// The account of those asked for that a job is below; without any it is the root of all.
+fn top_of(query: &Query, facts: &Facts, row: &UsageView) -> String {
+    let line = facts.rules.lineage(&row.cluster, &row.account);
+    let found = match query.accounts.is_empty() {
+        true => line.last(),
+        false => line.iter().find(|above| query.accounts.contains(&above.account)),
+    };
+    found.map_or_else(|| row.account.clone(), |above| above.account.clone())
 }
 
 fn sizes(query: &Query, facts: &Facts, by: impl Fn(&UsageView) -> String) -> Table {

@@ -1,8 +1,6 @@
 //! `sacctmgr add`.
 
-use super::{
-    Entity, Plan, Refusal, Request, Word, admin_level, clusters, no_preemption_loop, set,
-};
+use super::{Entity, Plan, Refusal, Request, Word, admin_level, clusters, no_preemption_loop, set};
 use crate::accounts::rules::{ADMIN_NONE, ROOT};
 use crate::accounts::settings::{self, Setting};
 use crate::fields::rules::admin;
@@ -56,7 +54,9 @@ fn written(lines: &[(&str, String)]) -> String {
 /// What was wrong, and that the word is not an option for it.
 fn not_an_option(refusal: Refusal, word: &Word, hint: bool) -> Refusal {
     match refusal {
-        Refusal::Wrong(text) if !text.contains("Unknown option") && !text.starts_with("You gave") => {
+        Refusal::Wrong(text)
+            if !text.contains("Unknown option") && !text.starts_with("You gave") =>
+        {
             let hint = if hint { "\n Use keyword 'where' to modify condition" } else { "" };
             Refusal::Wrong(format!("{text}\n Unknown option: {}{hint}", word.text))
         }
@@ -209,7 +209,8 @@ fn users(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
         let default =
             default_account.clone().or_else(|| known.map(|user| user.default_account.clone()));
         // Of several accounts the first by name is the default, as in Slurm.
-        let default = default.filter(|name| !name.is_empty()).or_else(|| accounts.iter().min().cloned());
+        let default =
+            default.filter(|name| !name.is_empty()).or_else(|| accounts.iter().min().cloned());
         if let (Some(user), Some(account)) = (known, &default_account)
             && user.default_account != *account
         {
@@ -347,7 +348,8 @@ fn add_clusters(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
             word if word.name.is_empty() || word.is(&["names", "clusters"]) => {
                 names.extend(word.list());
             }
-            word if word.is(&["classification", "federation", "features", "fedstate", "flags"]) => {}
+            word if word.is(&["classification", "federation", "features", "fedstate", "flags"]) => {
+            }
             word => said.set(rules, &mut limits, word)?,
         }
     }
@@ -408,7 +410,9 @@ fn coordinators(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
         let before = account.coordinators.len();
         for user in &users {
             if rules.user(user).is_none() {
-                return Err(Refusal::Wrong(format!(" You specified a non-existent user '{user}'.")));
+                return Err(Refusal::Wrong(format!(
+                    " You specified a non-existent user '{user}'."
+                )));
             }
             if !account.coordinators.contains(user) {
                 account.coordinators.push(user.clone());

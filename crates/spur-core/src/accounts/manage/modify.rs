@@ -29,11 +29,7 @@ fn nothing() -> Refusal {
     Refusal::Nothing(" Nothing modified".to_string())
 }
 
-fn set_all(
-    rules: &RulesView,
-    one: &mut AssociationView,
-    words: &[&Word],
-) -> Result<(), Refusal> {
+fn set_all(rules: &RulesView, one: &mut AssociationView, words: &[&Word]) -> Result<(), Refusal> {
     for word in words {
         set(rules, settings::ASSOCIATION, one, word).map_err(|refusal| match refusal {
             Refusal::Wrong(text)
@@ -156,12 +152,12 @@ fn users(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Plan, 
                     word if word.is(&["defaultaccount"]) => {
                         let account = word.value.to_lowercase();
                         // The default holds on every cluster that the user is on.
-                        let mine = || {
-                            rules.associations.iter().filter(|one| one.user_name == user.name)
-                        };
+                        let mine =
+                            || rules.associations.iter().filter(|one| one.user_name == user.name);
                         let mut lacking: Vec<&str> = mine()
                             .filter(|it| {
-                                !mine().any(|one| one.account == account && one.cluster == it.cluster)
+                                !mine()
+                                    .any(|one| one.account == account && one.cluster == it.cluster)
                             })
                             .map(|one| one.cluster.as_str())
                             .collect();

@@ -139,4 +139,27 @@ fn a_coordinator_rules_below_and_never_over_itself() {
     let mut raised = site.0.user("nobody").expect("is there").clone();
     raised.admin_level = crate::accounts::rules::ADMIN_ADMINISTRATOR;
     assert!(!site.0.may_change("daemon", level, &raised.into(), None));
+    // Whoever is in another account, too, is not the coordinator's to move or to take out.
+    site.add(Entity::Account, "bio");
+    site.add(Entity::User, "mail account=bio");
+    let mail: RuleRow = site.0.user("mail").expect("is there").clone().into();
+    let moved = crate::views::UserView {
+        default_account: "physics".to_string(),
+        ..site.0.user("mail").expect("is there").clone()
+    };
+    let may = |row: RuleRow| {
+        let now = site.0.current(&row);
+        site.0.may_change("daemon", level, &row, now.as_ref())
+    };
+    assert!(!may(moved.into()) && !may(mail));
+    assert!(may(site.0.user("nobody").expect("is there").clone().into()));
+    let own = site.0.user("daemon").expect("is there").clone();
+    assert!(!may(own.into()), "itself");
+    let new = crate::views::UserView {
+        name: "lp".to_string(),
+        default_account: "chem".to_string(),
+        admin_level: 1,
+        ..Default::default()
+    };
+    assert!(may(new.into()), "somebody new");
 }
