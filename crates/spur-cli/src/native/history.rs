@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn names_with_commas_and_quotes_stay_one_cell() {
-        let mut query = sacct::query::read(&["-X".to_string()]).ok().expect("a query");
+        let mut query = sacct::query::read(&["-X".to_string()]).expect("a query");
         query.columns = format::accounting(ACCOUNTING_FIELDS, "JobID,JobName").expect("columns");
         query.request.no_steps = true;
         let lines = csv(&query, &[AccountingView { steps: Vec::new(), ..job() }]);
