@@ -2,7 +2,7 @@
 
 use spur_core::node::features::Features;
 
-use crate::nodes::{Free, Kind, Slot, memory_class};
+use crate::nodes::{BucketKey, Free, Kind, Slot, memory_class};
 use crate::shape::{Memory, Per, Shape, Sharing};
 
 /// What a shape means on nodes of one kind.
@@ -227,6 +227,13 @@ impl Fit {
         free.cores -= cores;
         free.memory_mb -= memory_mb;
         Some(Taken { cores, memory_mb, parts })
+    }
+
+    /// Whether nodes of a bucket may be of use.
+    pub fn may_do(&self, key: &BucketKey) -> bool {
+        key.cores >= self.cores_least
+            && key.devices >= self.devices_least
+            && key.memory >= self.memory_least
     }
 
     /// Threads used of each core.

@@ -8,6 +8,7 @@ use spur_core::hostlist;
 use spur_core::ids::NodeName;
 
 use crate::bits::Bits;
+use crate::gains::Gains;
 use crate::shape::Sharing;
 use crate::view::{RunId, ViewGres, ViewNode};
 
@@ -99,6 +100,9 @@ pub struct Nodes {
     pub domains: BTreeMap<Arc<[Arc<str>]>, Domain>,
     /// Counts changes of kinds and their members: what is computed from them is computed anew.
     pub version: u64,
+    /// The same for how many members take jobs.
+    pub usable: u64,
+    pub gains: Gains,
 }
 
 /// The nodes below a switch, or in a block.
@@ -161,6 +165,7 @@ impl Nodes {
         }
         let members = self.kinds[kind as usize].members.entry((node.memory_mb, node.tmp_mb));
         let (all, usable) = members.or_default();
+        self.usable += 1;
         (*all, *usable) = (*all + 1, *usable + u32::from(node.usable));
         match present {
             Some(index) => {
@@ -198,6 +203,7 @@ impl Nodes {
     pub fn remove(&mut self, name: &NodeName) {
         let Some(index) = self.index(name) else { return };
         self.version += 1;
+        self.usable += 1;
         self.leave_domains(index);
         self.leave_kind(index);
         self.slots[index as usize].present = false;
@@ -318,6 +324,7 @@ impl Nodes {
         }
         slot.runs = runs;
         slot.free.cores = slot.free_cores.count();
+        self.gains.note(index);
         self.touch(index);
     }
 
@@ -377,6 +384,11 @@ fn leave(kind: &mut Kind, key: BucketKey, order: u64, index: NodeIndex) {
 }
 
 impl Slot {
+    /// Where it stands; nowhere while it has nothing to give.
+    pub fn bucket(&self) -> Option<BucketKey> {
+        self.bucket
+    }
+
     fn subtract(&mut self, held: &Held) {
         self.free_cores.remove_all(&held.cores);
         self.free.memory_mb = self.free.memory_mb.saturating_sub(held.memory_mb);

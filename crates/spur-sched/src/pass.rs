@@ -12,14 +12,15 @@ use spur_core::time::Timestamp;
 
 use crate::decision::{Decisions, Start};
 use crate::fit::Fit;
-use crate::nodes::{Held, NodeIndex};
+use crate::nodes::{Held, NodeIndex, Nodes};
 use crate::place::network::{self, Barred, Within};
 use crate::place::{self, Chosen, Mix, Search};
 use crate::planner::Planner;
 use crate::possible::Fits;
 use crate::preempt;
-use crate::queue::Key;
+use crate::queue::{Class, Key};
 use crate::shape::Shape;
+use crate::short::Gained;
 use crate::timeline::{Ahead, Calendar, Place};
 use crate::view::{Charge, RunId, ViewReservation, ViewShare};
 use crate::waits::{Promised, Wait, Waits};
@@ -43,7 +44,7 @@ pub(crate) struct Pass {
     /// Tasks started of records that stand for several.
     begun: BTreeMap<JobId, u32>,
     /// Classes that do not fit now.
-    pub(crate) failed: BTreeSet<u32>,
+    pub(crate) failed: Vec<bool>,
     /// Nodes of reservations.
     pub(crate) reserved: BTreeMap<Arc<str>, BTreeSet<NodeIndex>>,
     pub(crate) out: Decisions,
@@ -92,12 +93,12 @@ impl Planner {
         let mut pass = self.begin();
         while let Some(Reverse((turn, _, key, class))) = pass.heap.pop() {
             if pass.out.starts.len() >= self.policy.starts_max {
-                pass.out.cut_short = true;
                 break;
             }
             self.wake(&mut pass, Some(class));
             self.look(&mut pass, turn, key, class);
         }
+        pass.out.cut_short = pass.out.starts.len() >= self.policy.starts_max;
         self.wake(&mut pass, None);
         let seen = look(self, &mut pass);
         (self.finish(pass), seen)
@@ -153,7 +154,7 @@ impl Planner {
             places: BTreeMap::new(),
             held: BTreeMap::new(),
             begun: BTreeMap::new(),
-            failed: BTreeSet::new(),
+            failed: vec![false; self.queue.classes.len()],
             reserved: BTreeMap::new(),
             out: Decisions::default(),
             taken: Vec::new(),
@@ -171,24 +172,39 @@ impl Planner {
             }
             pass.reserved.insert(name.clone(), nodes);
         }
-        for id in 0..self.queue.classes.len() {
-            let class = &mut self.queue.classes[id];
-            let reason = match class.barred {
-                Some(reason) => reason,
-                None => match class.jobs.first().copied() {
-                    None => Reason::None,
-                    Some(key) => {
-                        let fits = up_to_date(class, &self.nodes);
-                        if fits.never.is_none() {
-                            pass.heap.push(Reverse((0, 0, key, id as u32)));
+        let mut turns: Vec<Reverse<Turn>> = Vec::new();
+        let mut asleep = Asleep::new(self.queue.wards.len(), self.depth());
+        let mut gained = Gained::default();
+        for (id, class) in (0..).zip(&mut self.queue.classes) {
+            let reason = match (class.barred, class.first) {
+                (Some(reason), _) => reason,
+                (None, None) => Reason::None,
+                (None, Some(key)) => {
+                    class.look_up(&self.nodes);
+                    let never = class.fits.as_ref().and_then(|fits| fits.never);
+                    if never.is_none() {
+                        let sleeps = class.is_plain()
+                            && class.is_still_short(&self.nodes, &mut gained)
+                            && class.is_possible_now(&self.nodes);
+                        pass.failed[id as usize] = sleeps;
+                        match sleeps {
+                            true => asleep.put(class.ward, key, id),
+                            false => turns.push(Reverse((0, 0, key, id))),
                         }
-                        fits.never.unwrap_or(Reason::Priority)
                     }
-                },
+                    never.unwrap_or(Reason::Priority)
+                }
             };
             pass.by_class.push(reason.into());
         }
+        turns.extend(asleep.first().map(|(key, class)| Reverse((0, 0, key, class))));
+        pass.heap = BinaryHeap::from(turns);
         pass
+    }
+
+    /// How many jobs of a partition hold a promise.
+    fn depth(&self) -> u32 {
+        if self.policy.backfill { self.policy.depth } else { 1 }
     }
 
     /// Looks at the first job of a class that has no decision yet.
@@ -197,8 +213,8 @@ impl Planner {
         let (shape, partition) = (it.shape.clone(), it.partition.clone());
         let charges = it.charges.clone();
         let promised = pass.promised.get(&partition).copied().unwrap_or(0);
-        let full = promised >= if self.policy.backfill { self.policy.depth } else { 1 };
-        if full && (!self.policy.backfill || pass.failed.contains(&class)) {
+        let full = promised >= self.depth();
+        if full && (!self.policy.backfill || pass.failed[class as usize]) {
             return;
         }
         if full && self.policy.shortest_first && turn == 0 {
@@ -221,7 +237,10 @@ impl Planner {
         if !it.with.is_empty() {
             return self.look_together(pass, turn, key, class, full);
         }
-        if !pass.failed.contains(&class) {
+        self.nodes.settle();
+        let short = self.queue.classes[class as usize].is_short(&self.nodes);
+        pass.failed[class as usize] |= short;
+        if !pass.failed[class as usize] {
             let mut started = false;
             let count = self.queue.counts.get(&job).copied().unwrap_or(1);
             let done = pass.begun.get(&job).copied().unwrap_or(0);
@@ -252,14 +271,14 @@ impl Planner {
                 pass.special.insert(job, Some(reason.into()));
                 return self.next(pass, turn, key, class);
             }
-            pass.failed.insert(class);
+            pass.failed[class as usize] = true;
         }
-        let kept_out = self.keeps_out(pass, &fits, &shape);
+        let kept_out = !short && self.keeps_out(pass, &fits, &shape);
         if kept_out {
             pass.by_class[class as usize] =
                 Wait { reason: Reason::ReqNodeNotAvail, start: None, reserved: true };
         }
-        if !fits.possible_now(&shape, &self.nodes) {
+        if !self.queue.classes[class as usize].is_possible_now(&self.nodes) {
             pass.by_class[class as usize] = Reason::ReqNodeNotAvail.into();
             return;
         }
@@ -611,14 +630,61 @@ impl Planner {
     }
 }
 
-fn up_to_date(class: &mut crate::queue::Class, nodes: &crate::nodes::Nodes) -> Arc<Fits> {
-    match &class.fits {
-        Some(fits) if fits.version == nodes.version => fits.clone(),
-        _ => {
-            let fits = Arc::new(Fits::of(&class.shape, &class.partition, nodes));
-            class.fits = Some(fits.clone());
-            fits
+impl Class {
+    /// Finds out where its jobs can be, if that is not known.
+    fn look_up(&mut self, nodes: &Nodes) {
+        if self.fits.as_ref().is_none_or(|fits| fits.version != nodes.version) {
+            self.fits = Some(Arc::new(Fits::of(&self.shape, &self.partition, nodes)));
+            (self.short, self.possible) = (None, None);
         }
+    }
+
+    /// Whether nothing but free nodes decides about its jobs.
+    fn is_plain(&self) -> bool {
+        self.charges.is_empty()
+            && self.with.is_empty()
+            && self.in_several == 0
+            && self.shape.reservation.is_empty()
+    }
+
+    /// Whether the nodes that take jobs at present would do if they were empty.
+    fn is_possible_now(&mut self, nodes: &Nodes) -> bool {
+        if let Some((told, possible)) = self.possible
+            && told == nodes.usable
+        {
+            return possible;
+        }
+        let fits = self.fits.as_ref();
+        let possible = fits.is_some_and(|fits| fits.possible_now(&self.shape, nodes));
+        self.possible = Some((nodes.usable, possible));
+        possible
+    }
+}
+
+/// Classes that cannot start, by partition: of each the first few, to which something may be promised.
+struct Asleep {
+    depth: usize,
+    wards: Vec<BinaryHeap<(Key, u32)>>,
+}
+
+impl Asleep {
+    fn new(wards: usize, depth: u32) -> Asleep {
+        Asleep { depth: depth as usize, wards: (0..wards).map(|_| BinaryHeap::new()).collect() }
+    }
+
+    fn put(&mut self, ward: u32, key: Key, class: u32) {
+        let first = &mut self.wards[ward as usize];
+        if first.len() < self.depth {
+            first.push((key, class));
+        } else if let Some(mut last) = first.peek_mut()
+            && (key, class) < *last
+        {
+            *last = (key, class);
+        }
+    }
+
+    fn first(self) -> impl Iterator<Item = (Key, u32)> {
+        self.wards.into_iter().flatten()
     }
 }
 

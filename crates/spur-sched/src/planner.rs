@@ -214,6 +214,10 @@ impl Planner {
 
     /// What usual jobs look like: those that run and those that wait.
     pub(crate) fn mix(&self) -> Mix {
+        // Only where devices are given in parts does anybody ask.
+        if !self.nodes.kinds.iter().any(|kind| kind.gres.iter().any(|it| it.parts > 1)) {
+            return Mix::default();
+        }
         let mut counts = self.usual.clone();
         for class in self.queue.classes.iter().filter(|class| class.tasks > 0) {
             if let Some(usual) = Usual::of(&class.shape) {

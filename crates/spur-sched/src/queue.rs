@@ -6,6 +6,7 @@ use std::sync::Arc;
 use spur_core::ids::JobId;
 use spur_core::job::Reason;
 
+use crate::gains::Stamp;
 use crate::possible::Fits;
 use crate::shape::Shape;
 use crate::view::{Charge, Companion, PendingJob, Standing, Tiers};
@@ -27,10 +28,20 @@ pub struct Class {
     /// Why none of them takes part, if so.
     pub barred: Option<Reason>,
     pub jobs: BTreeSet<Key>,
+    /// The first of them.
+    pub first: Option<Key>,
     /// Tasks of all its jobs.
     pub tasks: u64,
+    /// How many of its jobs wait in other partitions too.
+    pub in_several: u32,
+    /// The number of its partition.
+    pub ward: u32,
     /// Where its jobs can be at all, once that was looked up.
     pub fits: Option<Arc<Fits>>,
+    /// When less was free than a job needs, if that was found out.
+    pub short: Option<Stamp>,
+    /// Whether the nodes that take jobs would do if they were empty, and when that was found out.
+    pub possible: Option<(u64, bool)>,
 }
 
 type ClassKey = (Arc<str>, Arc<Shape>, Arc<[Charge]>, Arc<[Companion]>, u32, Option<Reason>);
@@ -39,6 +50,8 @@ type ClassKey = (Arc<str>, Arc<Shape>, Arc<[Charge]>, Arc<[Companion]>, u32, Opt
 #[derive(Debug, Default)]
 pub struct Queue {
     pub classes: Vec<Class>,
+    /// Partitions that jobs wait in; classes name them by number.
+    pub wards: Vec<Arc<str>>,
     ids: BTreeMap<ClassKey, u32>,
     /// Classes by the addresses of what they are made of; the addresses stay taken.
     by_address: BTreeMap<Addresses, u32>,
@@ -86,7 +99,9 @@ impl Queue {
         for (place, (_, tier)) in job.partitions.iter().enumerate() {
             let class = self.class(job, place, barred);
             let rank = rank(*tier, job.priority, reserved);
-            self.classes[class as usize].tasks += u64::from(job.count.max(1));
+            let it = &mut self.classes[class as usize];
+            it.tasks += u64::from(job.count.max(1));
+            it.in_several += u32::from(job.partitions.len() > 1);
             self.fresh.push((class, (rank, job.id)));
             let at = Place { class, rank };
             if place == 0 {
@@ -137,10 +152,14 @@ impl Queue {
         for companion in self.led.remove(&job).unwrap_or_default() {
             self.places.remove(companion);
         }
-        for place in self.others.remove(&job).unwrap_or_default().into_iter().chain([place]) {
+        let others = self.others.remove(&job).unwrap_or_default();
+        let in_several = u32::from(!others.is_empty());
+        for place in others.into_iter().chain([place]) {
             let class = &mut self.classes[place.class as usize];
             class.jobs.remove(&(place.rank, job));
+            class.first = class.jobs.first().copied();
             class.tasks -= count;
+            class.in_several -= in_several;
         }
     }
 
@@ -171,16 +190,19 @@ impl Queue {
     fn sort_in(&mut self) {
         if self.fresh.len() < 64 {
             for (class, key) in self.fresh.drain(..) {
-                self.classes[class as usize].jobs.insert(key);
+                let class = &mut self.classes[class as usize];
+                class.jobs.insert(key);
+                class.first = class.jobs.first().copied();
             }
             return;
         }
         // Many at once: sets are built from sorted runs.
         self.fresh.sort_unstable();
         for run in self.fresh.chunk_by(|a, b| a.0 == b.0) {
-            let jobs = &mut self.classes[run[0].0 as usize].jobs;
+            let class = &mut self.classes[run[0].0 as usize];
             let mut keys: BTreeSet<Key> = run.iter().map(|(_, key)| *key).collect();
-            jobs.append(&mut keys);
+            class.jobs.append(&mut keys);
+            class.first = class.jobs.first().copied();
         }
         self.fresh.clear();
     }
@@ -202,6 +224,11 @@ impl Queue {
         let next = self.unused.last().copied().unwrap_or(self.classes.len() as u32);
         let class = *self.ids.entry(key).or_insert(next);
         if class == next {
+            let known = self.wards.iter().position(|ward| ward == partition);
+            let ward = known.unwrap_or_else(|| {
+                self.wards.push(partition.clone());
+                self.wards.len() - 1
+            });
             let fresh = Class {
                 partition: partition.clone(),
                 shape: job.shape.clone(),
@@ -210,8 +237,13 @@ impl Queue {
                 rank: job.rank,
                 barred,
                 jobs: BTreeSet::new(),
+                first: None,
                 tasks: 0,
+                in_several: 0,
+                ward: ward as u32,
                 fits: None,
+                short: None,
+                possible: None,
             };
             match self.unused.pop() {
                 Some(unused) => self.classes[unused as usize] = fresh,

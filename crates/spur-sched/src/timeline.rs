@@ -177,12 +177,37 @@ pub struct Ahead<'a> {
     pub within: Option<&'a BTreeSet<NodeIndex>>,
 }
 
+/// Nodes that will do: since when, and for how many units.
+#[derive(Debug, Default)]
+struct Good {
+    rooms: BTreeMap<NodeIndex, (i64, u32)>,
+    /// Units of all.
+    units: u64,
+}
+
+impl Good {
+    /// True when the node is better than before.
+    fn put(&mut self, node: NodeIndex, at: i64, room: u32) -> bool {
+        let (_, before) = self.rooms.entry(node).or_insert((at, 0));
+        let former = std::mem::replace(before, room);
+        self.units = self.units + u64::from(room) - u64::from(former);
+        room > former
+    }
+
+    /// True when it was there.
+    fn remove(&mut self, node: NodeIndex) -> bool {
+        let Some((_, room)) = self.rooms.remove(&node) else { return false };
+        self.units -= u64::from(room);
+        true
+    }
+}
+
 impl Ahead<'_> {
     /// The earliest place, if running jobs end at their limits.
     pub fn earliest(&self) -> Option<Place> {
         let by_kind: BTreeMap<u32, &Fit> = self.fits.iter().map(|fit| (fit.kind, fit)).collect();
         // Room of nodes that will do, and since when.
-        let mut good: BTreeMap<NodeIndex, (i64, u32)> = BTreeMap::new();
+        let mut good = Good::default();
         let mut retry: BTreeSet<NodeIndex> = BTreeSet::new();
         for fit in self.fits {
             let kind = &self.nodes.kinds[fit.kind as usize];
@@ -244,7 +269,7 @@ impl Ahead<'_> {
         fit: &Fit,
         node: NodeIndex,
         at: i64,
-        good: &mut BTreeMap<NodeIndex, (i64, u32)>,
+        good: &mut Good,
         retry: &mut BTreeSet<NodeIndex>,
     ) -> bool {
         let slot = self.nodes.slot(node);
@@ -270,49 +295,47 @@ impl Ahead<'_> {
             if self.calendar.concerns(node) {
                 retry.insert(node);
             }
-            return good.remove(&node).is_some();
+            return good.remove(node);
         }
-        let since = good.get(&node).map_or(at, |(since, _)| *since);
-        good.insert(node, (since, room)).is_none_or(|(_, before)| room > before)
+        good.put(node, at, room)
     }
 
     /// Nodes for the job, if enough of them are good at a moment. Those that were free for the shortest
     /// time are taken, so that smaller jobs find the others.
     fn enough(
         &self,
-        good: &mut BTreeMap<NodeIndex, (i64, u32)>,
+        good: &mut Good,
         by_kind: &BTreeMap<u32, &Fit>,
         at: i64,
     ) -> Option<Place> {
         let shape = self.shape;
-        let least = shape.units_least();
-        let count = good.values().filter(|(_, room)| *room >= least).count();
-        let total: u64 = good.values().map(|(_, room)| u64::from(*room)).sum();
-        if count < shape.nodes_min as usize || total < u64::from(shape.units) {
+        let few = |good: &Good| good.rooms.len() < shape.nodes_min as usize;
+        if few(good) || good.units < u64::from(shape.units) {
             return None;
         }
         // Good once, some may no longer be: a promise lies ahead.
+        let nodes = good.rooms.keys().copied();
         let concerned: Vec<NodeIndex> =
-            good.keys().copied().filter(|node| self.calendar.concerns(*node)).collect();
+            nodes.filter(|node| self.calendar.concerns(*node)).collect();
         for node in concerned {
             let slot = self.nodes.slot(node);
             let room = by_kind
                 .get(&slot.kind)
                 .map_or(0, |fit| self.calendar.room(shape, fit, node, slot, at, shape.secs));
             if room == 0 {
-                good.remove(&node);
-            } else if let Some(entry) = good.get_mut(&node) {
-                entry.1 = room;
+                good.remove(node);
+            } else {
+                good.put(node, at, room);
             }
         }
-        if !self.wanted.iter().all(|node| good.contains_key(node)) {
+        if few(good) || !self.wanted.iter().all(|node| good.rooms.contains_key(node)) {
             return None;
         }
         if shape.contiguous {
-            return self.neighbours(good).map(|nodes| Place { at, nodes });
+            return self.neighbours(&good.rooms).map(|nodes| Place { at, nodes });
         }
         let mut order: Vec<(NodeIndex, i64, u32)> =
-            good.iter().map(|(node, (since, room))| (*node, *since, *room)).collect();
+            good.rooms.iter().map(|(node, (since, room))| (*node, *since, *room)).collect();
         let named = |node: &NodeIndex| !self.wanted.contains(node);
         let place = |node: NodeIndex| self.nodes.slot(node).order;
         order

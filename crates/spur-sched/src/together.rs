@@ -51,7 +51,7 @@ impl Planner {
             pass.by_class[class as usize] = reason.into();
             return;
         }
-        if !pass.failed.contains(&class) {
+        if !pass.failed[class as usize] {
             // The hardest to place first; as they were asked for where that does not do.
             let mut order: Vec<&Member> = members.iter().collect();
             order.sort_by_key(|it| (self.choices(&it.fits), std::cmp::Reverse(it.shape.cpus())));
@@ -70,7 +70,7 @@ impl Planner {
                     return;
                 }
             }
-            pass.failed.insert(class);
+            pass.failed[class as usize] = true;
         }
         let closed = members.iter().any(|it| !it.fits.possible_now(&it.shape, &self.nodes));
         if closed {

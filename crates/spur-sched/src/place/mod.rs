@@ -158,7 +158,7 @@ impl Search<'_> {
             let by_fragments = self.choice == Choice::Tight && in_parts && !self.shape.spread;
             let least = BucketKey { cores: fit.cores_least, devices: 0, memory: 0 };
             for (key, bucket) in kind.buckets.range(least..) {
-                if key.devices < fit.devices_least || key.memory < fit.memory_least {
+                if !fit.may_do(key) {
                     continue;
                 }
                 let left = i64::from(key.cores - fit.cores_least);
@@ -208,10 +208,10 @@ impl Search<'_> {
             for fit in group {
                 let kind = &self.nodes.kinds[fit.kind as usize];
                 let least = BucketKey { cores: fit.cores_least, devices: 0, memory: 0 };
-                let will_do = |key: &BucketKey| {
-                    key.devices >= fit.devices_least && key.memory >= fit.memory_least
-                };
-                for (key, bucket) in kind.buckets.range(least..).filter(|(key, _)| will_do(key)) {
+                for (key, bucket) in kind.buckets.range(least..) {
+                    if !fit.may_do(key) {
+                        continue;
+                    }
                     let Some((order, node)) = bucket.first() else { continue };
                     keys.push((self.room(fit, *node), fit, *key, *order));
                 }
