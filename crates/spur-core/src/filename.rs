@@ -63,6 +63,28 @@ pub fn expand(pattern: &str, values: &Values) -> String {
     name
 }
 
+/// Writes a pattern as Slurm shows it: what the node fills in stays, and so do widths.
+pub fn shown(pattern: &str, values: &Values) -> String {
+    let mut name = String::with_capacity(pattern.len());
+    let mut rest = pattern;
+    while let Some((before, after)) = rest.split_once('%') {
+        name.push_str(before);
+        let letter = after.chars().next().filter(|letter| "jAaux".contains(*letter));
+        rest = match letter.and_then(|letter| values.expand(letter, 0)) {
+            Some(text) => {
+                name.push_str(&text);
+                &after[1..]
+            }
+            None => {
+                name.push('%');
+                after
+            }
+        };
+    }
+    name.push_str(rest);
+    name
+}
+
 /// Whether tasks of a step write to files of their own: the pattern tells them apart.
 pub fn is_per_task(pattern: &str) -> bool {
     let one =
@@ -119,6 +141,21 @@ mod tests {
             user: "root".to_owned(),
             job_name: "name".to_owned(),
             ..Values::default()
+        }
+    }
+
+    #[test]
+    fn what_the_node_fills_in_is_shown_as_it_was_written() {
+        let table = [
+            ("%j.%t", "1569.%t"),
+            ("%5j", "%5j"),
+            ("%%", "%%"),
+            ("a\\%j", "a\\1569"),
+            ("%N-%n", "%N-%n"),
+            ("%u_%x_%A", "root_name_1569"),
+        ];
+        for (pattern, text) in table {
+            assert_eq!(shown(pattern, &batch()), text, "{pattern}");
         }
     }
 

@@ -103,12 +103,18 @@ impl Fit {
     }
 
     fn memory(&self, shape: &Shape, units: u32, cores: u32, total_mb: u64) -> u64 {
+        // Who is alone gets all processors, and what goes with each as far as it is there.
+        let alone = shape.sharing == Sharing::Nobody;
+        let cores = if alone { self.node_cores } else { cores };
         match shape.memory {
             // Nobody knows what there is, so nobody counts it.
             _ if total_mb == 0 => 0,
             Memory::None => 0,
             Memory::PerNode(mb) => mb,
-            Memory::PerCpu(mb) => mb * u64::from(cores) * u64::from(self.threads),
+            Memory::PerCpu(mb) => {
+                let all = mb * u64::from(cores) * u64::from(self.threads);
+                if alone { all.min(total_mb) } else { all }
+            }
             Memory::PerUnit(mb) => mb * u64::from(units),
             // Whoever shares processors shares what goes with them.
             Memory::Fair => {

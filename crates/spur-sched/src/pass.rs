@@ -373,6 +373,7 @@ impl Planner {
             self.place_for(pass, fits, shape, secs.min(left), within.as_ref(), false)
         };
         let for_secs = |secs: i64| match shape.sizes.is_empty() {
+            true if shape.widest => widest(shape, |size| in_size(size, secs)),
             true => in_size(shape, secs),
             // As many as there may be where the tasks follow the nodes, else as few.
             false if shape.units_follow_nodes => {
@@ -686,6 +687,22 @@ impl Asleep {
     fn first(self) -> impl Iterator<Item = (Key, u32)> {
         self.wards.into_iter().flatten()
     }
+}
+
+/// Nodes for a job on as many as may be.
+fn widest(shape: &Shape, search: impl Fn(&Shape) -> Option<Chosen>) -> Option<Chosen> {
+    let mut best = search(shape)?;
+    let (mut low, mut high) = (best.len() as u32, shape.nodes_max.saturating_add(1));
+    // Mostly the most will do.
+    let mut next = shape.nodes_max;
+    while low + 1 < high {
+        match search(&shape.on_nodes(next)) {
+            Some(chosen) => (best, low) = (chosen, next),
+            None => high = next,
+        }
+        next = low + (high - low) / 2;
+    }
+    Some(best)
 }
 
 /// So many nodes with each feature, then any for the rest.

@@ -67,6 +67,15 @@ impl Fits {
         if self.wanted.len() < shape.nodelist.len() {
             return Some(Reason::ReqNodeNotAvail);
         }
+        let of_use = |node: &NodeIndex| {
+            let slot = nodes.slot(*node);
+            let (memory_mb, tmp_mb) = (slot.node.memory_mb, slot.node.tmp_mb);
+            let mut kinds = self.alternatives.iter().flatten().filter(|it| it.kind == slot.kind);
+            kinds.any(|fit| room_if_empty(shape, nodes, fit, memory_mb, tmp_mb) > 0)
+        };
+        if !self.wanted.iter().all(of_use) {
+            return Some(Reason::BadConstraints);
+        }
         if self.alternatives.iter().any(|fits| self.would_do(shape, nodes, fits, usable)) {
             return None;
         }
@@ -129,20 +138,23 @@ fn rooms(
             let out = barred.iter().map(|node| nodes.slot(*node)).filter(is_it);
             let out = out.filter(|slot| !usable || slot.node.usable).count() as u32;
             let count = if usable { *open } else { *all }.saturating_sub(out);
-            // Any node of these will do as an example.
-            let example = nodes.example(fit.kind, *memory_mb, *tmp_mb);
-            if let Some(slot) = example.filter(|_| count > 0) {
-                let parts = kind.gres.iter().flat_map(|it| (0..it.devices).map(|_| it.parts));
-                let whole =
-                    Free { cores: kind.cores, memory_mb: *memory_mb, parts: parts.collect() };
-                let room = fit.room(shape, &slot, &whole);
-                if room > 0 {
-                    found.push((room, count));
-                }
+            let room =
+                if count > 0 { room_if_empty(shape, nodes, fit, *memory_mb, *tmp_mb) } else { 0 };
+            if room > 0 {
+                found.push((room, count));
             }
         }
     }
     found
+}
+
+/// Units that fit on an empty node of a kind; any of them will do as an example.
+fn room_if_empty(shape: &Shape, nodes: &Nodes, fit: &Fit, memory_mb: u64, tmp_mb: u64) -> u32 {
+    let Some(slot) = nodes.example(fit.kind, memory_mb, tmp_mb) else { return 0 };
+    let kind = &nodes.kinds[fit.kind as usize];
+    let parts = kind.gres.iter().flat_map(|it| (0..it.devices).map(|_| it.parts));
+    let whole = Free { cores: kind.cores, memory_mb, parts: parts.collect() };
+    fit.room(shape, &slot, &whole)
 }
 
 fn kinds(shape: &Shape, partition: &str, nodes: &Nodes, features: Option<&Features>) -> Vec<Fit> {

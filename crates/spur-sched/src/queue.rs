@@ -98,7 +98,8 @@ impl Queue {
         }
         for (place, (_, tier)) in job.partitions.iter().enumerate() {
             let class = self.class(job, place, barred);
-            let rank = rank(*tier, job.priority, reserved);
+            // The first of several partitions of a tier is tried first.
+            let rank = rank(*tier, job.priority.saturating_sub(place as u32), reserved);
             let it = &mut self.classes[class as usize];
             it.tasks += u64::from(job.count.max(1));
             it.in_several += u32::from(job.partitions.len() > 1);

@@ -104,7 +104,9 @@ impl Gauge {
             Memory::None | Memory::Fair | Memory::All => 0,
         };
         let per_socket = nodes.iter().map(|it| it.cores / it.sockets.max(1)).max().unwrap_or(0);
+        let threads = nodes.iter().map(|it| it.threads).max().unwrap_or(0);
         if shape.sockets_min > nodes.iter().map(|it| it.sockets).max().unwrap_or(0)
+            || shape.threads_per_core.is_some_and(|wanted| wanted > threads)
             || shape.cores_per_socket_min > per_socket
         {
             Lack::Sockets

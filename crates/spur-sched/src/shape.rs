@@ -46,6 +46,8 @@ pub struct Shape {
     pub prefer: Arc<str>,
     /// The numbers of nodes that will do, where not all from the least to the most do.
     pub sizes: Vec<u32>,
+    /// As many nodes as may be and are free, not as few as will do.
+    pub widest: bool,
     /// At most so many leaf switches.
     pub switches: Option<u32>,
     /// Nodes come in groups of so many, each group within one block.
@@ -163,6 +165,7 @@ impl Default for Shape {
             constraint: "".into(),
             prefer: "".into(),
             sizes: Vec::new(),
+            widest: false,
             switches: None,
             segment: None,
             nodelist: Vec::new(),

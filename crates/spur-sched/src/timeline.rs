@@ -302,12 +302,7 @@ impl Ahead<'_> {
 
     /// Nodes for the job, if enough of them are good at a moment. Those that were free for the shortest
     /// time are taken, so that smaller jobs find the others.
-    fn enough(
-        &self,
-        good: &mut Good,
-        by_kind: &BTreeMap<u32, &Fit>,
-        at: i64,
-    ) -> Option<Place> {
+    fn enough(&self, good: &mut Good, by_kind: &BTreeMap<u32, &Fit>, at: i64) -> Option<Place> {
         let shape = self.shape;
         let few = |good: &Good| good.rooms.len() < shape.nodes_min as usize;
         if few(good) || good.units < u64::from(shape.units) {

@@ -69,6 +69,8 @@ fn endings_are_told_as_slurm_tells_them() {
         words.extend(["sh", "-c", script]);
         let done = cluster.run_words("srun", &words);
         assert_eq!((done.status, done.stderr.as_str()), (status, message), "{script}");
+        // The next one would say that it had to wait.
+        nothing_is_left(&cluster);
     }
     let killed = cluster.run_words("srun", &["-wn1", "sh", "-c", "kill -9 $$"]);
     assert_eq!(killed.status, 137);

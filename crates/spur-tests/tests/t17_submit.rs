@@ -30,6 +30,8 @@ fn scripts_bring_their_options_and_get_their_arguments() {
     assert_eq!((done.status, done.stdout.as_str()), (0, "2\n"));
     let here = cluster.work_dir().display().to_string();
     assert_eq!(read(&cluster, "slurm-2.out"), format!("louder 3 {here} one two\n"));
+    let shown = cluster.run("scontrol show job 2").stdout;
+    assert!(shown.contains(&format!("Command={here}/job.sh one two\n")), "{shown}");
 }
 
 #[test]

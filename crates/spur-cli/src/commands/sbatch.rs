@@ -55,10 +55,14 @@ fn read(args: &[String]) -> Result<Option<Asked>, OptionError> {
     let rest = line.last().map(|part| part.rest.clone()).unwrap_or_default();
     let said = || line.iter().flat_map(|part| &part.settings);
     let wrap = said().rfind(|setting| setting.option.long == "wrap");
-    let (script, name) = script(wrap, &rest)?;
+    let (script, path) = script(wrap, &rest)?;
+    let name = if path.is_empty() { String::new() } else { rest[0].clone() };
     header::check(&script)?;
     let text = String::from_utf8_lossy(&script);
     let ignore_pbs = said().any(|setting| setting.option.long == "ignore-pbs");
+    if let Some(remark) = directive::remark(&text) {
+        eprintln!("sbatch: {remark}");
+    }
     let directives = directive::read_script(&text, &name, ignore_pbs)?;
     let environment = environment::read(TOOL, |name| std::env::var(name).ok());
     let wrapped = wrap.is_some();
@@ -78,7 +82,7 @@ fn read(args: &[String]) -> Result<Option<Asked>, OptionError> {
             zone: &zone::Local,
             work_dir: &cwd,
             // With --wrap there is no script: whatever stands in its place is one word too many.
-            command: if wrapped { rest.first().map_or("", String::as_str) } else { &name },
+            command: if wrapped { rest.first().map_or("", String::as_str) } else { &path },
             arguments: &arguments,
             ..Surroundings::default()
         };
@@ -92,14 +96,14 @@ fn read(args: &[String]) -> Result<Option<Asked>, OptionError> {
     Ok(Some((requests, script)))
 }
 
-/// The script's bytes and its name as given: from `--wrap`, a file, or standard input.
+/// The script's bytes and its path, from a file; or without one, from `--wrap` or standard input.
 fn script(wrap: Option<&Setting>, rest: &[String]) -> Result<(Vec<u8>, String), OptionError> {
     if let Some(wrap) = wrap {
         return Ok((header::wrap(&wrap.value).into_bytes(), String::new()));
     }
     match rest.first() {
-        Some(name) => match read_script(name) {
-            Ok(script) => Ok((script, name.clone())),
+        Some(name) => match find_script(name) {
+            Ok(found) => Ok(found),
             Err(error) => {
                 let reason = reason(&error);
                 let mut refusal = OptionError::error(format!("Unable to open file {name}"), 1);
@@ -122,9 +126,26 @@ fn script(wrap: Option<&Setting>, rest: &[String]) -> Result<(Vec<u8>, String), 
     }
 }
 
-fn read_script(name: &str) -> std::io::Result<Vec<u8>> {
+/// A script's bytes and where it is: here, or on the path. One that begins with `/`, `./` or `../` is nowhere
+/// else, and stays called so.
+fn find_script(name: &str) -> std::io::Result<(Vec<u8>, String)> {
+    if ["/", "./", "../"].iter().any(|start| name.starts_with(start)) {
+        return Ok((read_script(name.as_ref())?, name.to_string()));
+    }
+    let here = format!("{}/{name}", submission::work_dir());
+    let found = read_script(here.as_ref()).map(|script| (script, here));
+    found.or_else(|error| {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let mut files = std::env::split_paths(&path).map(|dir| dir.join(name));
+        let found = files.find_map(|file| Some((read_script(&file).ok()?, file)));
+        let (script, file) = found.ok_or(error)?;
+        Ok((script, file.display().to_string()))
+    })
+}
+
+fn read_script(file: &std::path::Path) -> std::io::Result<Vec<u8>> {
     let mut script = Vec::new();
-    std::fs::File::open(name)?.take(MAX_READ).read_to_end(&mut script)?;
+    std::fs::File::open(file)?.take(MAX_READ).read_to_end(&mut script)?;
     Ok(script)
 }
 

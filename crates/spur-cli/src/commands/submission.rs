@@ -19,6 +19,7 @@ use crate::{cluster, zone};
 
 /// Says why a line was refused, and returns the exit status.
 pub fn refused(tool: Tool, error: &OptionError) -> u8 {
+    print(error.answer.unwrap_or_default());
     for line in error.lines(tool) {
         eprintln!("{line}");
     }

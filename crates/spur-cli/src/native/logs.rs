@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use spur_core::fields::job::shown_id;
+use spur_core::filename::{self, Values};
 use spur_core::job::reference::JobReference;
 use spur_core::job::{JobState, JobStatus, Reason};
 use spur_core::views::JobView;
@@ -16,6 +17,12 @@ use spur_proto::slurm::ListJobsRequest;
 
 use crate::cluster::Controller;
 use crate::output::{complain, note};
+
+/// The name of a file as the node made it: the controller fills in only what it knows.
+fn written(job: &JobView, shown: &str) -> String {
+    let values = Values { job: job.job_id, node_name: job.batch_host.clone(), ..Values::default() };
+    filename::expand(shown, &values)
+}
 
 /// Prints what a job wrote to its output, also after its end. With -f, goes on until the job is over.
 #[derive(Parser)]
@@ -56,9 +63,9 @@ pub fn run(args: &[String]) -> u8 {
             return 1;
         }
     };
-    let path = match arguments.error {
-        true => &job.standard_error,
-        false => &job.standard_output,
+    let path = &match arguments.error {
+        true => written(&job, &job.standard_error),
+        false => written(&job, &job.standard_output),
     };
     if arguments.path && !arguments.json {
         crate::output::print(&format!("{path}\n"));

@@ -173,6 +173,9 @@ impl ExitStatus {
         ExitStatus { code: (status >> 8) as u8, signal: (status & 0x7f) as u8 }
     }
 
+    /// What Slurm shows of a script that could not be started.
+    pub const NOT_LAUNCHED: ExitStatus = ExitStatus { code: 0, signal: 53 };
+
     /// What Slurm shows of a run that ran out of memory, however its script ended.
     pub const OUT_OF_MEMORY: ExitStatus = ExitStatus { code: 0, signal: 125 };
 

@@ -17,7 +17,8 @@ pub(super) fn check(request: &Request, command: &str) -> Result<(), OptionError>
         return Err(OptionError::fatal("No command given to execute."));
     }
     if let Some(problem) = late_problem(request) {
-        return error(&problem);
+        let answer = problem.is_empty().then_some(hint::HELP);
+        return Err(OptionError { answer, ..OptionError::error(problem, 1) });
     }
     if request.said("cpu-bind")
         && let Some(problem) = binding::cpu_problem(&request.step.cpu_bind)
@@ -41,6 +42,9 @@ pub(super) fn check(request: &Request, command: &str) -> Result<(), OptionError>
     }
     if let Some(tasks) = job.ntasks.filter(|tasks| i32::try_from(*tasks).is_err()) {
         return error(&format!("invalid number of tasks (-n {})", tasks.cast_signed()));
+    }
+    if let Some(cpus) = job.cpus_per_task.filter(|cpus| i32::try_from(*cpus).is_err()) {
+        return error(&format!("invalid number of cpus per task (-c {})", cpus.cast_signed()));
     }
     if job.layout().distribution.eq_ignore_ascii_case("arbitrary")
         && job.placement().nodelist.is_empty()

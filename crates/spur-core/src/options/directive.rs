@@ -69,6 +69,14 @@ fn is_silent(line: &str) -> bool {
     line.is_empty() || line.starts_with('#')
 }
 
+/// What Slurm remarks on a script that separates components by the older word.
+pub fn remark(script: &str) -> Option<&'static str> {
+    let mut words = script.lines().filter_map(|line| line.strip_prefix("#SBATCH"));
+    words.any(|text| text.trim() == "packjob").then_some(
+        "Warning: the \"packjob\" component separator is being deprecated. Please, use \"hetjob\" instead.",
+    )
+}
+
 fn starts_component(text: &str) -> bool {
     matches!(text.trim(), "hetjob" | "packjob")
 }

@@ -17,6 +17,8 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct OptionError {
+    /// What goes to standard output: the answer to `--hint=help`.
+    pub answer: Option<&'static str>,
     /// A line that Slurm prints first, bare of any prefix.
     pub before: Option<String>,
     /// A line with the prefix of an error that comes before a fatal one.
@@ -34,6 +36,8 @@ pub enum Refusal {
     Specification,
     /// `Invalid numeric value "x" for --ntasks.`
     Number,
+    /// `Numeric argument (9223372036854775807) to big for --ntasks.`
+    TooBig(i64),
     /// As [`Refusal::Specification`], after a bare line.
     After(String),
     /// In other words, with this exit status.
@@ -46,12 +50,20 @@ pub const BAD_VALUE: i32 = 255;
 impl OptionError {
     /// `sbatch: error: MESSAGE`
     pub fn error(message: impl Into<String>, exit: i32) -> OptionError {
-        OptionError { before: None, error: None, message: message.into(), exit, kind: Kind::Error }
+        OptionError {
+            answer: None,
+            before: None,
+            error: None,
+            message: message.into(),
+            exit,
+            kind: Kind::Error,
+        }
     }
 
     /// `sbatch: fatal: MESSAGE`
     pub fn fatal(message: impl Into<String>) -> OptionError {
         OptionError {
+            answer: None,
             before: None,
             error: None,
             message: message.into(),
@@ -68,6 +80,7 @@ impl OptionError {
     /// What getopt prints.
     pub fn usage(message: impl Into<String>) -> OptionError {
         OptionError {
+            answer: None,
             before: None,
             error: None,
             message: message.into(),
@@ -84,6 +97,9 @@ impl OptionError {
             Refusal::Specification => OptionError::error(specification(), BAD_VALUE),
             Refusal::Number => {
                 OptionError::error(format!("Invalid numeric value \"{value}\" for --{name}."), 1)
+            }
+            Refusal::TooBig(number) => {
+                OptionError::error(format!("Numeric argument ({number}) to big for --{name}."), 1)
             }
             Refusal::After(line) => {
                 OptionError { before: Some(line), ..OptionError::error(specification(), BAD_VALUE) }

@@ -2,11 +2,21 @@
 
 use crate::job::spec::LayoutSpec;
 
+/// The answer to `--hint=help`.
+pub(super) const HELP: &str = "\
+Application hint options:
+    --hint=             Bind tasks according to application hints
+        compute_bound   every core of each socket
+        memory_bound    one core of each socket
+        [no]multithread more than one thread of a core, or not
+        help            this list
+";
+
 /// What Slurm says about a list of hints that it does not take.
 pub(super) fn problem(kinds: &str) -> Option<String> {
     kinds.split(',').find_map(|kind| match kind.to_ascii_lowercase().as_str() {
         "compute_bound" | "memory_bound" | "multithread" | "nomultithread" => None,
-        // The list of hints goes to standard output and the tool ends.
+        // The answer goes to standard output, and the tool ends.
         "help" => Some(String::new()),
         _ => Some(format!("unrecognized --hint argument \"{kind}\", see --hint=help")),
     })

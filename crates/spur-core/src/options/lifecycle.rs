@@ -189,7 +189,10 @@ pub(super) fn set_priority(job: &mut JobSpec, value: &str) -> Result<(), Refusal
     if number >= NO_VALUE {
         return refuse(format!("Priority must be < {NO_VALUE}"));
     }
-    put(&mut job.priority, u32::try_from(number).map_err(|_| Refusal::Number))
+    // Slurm takes zero for nothing said.
+    let number = u32::try_from(number).map_err(|_| Refusal::Number)?;
+    job.priority = (number > 0).then_some(number);
+    Ok(())
 }
 
 fn nice(job: &mut JobSpec, value: &str) -> Result<(), Refusal> {

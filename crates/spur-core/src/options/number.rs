@@ -12,6 +12,7 @@ pub(super) fn leading_or_zero(value: &str) -> i64 {
 /// Reads a number greater than zero, as `--ntasks` takes it. Slurm keeps the low 32 bits.
 pub(super) fn positive(value: &str) -> Result<u32, Refusal> {
     match number::whole(value) {
+        Some(i64::MAX) => Err(Refusal::TooBig(i64::MAX)),
         Some(number) if number > 0 && low_bits(number) != 0 => Ok(low_bits(number)),
         _ => Err(Refusal::Number),
     }

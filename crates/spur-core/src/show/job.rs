@@ -218,7 +218,7 @@ fn in_work_dir(job: &JobView, pattern: &str) -> String {
         node_name: job.batch_host.clone(),
         ..Values::default()
     };
-    let name = filename::expand(pattern, &values);
+    let name = filename::shown(pattern, &values);
     match name.starts_with('/') {
         true => name,
         false => format!("{}/{name}", job.work_dir.trim_end_matches('/')),

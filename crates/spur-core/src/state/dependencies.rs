@@ -162,10 +162,22 @@ fn singleton(state: &State, own: &Job) -> Verdict {
 impl State {
     /// What keeps a pending job from being considered at all; of an array, every task of it.
     pub fn obstacle(&self, job: &Job) -> Option<Reason> {
-        match job.obstacle(self.now)? {
-            Reason::Dependency if self.next_task(job).is_some() => None,
-            reason => Some(reason),
+        match job.obstacle(self.now) {
+            Some(Reason::Dependency) if self.next_task(job).is_some() => {}
+            Some(reason) => return Some(reason),
+            None => {}
         }
+        let late = self.last_start(job).is_some_and(|last| last < self.now);
+        late.then_some(Reason::DeadLine)
+    }
+
+    /// When a job must have started to end before its deadline, if it has one.
+    pub fn last_start(&self, job: &Job) -> Option<Timestamp> {
+        let lifecycle = job.spec.lifecycle();
+        let least = lifecycle.time_min.unwrap_or_else(|| job.time_limit(self.partition_of(job)));
+        let secs = least.number().map_or(0, |minutes| minutes.saturating_mul(60));
+        let secs = i64::try_from(secs).unwrap_or(i64::MAX);
+        lifecycle.deadline.map(|deadline| Timestamp(deadline.saturating_sub(secs)))
     }
 
     /// The first task of a record of waiting ones that may start by its conditions.

@@ -358,7 +358,7 @@ pub(super) fn finished(
 fn how_it_ended(outcome: Outcome) -> (Cause, ExitStatus) {
     match outcome {
         Outcome::Exited(exit) => (Cause::Exited, exit),
-        Outcome::CouldNotStart => (Cause::LaunchFailed, ExitStatus { code: 1, signal: 0 }),
+        Outcome::CouldNotStart => (Cause::LaunchFailed, ExitStatus::NOT_LAUNCHED),
         Outcome::Lost => (Cause::NodeFailed, ExitStatus::default()),
         Outcome::OutOfMemory => (Cause::OutOfMemory, ExitStatus::OUT_OF_MEMORY),
         Outcome::PrologFailed => (Cause::PrologFailed, ExitStatus::default()),

@@ -108,7 +108,7 @@ fn sampling(state: &State, wanted: &str) -> Result<(), SlurmError> {
         let (kind, number) = part.split_once('=').unwrap_or(("task", part));
         number.trim().parse::<u64>().ok().filter(|_| kind.eq_ignore_ascii_case("task"))
     };
-    match wanted.split(',').filter_map(seconds).any(|secs| secs > most && most > 0) {
+    match wanted.split(',').filter_map(seconds).any(|secs| most > 0 && (secs == 0 || secs > most)) {
         true => Err(SlurmError::InvalidAcctFreq),
         false => Ok(()),
     }

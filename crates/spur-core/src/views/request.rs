@@ -2,13 +2,14 @@
 
 use super::JobView;
 use crate::gres;
+use crate::hostlist;
 use crate::job::mail::MailTypes;
 use crate::job::spec::{GpuSpec, Sharing};
 use crate::job::{Demand, JobSpec};
 use crate::limit::Limit;
 use crate::node::features;
 
-/// How long a job waits for the switches it wants, if it does not say.
+/// How long a job waits for the switches it wants at most, and if it does not say.
 const SWITCH_WAIT_SECS: u32 = 300;
 
 impl JobView {
@@ -61,12 +62,15 @@ impl JobView {
             prefer: place.prefer.clone(),
             cluster_features: place.cluster_constraint.clone(),
             batch_features: place.batch_constraint.clone(),
-            required_nodes: place.nodelist.clone(),
-            excluded_nodes: place.exclude.clone(),
+            required_nodes: in_order(&place.nodelist),
+            excluded_nodes: in_order(&place.exclude),
             contiguous: place.contiguous,
             reboot: place.reboot,
             required_switches: place.switches.unwrap_or(0),
-            switch_wait_secs: place.switches_wait_secs.unwrap_or(SWITCH_WAIT_SECS),
+            switch_wait_secs: place
+                .switches_wait_secs
+                .unwrap_or(SWITCH_WAIT_SECS)
+                .min(SWITCH_WAIT_SECS),
             core_spec: place.core_spec,
             thread_spec: place.thread_spec,
             tasks_per_node: spec.ntasks_per_node.unwrap_or(0),
@@ -100,6 +104,11 @@ impl JobView {
             ..JobView::outline(spec)
         }
     }
+}
+
+/// Names as Slurm lists them; a list that cannot be read stays as it is.
+fn in_order(nodes: &str) -> String {
+    hostlist::sorted(nodes).unwrap_or_else(|_| nodes.to_string())
 }
 
 /// Slurm counts one processor for a job whose nodes were given as a range and whose tasks were not given.

@@ -173,7 +173,9 @@ impl Search<'_> {
                     continue;
                 }
                 let Some((order, _)) = bucket.first() else { continue };
-                let by_devices = if kind.gres.is_empty() { 0 } else { i64::from(key.devices) };
+                // Who asks for no devices goes where Slurm sends him; weights keep him away.
+                let asks = !self.shape.gres.is_empty();
+                let by_devices = if asks { i64::from(key.devices) } else { 0 };
                 let score = match self.choice {
                     _ if self.shape.spread => (-left, 0, *order),
                     Choice::LeastLoaded => (-left, 0, *order),

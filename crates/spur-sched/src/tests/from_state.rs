@@ -99,6 +99,34 @@ fn tasks_fill_the_first_nodes() {
 }
 
 #[test]
+fn a_range_of_nodes_is_taken_to_its_end() {
+    let spec = |max| JobSpec {
+        nodes_min: Some(1),
+        nodes_max: Some(max),
+        ntasks: Some(6),
+        ntasks_said: true,
+        ..JobSpec::default()
+    };
+    assert_eq!(cluster(&[8, 8, 8]).submit(spec(2)).plan(), ["1 on n1:5 n2:1"]);
+    assert_eq!(cluster(&[8, 8, 8]).submit(spec(5)).plan(), ["1 on n1:4 n2:1 n3:1"]);
+    let mut few = spec(3);
+    few.placement_mut().use_min_nodes = true;
+    assert_eq!(cluster(&[8, 8, 8]).submit(few).plan(), ["1 on n1:6"]);
+}
+
+#[test]
+fn who_cannot_end_before_the_deadline_does_not_start() {
+    let spec = |minutes| {
+        let limit = Some(spur_core::limit::Limit::Is(minutes));
+        let mut spec = JobSpec { time_limit: limit, ..JobSpec::default() };
+        spec.lifecycle_mut().deadline = Some(601);
+        spec
+    };
+    assert_eq!(cluster(&[8]).submit(spec(10)).plan(), ["1 on n1:1"]);
+    assert_eq!(cluster(&[8]).submit(spec(11)).plan(), ["1 DeadLine"]);
+}
+
+#[test]
 fn a_plan_that_is_applied_leaves_the_next_what_is_left() {
     let mut cluster = cluster(&[2, 2]).job(2, 2).job(2, 2).job(1, 1);
     assert_eq!(cluster.plan(), ["1 on n1:1 n2:1", "2 on n1:1 n2:1", "3 Resources"]);

@@ -200,6 +200,12 @@ impl Follower {
         if open.is_empty() {
             open.extend(all.first());
         }
+        // Where its priority is highest it is tried first.
+        let factor = match state.settings.config.priority.weight_partition {
+            0 => |_: &Partition| 0,
+            _ => |it: &Partition| it.rules.priority_job_factor,
+        };
+        open.sort_by_key(|it| std::cmp::Reverse((it.rules.priority_tier, factor(it))));
         let partition = open.first().copied();
         let (with, together) = self.companions(planner, state, job);
         let standing = match standing(state, job, partition) {
@@ -214,6 +220,13 @@ impl Follower {
                 let shape_in =
                     |it: &Partition| request::shape_of(&job.spec, job.owner.uid, &it.rules, jobs);
                 let mut shape = shape_in(partition);
+                if let (Some(deadline), Some(least)) =
+                    (job.spec.lifecycle().deadline, shape.secs_min)
+                {
+                    let left =
+                        (deadline - state.now.max(job.begin.unwrap_or(state.now)).0) / 60 * 60;
+                    shape.secs = shape.secs.min(left.max(least));
+                }
                 shape.switches = shape.switches.filter(|_| waits_for_switches(state, job));
                 for other in &open[1..] {
                     // Nobody knows where it will run, so the longest time counts.

@@ -36,6 +36,10 @@ pub fn shape_of(
     shape.constraint = placement.constraint.as_str().into();
     shape.prefer = placement.prefer.as_str().into();
     shape.sizes = sizes(&spec.node_sizes);
+    // A range is taken to its end, as Slurm does.
+    let ranges = spec.ntasks_said && spec.nodes_max.is_some_and(|max| max > shape.nodes_min);
+    let spreads = placement.spread_job && spec.nodes_min.is_none() && spec.nodes_max.is_none();
+    shape.widest = (ranges || spreads) && !placement.use_min_nodes && shape.gres.is_empty();
     shape.switches = placement.switches;
     shape.segment = placement.segment.filter(|nodes| *nodes > 0);
     shape.nodelist = names(&placement.nodelist);
@@ -134,16 +138,22 @@ fn counts(spec: &JobSpec, gpus: &Gpus) -> Shape {
     }
     if spec.ntasks_said && whole.is_multiple_of(u64::from(tasks)) {
         add(&mut shape.gres, &gpus.per_job, Per::Unit, tasks);
-    } else if nodes_min == nodes_max && whole.is_multiple_of(u64::from(nodes_min)) {
+    } else if spec.nodes_min.is_some()
+        && nodes_min == nodes_max
+        && whole.is_multiple_of(u64::from(nodes_min))
+    {
         add(&mut shape.gres, &gpus.per_job, Per::Node, nodes_min);
     } else if gpus.per_job.len() == 1 {
-        // GPUs are what is dealt out, with what goes with each.
-        let cpus = u64::from(tasks) * u64::from(shape.unit_cpus);
+        // GPUs are what is dealt out, with what goes with each; where nothing else was said, that is one
+        // task on each node.
+        let bare = !spec.ntasks_said && spec.nodes_min.is_none() && tasks == 1;
+        let cpus = if bare { 0 } else { u64::from(tasks) * u64::from(shape.unit_cpus) };
+        shape.cpus_min = shape.cpus_min.max(shape.unit_cpus);
         let nodes_max = spec.nodes_max.or(spec.nodes_min).unwrap_or(u32::MAX);
         shape.units = small(whole);
         shape.units_follow_nodes = false;
         shape.nodes_max = nodes_max.min(small(whole)).max(nodes_min);
-        shape.unit_cpus = cpus_per_gpu.unwrap_or(small(cpus.div_ceil(whole))).max(1);
+        shape.unit_cpus = cpus_per_gpu.unwrap_or(small(cpus.div_ceil(whole)));
         add(&mut shape.gres, &gpus.per_job, Per::Unit, small(whole));
     } else {
         add(&mut shape.gres, &gpus.per_job, Per::Node, nodes_min);

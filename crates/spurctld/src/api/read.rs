@@ -31,8 +31,9 @@ pub fn job_view(published: &Published, job: &Job) -> JobView {
     view.cluster = state.settings.cluster_name.clone();
     view.requeue = job.spec.requeue.unwrap_or(state.settings.config.jobs.requeue);
     view.cron = state.cron_line(job).map(|line| line.when.clone()).unwrap_or_default();
-    if let (None, None, Some(partition)) =
-        (view.memory_per_cpu_mb, view.memory_per_node_mb, state.partition_of(job))
+    let says = job.phase != Phase::Pending && job.spec.gpu().memory_per_gpu.is_some();
+    if let (None, None, Some(partition), false) =
+        (view.memory_per_cpu_mb, view.memory_per_node_mb, state.partition_of(job), says)
     {
         memory_by_default(&mut view, &state.settings.config, &partition.rules);
     }
@@ -96,6 +97,10 @@ fn outline(view: &mut JobView, published: &Published, job: &Job) {
             view.nodes = hostlist::compress(held.shares.iter().map(|share| share.node.as_str()));
             view.num_nodes = held.shares.len() as u32;
             view.num_cpus = held.cpus();
+            if !job.spec.ntasks_said {
+                let each = job.spec.ntasks_per_node.unwrap_or(1).max(1);
+                view.num_tasks = view.num_tasks.max(view.num_nodes.saturating_mul(each));
+            }
         }
         None => expected_nodes(view, published, job),
     }
@@ -196,7 +201,7 @@ fn default_output(job: &Job) -> &'static str {
     if job.array.is_some() { "slurm-%A_%a.out" } else { "slurm-%j.out" }
 }
 
-/// A file's name as the node will make it, as far as it is known before.
+/// A file's name, as far as the node does not fill it in.
 fn file(job: &Job, pattern: &str, default: &str) -> String {
     let values = filename::Values {
         job: job.id.0,
@@ -204,15 +209,9 @@ fn file(job: &Job, pattern: &str, default: &str) -> String {
         job_name: job.spec.name.clone(),
         array_job: job.array_id().map(|array| array.0),
         array_task: job.task(),
-        node_name: job
-            .phase
-            .holds()
-            .and_then(|held| held.first_node())
-            .map(ToString::to_string)
-            .unwrap_or_default(),
         ..filename::Values::default()
     };
-    let name = filename::expand(if pattern.is_empty() { default } else { pattern }, &values);
+    let name = filename::shown(if pattern.is_empty() { default } else { pattern }, &values);
     if name.starts_with('/') { name } else { format!("{}/{name}", job.spec.work_dir) }
 }
 

@@ -72,8 +72,9 @@ fn graces(state: &State, now: Timestamp) -> impl Iterator<Item = Command> {
 
 /// Pending jobs that can no longer end in time.
 fn deadlines(state: &State, now: Timestamp) -> impl Iterator<Item = Command> {
-    let due = state.index.deadlines.iter().take_while(move |(deadline, _)| *deadline <= now);
-    due.map(|(_, job)| Command::DeadlinePassed { job: *job })
+    let jobs = state.index.deadlines.iter().filter_map(|(_, id)| state.jobs.get(id));
+    let due = jobs.filter(move |job| state.last_start(job).is_some_and(|last| last < now));
+    due.map(|job| Command::DeadlinePassed { job: job.id })
 }
 
 /// Running jobs whose time is up.
