@@ -45,7 +45,7 @@ impl JobView {
             memory_per_cpu_mb: spec.memory_per_cpu,
             memory_per_node_mb: spec.memory_per_node,
             work_dir: spec.work_dir.clone(),
-            command: spec.command.clone(),
+            command: command(spec),
             batch_flag: true,
             nice: spec.nice.unwrap_or(0),
             comment: rare.comment.clone().unwrap_or_default(),
@@ -104,6 +104,13 @@ impl JobView {
             ..JobView::outline(spec)
         }
     }
+}
+
+/// A script with its arguments.
+fn command(spec: &JobSpec) -> String {
+    let arguments = spec.arguments.iter().filter(|_| spec.allocation.is_none());
+    let words = std::iter::once(&spec.command).chain(arguments);
+    words.map(String::as_str).collect::<Vec<_>>().join(" ")
 }
 
 /// Names as Slurm lists them; a list that cannot be read stays as it is.
