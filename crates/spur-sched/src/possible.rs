@@ -58,6 +58,15 @@ impl Fits {
             let known = |fit: &Fit| all.iter().flatten().any(|other| other.kind == fit.kind);
             fits.preferred = kinds(Some(&prefer)).into_iter().filter(known).collect();
         }
+        if !shape.avoid.is_empty() {
+            let (strict, avoided) = (fits.barred.clone(), shape.avoid.iter());
+            fits.barred.extend(avoided.filter_map(|name| nodes.index(name)));
+            if !fits.possible_now(shape, nodes)
+                || fits.wanted.iter().any(|it| fits.barred.contains(it))
+            {
+                fits.barred = strict;
+            }
+        }
         fits.never = fits.why_never(shape, nodes, false, &wish);
         fits
     }

@@ -56,6 +56,8 @@ pub struct Shape {
     pub nodelist: Vec<NodeName>,
     /// These nodes must not.
     pub exclude: Vec<NodeName>,
+    /// These nodes only when the others would not do: something went wrong with the job there.
+    pub avoid: Vec<NodeName>,
     /// With whom nodes are shared.
     pub sharing: Sharing,
     /// Nodes must follow one another.
@@ -170,6 +172,7 @@ impl Default for Shape {
             segment: None,
             nodelist: Vec::new(),
             exclude: Vec::new(),
+            avoid: Vec::new(),
             sharing: Sharing::Anybody,
             contiguous: false,
             spread: false,

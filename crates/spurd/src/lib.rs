@@ -4,6 +4,7 @@ pub mod agent;
 pub mod claim;
 pub mod confine;
 pub mod ending;
+pub mod fence;
 pub mod gpu;
 mod health;
 mod inventory;

@@ -11,6 +11,7 @@ pub mod nice;
 pub mod phase;
 pub mod reason;
 pub mod reference;
+pub mod setbacks;
 pub mod sharing;
 pub mod signal;
 pub mod spec;
@@ -23,8 +24,9 @@ pub use array::ArraySpec;
 pub use demand::Demand;
 pub use dependency::Dependency;
 pub use het::Component;
-pub use phase::{Allocation, Cause, ExitStatus, GresShare, Phase, Share};
+pub use phase::{Allocation, Back, Cause, ExitStatus, GresShare, Phase, Share};
 pub use reason::Reason;
+pub use setbacks::Setbacks;
 pub use spec::JobSpec;
 pub use state::{JobFlag, JobState, JobStatus};
 pub use steps::{Step, StepShare, Steps};
@@ -72,6 +74,8 @@ pub struct Job {
     pub component: Option<Component>,
     /// How often it has been put back into the queue.
     pub restarts: u32,
+    /// What threw it back before; nothing in most jobs.
+    pub setbacks: Option<Arc<Setbacks>>,
     /// When it was stopped, and for how long it had been before.
     pub pause: Pause,
     /// The early signal of this run is sent.
@@ -119,6 +123,9 @@ pub struct Granted {
     pub priority: Option<u32>,
     /// The port that its tasks may find each other by.
     pub port: Option<u16>,
+    /// Seconds of silence after which its nodes end it by themselves, so that it may run elsewhere; without
+    /// it nothing ends a run on a node that is not heard.
+    pub fence_secs: Option<u32>,
 }
 
 impl Job {

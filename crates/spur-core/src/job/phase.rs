@@ -89,7 +89,20 @@ pub enum Cause {
     Requeued {
         /// And stays there until it is let go.
         hold: bool,
+        /// What brought it back.
+        why: Back,
     },
+}
+
+/// What brings a job back to the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Back {
+    /// Somebody asked for it.
+    Asked,
+    /// It failed, and may try again.
+    Failed,
+    /// It made room for another.
+    Displaced,
 }
 
 /// What is taken on which nodes; the first node runs the script.

@@ -368,6 +368,15 @@ pub struct LifecycleSpec {
     /// `--immediate`: seconds to wait for resources; zero means they are free now or never.
     #[prost(uint32, optional, tag = "11")]
     pub immediate_secs: Option<u32>,
+    /// `--max-restarts`
+    #[prost(uint32, optional, tag = "12")]
+    pub max_restarts: Option<u32>,
+    /// `--restart-on`: exit codes as `1,3-5`; empty for any but zero.
+    #[prost(string, tag = "13")]
+    pub restart_on: String,
+    /// `--restart-delay`: after the first failure; twice as long after each further one.
+    #[prost(uint32, optional, tag = "14")]
+    pub restart_delay_secs: Option<u32>,
 }
 
 /// What few jobs say.

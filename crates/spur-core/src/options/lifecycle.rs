@@ -5,6 +5,7 @@ use super::number::{called, leading_or_zero, not_negative};
 use super::row::Tool::{Salloc, Sbatch, Srun};
 use super::row::{JobOption, SALLOC, SBATCH, Tool, flag, option, put, text};
 use crate::job::{JobSpec, mail, signal};
+use crate::time::duration::parse_seconds;
 
 const SRUN_SALLOC: &[Tool] = &[Tool::Srun, Tool::Salloc];
 const SBATCH_SALLOC: &[Tool] = &[Tool::Sbatch, Tool::Salloc];
@@ -85,6 +86,15 @@ pub(super) static ROWS: &[JobOption] = &[
         .whole_job()
         .takes("user")
         .job(|job, user| text(&mut job.lifecycle_mut().mail_user, user)),
+    option(
+        "max-restarts",
+        "Start the job again this often after a failure, and as often after a lost node.",
+    )
+    .whole_job()
+    .takes("count")
+    .of(SBATCH)
+    .env(&[(Sbatch, "SBATCH_MAX_RESTARTS")])
+    .job(|job, count| put(&mut job.lifecycle_mut().max_restarts, not_negative(count))),
     option("nice", "Lower the job's priority by this much.")
         .whole_job()
         .may_take("adjustment")
@@ -136,6 +146,25 @@ pub(super) static ROWS: &[JobOption] = &[
             }
             Ok(())
         }),
+    option(
+        "restart-delay",
+        "Wait this long after the first failure, and twice as long after each further one.",
+    )
+    .whole_job()
+    .takes("time")
+    .of(SBATCH)
+    .job(|job, time| {
+        let secs = parse_seconds(time).ok().and_then(|it| u32::try_from(it.number()?).ok());
+        put(&mut job.lifecycle_mut().restart_delay_secs, secs.ok_or(Refusal::Specification))
+    }),
+    option(
+        "restart-on",
+        "Start the job again only after these exit codes; 128 and more are signals.",
+    )
+    .whole_job()
+    .takes("code,...")
+    .of(SBATCH)
+    .job(|job, codes| text(&mut job.lifecycle_mut().restart_on, exit_codes(codes)?)),
     option("signal", "Send the job a signal some time before its end.")
         .whole_job()
         .takes("[R][B:]signal[@seconds]")
@@ -171,6 +200,17 @@ pub(super) static ROWS: &[JobOption] = &[
             put(&mut job.lifecycle_mut().wait_all_nodes, wait)
         }),
 ];
+
+/// A list such as `1,3-5`.
+fn exit_codes(text: &str) -> Result<&str, Refusal> {
+    let is_code = |text: &str| text.parse::<u32>().is_ok_and(|code| code < 256);
+    let is_range = |part: &str| match part.split_once('-') {
+        Some((first, last)) => is_code(first) && is_code(last),
+        None => is_code(part),
+    };
+    let is_list = text.split(',').all(is_range);
+    is_list.then_some(text).ok_or(Refusal::Specification)
+}
 
 fn early_signal(job: &mut JobSpec, value: &str) -> Result<(), Refusal> {
     let signal = signal::parse_early(value).map_err(|_| Refusal::Specification);

@@ -39,6 +39,10 @@ pub static JOB: &[Item<JobView>] = &[
     then("BatchFlag", |j, _| bit(j.batch_flag)),
     then("Reboot", |j, _| bit(j.reboot)),
     then("ExitCode", |j, s| Value::ExitStatus(j.exit_status).text(&s.context)),
+    first("Failures", |j, _| (j.restarts > 0 && has_setbacks(j)).then(|| j.failures.to_string())),
+    then("Preemptions", |j, _| (j.restarts > 0 && has_setbacks(j)).then(|| j.preemptions.to_string())),
+    then("NodeLosses", |j, _| (j.restarts > 0 && has_setbacks(j)).then(|| j.node_losses.to_string())),
+    then("AvoidNodeList", |j, _| if_any(&j.avoided_nodes)),
     first("DerivedExitCode", |j, s| s.details.then(|| Value::ExitStatus(j.derived_exit_status).text(&s.context))?),
     first("RunTime", |j, s| Some(clock::span_padded(used(j).secs(&s.context)))),
     then("TimeLimit", |j, _| Some(minutes(j.time_limit, "Partition_Limit"))),
@@ -116,6 +120,11 @@ pub static JOB: &[Item<JobView>] = &[
     first("Container", |j, _| if_any(&j.container)),
     first("", |_, _| Some(String::new())),
 ];
+
+/// Slurm counts all of them together; what they were is a line of its own.
+fn has_setbacks(job: &JobView) -> bool {
+    job.failures + job.preemptions + job.node_losses > 0
+}
 
 fn array_task(job: &JobView) -> Option<String> {
     if job.array_job_id == 0 {

@@ -10,13 +10,17 @@ use crate::ids::{NodeName, Uid};
 use crate::job::Phase;
 use crate::node::{Node, Note};
 use crate::partition::Partition;
-use crate::state::{Administer, Noun, Reply, State, Verb, reservations};
+use crate::state::{Administer, Effect, Noun, Reply, State, Verb, fences, reservations};
 use crate::update::{self, NodeChange, NodeVerb};
 
-pub(super) fn administer(state: &mut State, change: &Administer) -> Result<Reply, SlurmError> {
+pub(super) fn administer(
+    state: &mut State,
+    change: &Administer,
+    effects: &mut Vec<Effect>,
+) -> Result<Reply, SlurmError> {
     may(&change.by, Action::Administer, Target::Cluster)?;
     match (change.noun, change.verb) {
-        (Noun::Node, Verb::Update) => nodes(state, change),
+        (Noun::Node, Verb::Update) => nodes(state, change, effects),
         (Noun::Partition, Verb::Create) => create_partition(state, change),
         (Noun::Partition, Verb::Update) => update_partition(state, change),
         (Noun::Partition, Verb::Delete) => delete_partition(state, &change.name),
@@ -33,7 +37,11 @@ fn names(change: &Administer) -> Result<Vec<NodeName>, SlurmError> {
     Ok(names.into_iter().map(NodeName::from).collect())
 }
 
-fn nodes(state: &mut State, administer: &Administer) -> Result<Reply, SlurmError> {
+fn nodes(
+    state: &mut State,
+    administer: &Administer,
+    effects: &mut Vec<Effect>,
+) -> Result<Reply, SlurmError> {
     let mut change = NodeChange::default();
     for assignment in &administer.assignments {
         let set = update::node::set(&mut change, &assignment.key, &assignment.value);
@@ -51,7 +59,11 @@ fn nodes(state: &mut State, administer: &Administer) -> Result<Reply, SlurmError
     }
     for node in found {
         let node = changed(state, &node, &change, by)?;
-        state.nodes.insert(node.name.clone(), Arc::new(node));
+        let name = node.name.clone();
+        state.nodes.insert(name.clone(), Arc::new(node));
+        if change.verb == Some(NodeVerb::Down) {
+            fences::is_down(state, &name, effects)?;
+        }
     }
     Ok(Reply::Done)
 }

@@ -1,20 +1,36 @@
-//! Which batch jobs run again because of how they ended: by their exit code, as often as the site allows.
+//! Which jobs run again, after what, how often and when. What is nobody's fault but the job's is counted apart
+//! from nodes that were lost and from room that was made for others.
+
+use std::sync::Arc;
 
 use crate::config::sections::Jobs;
-use crate::job::{Cause, ExitStatus, Job};
+use crate::ids::NodeName;
+use crate::job::setbacks::Setbacks;
+use crate::job::{Back, Cause, ExitStatus, Granted, Hold, Job, Pause, Phase, Steps};
+use crate::state::{State, crontabs, het};
+use crate::time::Timestamp;
 
 /// What becomes of a batch job that ended with this status; nothing if it is over.
 pub(super) fn by_exit(rules: &Jobs, job: &Job, exit: ExitStatus) -> Option<Cause> {
-    let code = u32::from(exit.code);
-    if job.is_allocation() || exit.signal != 0 {
+    if job.is_allocation() {
         return None;
     }
-    if lists(&rules.requeue_exit_hold, code) {
-        return Some(Cause::Requeued { hold: true });
+    let failed = |hold| Some(Cause::Requeued { hold, why: Back::Failed });
+    let failures = job.setbacks.as_ref().map_or(0, |it| it.failures);
+    let code = u32::from(exit.code);
+    if exit.signal == 0 && lists(&rules.requeue_exit_hold, code) {
+        return failed(true);
     }
-    // Who has come back too often waits for somebody to look at it.
-    lists(&rules.requeue_exit, code)
-        .then_some(Cause::Requeued { hold: job.restarts >= rules.max_batch_requeue })
+    if exit.signal == 0 && lists(&rules.requeue_exit, code) {
+        // Who has come back too often waits for somebody to look at it.
+        return failed(failures >= rules.max_batch_requeue);
+    }
+    let asked = job.spec.lifecycle();
+    let most = asked.max_restarts?;
+    // As shells tell it.
+    let told = if exit.signal > 0 { 128 + u32::from(exit.signal) } else { code };
+    let meant = asked.restart_on.is_empty() || lists(std::slice::from_ref(&asked.restart_on), told);
+    (!exit.is_success() && meant && failures < most).then(|| failed(false)).flatten()
 }
 
 /// Whether one of `1`, `3-5` has the code.
@@ -26,6 +42,96 @@ fn lists(codes: &[String], code: u32) -> bool {
             _ => false,
         }
     })
+}
+
+/// Whether a job runs again after something that was not its fault.
+pub(super) fn may_requeue(state: &State, job: &Job) -> bool {
+    let asks = job.spec.lifecycle().max_restarts.is_some();
+    job.spec.requeue.unwrap_or(state.settings.config.jobs.requeue || asks)
+}
+
+/// Whether a job runs again once more after its node was lost.
+fn outlives_a_loss(state: &State, job: &Job) -> bool {
+    let leader = het::leader_of(state, job);
+    let losses = job.setbacks.as_ref().map_or(0, |it| it.node_losses);
+    let most = leader.spec.lifecycle().max_restarts;
+    may_requeue(state, leader) && most.is_none_or(|most| losses < most)
+}
+
+/// A run that is over and whose job is to run again.
+pub(super) fn back_to_the_queue(state: &State, job: &Job) -> Option<Job> {
+    let Phase::Ended { cause, started: Some(_), .. } = &job.phase else { return None };
+    let asks = het::leader_of(state, job).spec.lifecycle().max_restarts.is_some();
+    let mut setbacks = job.setbacks.as_deref().cloned().unwrap_or_default();
+    let mut begin = job.begin;
+    let hold = match cause {
+        Cause::Requeued { hold, why } => {
+            match why {
+                Back::Asked => {}
+                Back::Displaced => setbacks.preemptions += 1,
+                Back::Failed => {
+                    setbacks.failures += 1;
+                    if asks {
+                        begin = begin.max(Some(backed_off(state, job, setbacks.failures)));
+                    }
+                }
+            }
+            if *hold { Hold::Admin } else { job.hold }
+        }
+        // Somewhere else it may do, if it asked for that; else somebody must look at it first.
+        Cause::PrologFailed if asks && outlives_a_loss(state, job) => {
+            setbacks.node_losses += 1;
+            job.hold
+        }
+        Cause::PrologFailed => {
+            setbacks.node_losses += 1;
+            Hold::Launch
+        }
+        Cause::NodeFailed if outlives_a_loss(state, job) => {
+            setbacks.node_losses += 1;
+            job.hold
+        }
+        Cause::Cancelled { .. } => return None,
+        // The next run of a crontab's line is no repetition of this one.
+        _ => {
+            let next = crontabs::next_run(state, job)?;
+            return Some(Job { restarts: 0, setbacks: None, ..anew(next) });
+        }
+    };
+    let setbacks = (setbacks != Setbacks::default()).then(|| Arc::new(setbacks));
+    Some(anew(Job { hold, begin, setbacks, ..job.clone() }))
+}
+
+/// Something went wrong with a job on a node. One that asks to run again does so elsewhere.
+pub(super) fn shun(state: &State, job: &mut Job, node: &NodeName) {
+    if het::leader_of(state, job).spec.lifecycle().max_restarts.is_some() {
+        Arc::make_mut(job.setbacks.get_or_insert_default()).shun(node);
+    }
+}
+
+/// A job as it waits for its next run.
+pub(super) fn anew(job: Job) -> Job {
+    Job {
+        phase: Phase::Pending,
+        restarts: job.restarts + 1,
+        pause: Pause::default(),
+        is_warned: false,
+        granted: Granted::default(),
+        displaced: None,
+        asleep: false,
+        steps: Steps::default(),
+        ..job
+    }
+}
+
+/// Twice as long after each failure, up to the site's bound.
+fn backed_off(state: &State, job: &Job, failures: u32) -> Timestamp {
+    let rules = &state.settings.config.jobs;
+    let first = job.spec.lifecycle().restart_delay_secs.map_or(rules.restart_delay.0, u64::from);
+    let doubled = first.saturating_mul(1 << failures.saturating_sub(1).min(30));
+    // Who asks for more than the bound gets it.
+    let secs = doubled.min(rules.restart_delay_max.0.max(first));
+    state.now.plus_secs(i64::try_from(secs).unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use crate::auth::{Action, Actor, Target, may};
 use crate::errors::SlurmError;
 use crate::ids::{Epoch, JobId};
-use crate::job::{Cause, Granted, Hold, Job, Pause, Phase, Steps};
+use crate::job::{Back, Cause, Hold, Job, Pause, Phase};
 use crate::state::settle::never_started;
 use crate::state::{
-    Control, Effect, JobAction, Reply, SignalScope, State, arrays, crontabs, het, jobs, preempt,
-    update,
+    Control, Effect, JobAction, Reply, SignalScope, State, again, arrays, crontabs, het, jobs,
+    preempt, update,
 };
 
 /// Does something to a job, or to the tasks of an array that were named. It is done to all of them that it
@@ -180,21 +180,14 @@ fn requeue(
             Ok(())
         }
         Phase::Pending => Err(SlurmError::JobPending),
-        Phase::Running { .. } => jobs::end(state, job, Cause::Requeued { hold }, effects).map(drop),
+        Phase::Running { .. } => {
+            let cause = Cause::Requeued { hold, why: Back::Asked };
+            jobs::end(state, job, cause, effects).map(drop)
+        }
         Phase::Completing { .. } => Err(SlurmError::TransitionStateNoUpdate),
         Phase::Ended { .. } => {
-            state.put_job(Job {
-                phase: Phase::Pending,
-                hold: if hold { Hold::Admin } else { Hold::None },
-                restarts: job.restarts + 1,
-                pause: Pause::default(),
-                is_warned: false,
-                granted: Granted::default(),
-                displaced: None,
-                asleep: false,
-                steps: Steps::default(),
-                ..job.clone()
-            });
+            let hold = if hold { Hold::Admin } else { Hold::None };
+            state.put_job(again::anew(Job { hold, ..job.clone() }));
             Ok(())
         }
     }

@@ -43,6 +43,22 @@ pub enum Command {
         /// The silent one.
         node: NodeName,
     },
+    /// A node must have ended these runs by itself: it was not heard for longer than they may live there.
+    GiveUp {
+        /// The silent one.
+        node: NodeName,
+        /// The runs.
+        runs: Vec<(JobId, Epoch)>,
+    },
+    /// The port that a run was lent is in use by a stranger.
+    AnotherPort {
+        /// Whose.
+        job: JobId,
+        /// In which run.
+        epoch: Epoch,
+        /// The port.
+        taken: u16,
+    },
     /// A user hands in a job.
     Submit(Box<Submit>),
     /// What one scheduling pass would start; each is checked again.

@@ -12,8 +12,8 @@ use crate::job::{
 };
 use crate::partition::Partition;
 use crate::state::{
-    Effect, Finish, JobStart, Outcome, Reply, State, Submit, again, arrays, dependencies, het,
-    layers, licenses, named, nodes, ports, reservations, rules, steps,
+    Effect, Finish, JobStart, Outcome, Reply, State, Submit, again, arrays, dependencies, fences,
+    het, layers, licenses, named, nodes, ports, reservations, rules, steps,
 };
 use crate::time::Timestamp;
 
@@ -106,6 +106,7 @@ fn part(
         array: array.map(|tasks| Arc::new(Array::Waiting(tasks))),
         component: is_het.then_some(component),
         restarts: 0,
+        setbacks: None,
         pause: Pause::default(),
         is_warned: false,
         granted: Granted::default(),
@@ -189,6 +190,7 @@ pub(super) fn start_one(state: &mut State, start: &JobStart, effects: &mut Vec<E
         minutes: start.minutes,
         priority: start.priority,
         port,
+        fence_secs: fences::secs(state, &job.spec, partition_for(state, &job, start)),
     };
     let mut job =
         Job { epoch: start.epoch, boot, phase, waits: None, granted, displaced: None, ..job };
@@ -323,6 +325,9 @@ pub(super) fn finished(
             Outcome::EpilogFailed => nodes::hook_failed(state, node, "Epilog error"),
             _ => {}
         }
+        if matches!(finish.outcome, Outcome::Lost | Outcome::PrologFailed) {
+            again::shun(state, &mut job, node);
+        }
         let phase = match job.phase.clone() {
             Phase::Running { since, allocation }
                 if finish.outcome == Outcome::PrologFailed && !job.is_allocation() =>
@@ -336,6 +341,9 @@ pub(super) fn finished(
                 let again = (cause == Cause::Exited)
                     .then(|| again::by_exit(&state.settings.config.jobs, &job, exit))
                     .flatten();
+                if again.is_some() && allocation.shares.len() == 1 {
+                    again::shun(state, &mut job, node);
+                }
                 let cause = again.unwrap_or(cause);
                 steps::end_all(&mut job, effects);
                 Phase::Completing { started: since, allocation, cause, exit }

@@ -12,6 +12,7 @@ mod crontabs;
 mod dependencies;
 mod effect;
 mod entry;
+mod fences;
 mod het;
 mod index;
 mod jobs;
@@ -167,10 +168,14 @@ pub fn apply(state: &mut State, entry: &Entry) -> Applied {
         }
         Command::RegisterNode(node) => nodes::register(state, node),
         Command::NodeLost { node } => nodes::lost(state, node),
+        Command::AnotherPort { job, epoch, taken } => {
+            ports::another(state, *job, *epoch, *taken, &mut effects)
+        }
+        Command::GiveUp { node, runs } => fences::give_up(state, node, runs, &mut effects),
         Command::Submit(submit) => jobs::submit(state, submit, &mut effects),
         Command::Start(starts) => jobs::start(state, starts, &mut effects),
         Command::Control(control) => control::control(state, control, &mut effects),
-        Command::Administer(change) => administer::administer(state, change),
+        Command::Administer(change) => administer::administer(state, change, &mut effects),
         Command::Warn { job, epoch } => control::warn(state, *job, *epoch, &mut effects),
         Command::DeadlinePassed { job } => control::deadline(state, *job),
         Command::TimeUp { job, epoch } => jobs::time_up(state, *job, *epoch, &mut effects),

@@ -3,8 +3,10 @@
 
 use imbl::OrdSet;
 
-use crate::ids::JobId;
-use crate::job::Allocation;
+use crate::errors::SlurmError;
+use crate::ids::{Epoch, JobId};
+use crate::job::{Allocation, Granted, Job, Phase};
+use crate::state::{Effect, Reply, State};
 
 /// The first and the last port that are lent.
 pub type Range = (u16, u16);
@@ -33,6 +35,35 @@ pub fn lend(
     }
     let port = |at: u32| first + (at % count) as u16;
     (0..count).map(|step| port((job.0 % count) + step)).find(|port| !taken.contains(port))
+}
+
+/// Lends a running job another port in place of one that somebody else uses, and has what its first node has
+/// not accepted launched with that.
+pub(super) fn another(
+    state: &mut State,
+    id: JobId,
+    epoch: Epoch,
+    taken: u16,
+    effects: &mut Vec<Effect>,
+) -> Result<Reply, SlurmError> {
+    let job = state.jobs.get(&id).cloned().ok_or(SlurmError::InvalidJobId)?;
+    let Phase::Running { allocation, .. } = &job.phase else { return Err(SlurmError::AlreadyDone) };
+    if job.epoch != epoch || job.granted.port != Some(taken) {
+        return Err(SlurmError::AlreadyDone);
+    }
+    let range = parse_range(&state.settings.config.agent.rendezvous_ports);
+    // From where the taken one was: its neighbours may belong to the same stranger, but some are free.
+    let start =
+        JobId(u32::from(taken).wrapping_sub(range.map_or(0, |(first, _)| first.into())) + 1);
+    let port = range.and_then(|range| lend(&state.index.ports, range, start, allocation));
+    let node = allocation.first_node().cloned().ok_or(SlurmError::InvalidNodeName)?;
+    for (step, _) in job.steps.on(&node) {
+        let (step, node) = (step.id, node.clone());
+        effects.push(Effect::Launch { job: id, epoch, step, node });
+    }
+    let granted = Granted { port, ..job.granted.clone() };
+    state.put_job(Job { granted, ..(*job).clone() });
+    Ok(Reply::Done)
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@
 use crate::config::words::PreemptBy;
 use crate::errors::SlurmError;
 use crate::ids::{Epoch, JobId};
-use crate::job::{Cause, Displaced, Job, Pause, Phase, Removal, Share};
+use crate::job::{Back, Cause, Displaced, Job, Pause, Phase, Removal, Share};
+use crate::state::again::may_requeue;
 use crate::state::control::{signal_job, suspend};
-use crate::state::settle::may_requeue;
 use crate::state::{Displace, Effect, Reply, SignalScope, State, jobs};
 
 const SIGTERM: u32 = 15;
@@ -128,6 +128,7 @@ fn remove(
     effects: &mut Vec<Effect>,
 ) -> Result<(), SlurmError> {
     let again = how == Removal::Requeue && !job.is_allocation() && may_requeue(state, job);
-    let cause = if again { Cause::Requeued { hold: false } } else { Cause::Preempted };
+    let again = again.then_some(Cause::Requeued { hold: false, why: Back::Displaced });
+    let cause = again.unwrap_or(Cause::Preempted);
     jobs::end(state, job, cause, effects).map(drop)
 }

@@ -44,7 +44,11 @@ impl Settings {
         let none = Config::default();
         let config = Config {
             controller: none.controller,
-            agent: none.agent,
+            // What each agent reads for itself is its own; ports are lent in one place.
+            agent: sections::Agent {
+                rendezvous_ports: config.agent.rendezvous_ports.clone(),
+                ..none.agent
+            },
             accounting: sections::Accounting {
                 enforce: config.accounting.enforce.clone(),
                 tres: config.accounting.tres.clone(),

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use crate::ids::JobId;
-use crate::job::{Cause, ExitStatus, Granted, Hold, Job, Pause, Phase, Steps};
-use crate::state::{Effect, State, crontabs, dependencies, het};
+use crate::job::{Cause, ExitStatus, Job, Phase};
+use crate::state::{Effect, State, again, dependencies, het};
 
 /// Draws the conclusions from everything the entry at hand has touched.
 pub(super) fn settle(state: &mut State, effects: &mut Vec<Effect>) {
@@ -13,7 +13,9 @@ pub(super) fn settle(state: &mut State, effects: &mut Vec<Effect>) {
         let touched = std::mem::take(&mut state.touched);
         touched.iter().for_each(|id| het::follow(state, *id, effects));
         for id in &touched {
-            if let Some(job) = state.jobs.get(id).and_then(|job| back_to_the_queue(state, job)) {
+            if let Some(job) =
+                state.jobs.get(id).and_then(|job| again::back_to_the_queue(state, job))
+            {
                 state.put_job(job);
             }
         }
@@ -29,43 +31,6 @@ pub(super) fn settle(state: &mut State, effects: &mut Vec<Effect>) {
             state.put_job(job);
         }
     }
-}
-
-/// A run that is over and whose job is to run again.
-fn back_to_the_queue(state: &State, job: &Job) -> Option<Job> {
-    let Phase::Ended { cause, started: Some(_), .. } = &job.phase else { return None };
-    let (mut restarts, mut next) = (job.restarts + 1, None);
-    let hold = match cause {
-        Cause::Requeued { hold: true } => Hold::Admin,
-        Cause::Requeued { hold: false } => job.hold,
-        Cause::PrologFailed => Hold::Launch,
-        Cause::NodeFailed if may_requeue(state, het::leader_of(state, job)) => job.hold,
-        Cause::Cancelled { .. } => return None,
-        // The next run of a crontab's line is no repetition of this one.
-        _ => {
-            next = Some(crontabs::next_run(state, job)?);
-            restarts = 0;
-            job.hold
-        }
-    };
-    let job = next.as_ref().unwrap_or(job);
-    Some(Job {
-        phase: Phase::Pending,
-        hold,
-        restarts,
-        pause: Pause::default(),
-        is_warned: false,
-        granted: Granted::default(),
-        displaced: None,
-        asleep: false,
-        steps: Steps::default(),
-        ..job.clone()
-    })
-}
-
-/// Whether a job runs again after something that was not its fault.
-pub(super) fn may_requeue(state: &State, job: &Job) -> bool {
-    job.spec.requeue.unwrap_or(state.settings.config.jobs.requeue)
 }
 
 fn kills_hopeless(job: &Job) -> bool {

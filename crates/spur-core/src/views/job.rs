@@ -293,6 +293,18 @@ pub struct JobView {
     /// What each node gives, in the order of `nodes`.
     #[prost(message, repeated, tag = "129")]
     pub resources: Vec<JobNodeShare>,
+    /// Runs that failed by themselves and were begun again.
+    #[prost(uint32, tag = "130")]
+    pub failures: u32,
+    /// Runs that made room for others.
+    #[prost(uint32, tag = "131")]
+    pub preemptions: u32,
+    /// Runs that were lost with their node.
+    #[prost(uint32, tag = "132")]
+    pub node_losses: u32,
+    /// Nodes where that happened; the job runs elsewhere while it can.
+    #[prost(string, tag = "133")]
+    pub avoided_nodes: String,
 }
 
 /// What one node gives to a job.

@@ -134,6 +134,19 @@ fn named_nodes_are_taken_and_excluded_ones_are_not() {
 }
 
 #[test]
+fn nodes_are_avoided_while_others_would_do() {
+    let avoiding = |names: &'static [&'static str], nodes| {
+        cluster(&[1, 1]).job(move |shape: &mut Shape| {
+            tasks(nodes, nodes)(shape);
+            shape.avoid = names.iter().map(|name| (*name).into()).collect();
+        })
+    };
+    assert_eq!(avoiding(&["n1"], 1).plan(), ["1 on n2:1"]);
+    assert_eq!(avoiding(&["n1"], 2).plan(), ["1 on n1:1 n2:1"]);
+    assert_eq!(avoiding(&["n1", "n2"], 1).plan(), ["1 on n1:1"]);
+}
+
+#[test]
 fn memory_is_used_up_as_processors_are() {
     let mb = |mb| move |shape: &mut Shape| shape.memory = Memory::PerNode(mb);
     assert_eq!(

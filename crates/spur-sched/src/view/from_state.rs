@@ -227,6 +227,7 @@ impl Follower {
                         (deadline - state.now.max(job.begin.unwrap_or(state.now)).0) / 60 * 60;
                     shape.secs = shape.secs.min(left.max(least));
                 }
+                shape.avoid = avoided(job);
                 shape.switches = shape.switches.filter(|_| waits_for_switches(state, job));
                 for other in &open[1..] {
                     // Nobody knows where it will run, so the longest time counts.
@@ -286,7 +287,8 @@ impl Follower {
             };
             let Some(partition) = partition else { continue };
             let jobs = &state.settings.config.jobs;
-            let shape = request::shape_of(&other.spec, other.owner.uid, &partition.rules, jobs);
+            let mut shape = request::shape_of(&other.spec, other.owner.uid, &partition.rules, jobs);
+            shape.avoid = avoided(other);
             found.push(Companion {
                 job: other.id,
                 partition: partition.name.as_str().into(),
@@ -384,6 +386,13 @@ impl Follower {
         };
         planner.put_run(RunId(job.id, 0), &Arc::new(run));
     }
+}
+
+/// Nodes on which something went wrong with a job.
+fn avoided(job: &Job) -> Vec<NodeName> {
+    let mut names = job.setbacks.as_ref().map(|it| it.avoid.clone()).unwrap_or_default();
+    names.sort_unstable();
+    names
 }
 
 /// Whether a job still waits for nodes at as few switches as it wants. Slurm lets nobody wait for longer than

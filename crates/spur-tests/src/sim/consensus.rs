@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use spur_core::config::words::Unreachable;
 use spur_core::config::{self, Seconds};
 use spur_core::state::{Entry, Settings, State, apply};
 use spur_disk::{SimDisk, SimFault};
@@ -15,6 +16,9 @@ const CLUSTER: &str = "\
     [preemption]\nby = \"partition_tier\"\nmode = \"requeue\"\n\
     [[partitions]]\nname = \"low\"\ndefault = true\ngrace_time = 5\n\
     [[partitions]]\nname = \"high\"\npriority_tier = 2\n";
+
+/// Short enough that lines are cut for longer than this.
+const FENCE_SECS: u64 = 20;
 
 /// The controller's machine.
 pub struct Host {
@@ -48,11 +52,20 @@ impl Host {
 
     /// Starts a controller on what the disk has, and returns the term it leads in; on a full disk it
     /// does not start.
-    pub fn start(&mut self, number: u64, min_job_age_secs: u32) -> Option<(u64, Vec<Committed>)> {
+    pub fn start(
+        &mut self,
+        number: u64,
+        min_job_age_secs: u32,
+        fences: bool,
+    ) -> Option<(u64, Vec<Committed>)> {
         let (state, blobs, log, records, position) = self.open()?;
         self.term += 1;
         let mut config = config::read(CLUSTER).expect("is in order");
         config.timeouts.min_job_age = Seconds(min_job_age_secs.into());
+        if fences {
+            config.cluster.unreachable = Unreachable::Fence;
+            config.cluster.fence_after = Seconds(FENCE_SECS);
+        }
         let settings = Settings::of(&config);
         let controller = Controller::new(state, blobs, settings, number);
         self.life = Some(Life { controller, log, position, writing: None });

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use spur_core::job::ExitStatus;
+use prost::Message;
 use spur_core::node::Inventory;
 use spur_core::state::Outcome;
-use spur_disk::SimDisk;
-use spurd::agent::{Agent, Found, Identity, Output};
+use spur_disk::{Disk, SimDisk};
+use spur_proto::internal::Launch;
+use spurd::agent::{Agent, Found, Identity, Millis, Output, RunFile};
+use spurd::fence;
 use spurd::run::RunId;
 
 use super::chance::Chance;
@@ -27,13 +29,17 @@ pub struct Node {
     boot: u64,
     /// What the kernel has: a shepherd for each claimed run.
     pub shepherds: BTreeMap<Run, Shepherd>,
+    /// When a controller was heard last, as the agent noted it for the shepherds.
+    pub heard: Millis,
 }
 
 /// A shepherd and its job.
 #[derive(Clone, Copy, Debug)]
 pub struct Shepherd {
     /// Set when the job is over and the exit file is written.
-    pub exit: Option<ExitStatus>,
+    pub exit: Option<Outcome>,
+    /// After how much silence it ends its job by itself.
+    pub fence_secs: Option<u32>,
 }
 
 impl Node {
@@ -46,6 +52,7 @@ impl Node {
             life: 0,
             boot: 1,
             shepherds: BTreeMap::new(),
+            heard: Millis(0),
         }
     }
 
@@ -61,10 +68,8 @@ impl Node {
         let shepherds = &self.shepherds;
         let look = |run| match shepherds.get(&run) {
             None => Found::Unclaimed,
-            Some(Shepherd { exit: None }) => Found::Alive,
-            Some(Shepherd { exit: Some(exit) }) => {
-                Found::Over(Outcome::Exited(*exit), Box::default())
-            }
+            Some(Shepherd { exit: None, .. }) => Found::Alive,
+            Some(Shepherd { exit: Some(exit), .. }) => Found::Over(*exit, Box::default()),
         };
         match Agent::recover(identity, self.disk.clone(), look) {
             Ok((agent, outputs)) => {
@@ -85,9 +90,21 @@ impl Node {
     pub fn reboot(&mut self, chance: &mut Chance) {
         self.crash();
         self.boot += 1;
+        self.heard = Millis(0);
         self.disk.crash(|limit| chance.below(limit as u64) as usize);
         // An exit file may have reached the disk; a shepherd that left none is gone without a word.
         self.shepherds.retain(|_, shepherd| shepherd.exit.is_some() && chance.one_in(2));
+    }
+
+    /// After how much silence a run ends by itself, as its launch in the spool says.
+    pub fn fence_of(&self, run: Run) -> Option<u32> {
+        let launch = self.disk.read(&RunFile::Launch.name(run)).ok()??;
+        Launch::decode(launch.as_slice()).ok()?.fence_secs
+    }
+
+    /// Whether a run that goes by this must have ended.
+    pub fn is_fenced(&self, now: Millis, fence_secs: Option<u32>) -> bool {
+        fence_secs.is_some_and(|secs| fence::left(now, self.heard, secs).is_none())
     }
 
     /// Runs whose processes exist at this moment.

@@ -16,8 +16,11 @@ pub struct Witness {
     committed_starts: BTreeMap<Run, String>,
     spawned: BTreeSet<Run>,
     may_be_lost: BTreeSet<Run>,
+    rebooted: BTreeSet<Run>,
     boots: BTreeMap<String, String>,
     exits: BTreeMap<Run, ExitStatus>,
+    /// Runs that ended by themselves for want of a controller.
+    fenced: BTreeSet<Run>,
     ended: BTreeMap<Run, Phase>,
     requests: BTreeMap<JobId, Option<RequestId>>,
     /// What went wrong.
@@ -37,6 +40,24 @@ impl Witness {
                 let boot = self.boots.insert(node.name.to_string(), node.boot_id.clone());
                 if boot.is_some_and(|boot| boot != node.boot_id) {
                     self.reboots(node.name.as_str());
+                }
+            }
+            if let Command::GiveUp { node, runs } = &entry.command {
+                for (job, epoch) in runs {
+                    let run = RunId::batch(*job, *epoch);
+                    // What is given up has ended: by its fence, by itself, or it never began.
+                    self.may_be_lost.insert(run);
+                    if self.committed_starts.get(&run).map(String::as_str) == Some(node.as_str())
+                        && self.spawned.contains(&run)
+                        && !self.fenced.contains(&run)
+                        && !self.exits.contains_key(&run)
+                        && !self.rebooted.contains(&run)
+                    {
+                        self.complain(
+                            "I4 single-run",
+                            format!("{run:?} is given up while it runs"),
+                        );
+                    }
                 }
             }
             if let Command::Start(starts) = &entry.command {
@@ -122,7 +143,9 @@ impl Witness {
     /// A node loses its power: what was started there may end without a word.
     pub fn reboots(&mut self, node: &str) {
         let there = self.committed_starts.iter().filter(|(_, on)| *on == node);
-        self.may_be_lost.extend(there.map(|(run, _)| *run));
+        let there: Vec<Run> = there.map(|(run, _)| *run).collect();
+        self.may_be_lost.extend(&there);
+        self.rebooted.extend(there);
     }
 
     /// A client was told an id.
@@ -147,6 +170,12 @@ impl Witness {
         if self.committed_starts.get(&run).map(String::as_str) != Some(node) {
             self.complain("I5 launch-commit-first", format!("{run:?} on {node}"));
         }
+    }
+
+    /// A shepherd ended its job because nobody was heard for too long: that is not how the job ended.
+    pub fn fenced(&mut self, run: Run) {
+        self.may_be_lost.insert(run);
+        self.fenced.insert(run);
     }
 
     /// The kernel tells a shepherd how its job ended.

@@ -13,6 +13,7 @@ use spur_proto::internal::controller_message::Message as AgentHears;
 use spur_sched::{Plan, Planner};
 use spurctld::controller::{self, Connection, Now, Refusal, Ticket};
 use spurd::agent::{self, Millis};
+use spurd::fence;
 
 use super::chance::Chance;
 use super::client::{self, Clients};
@@ -100,9 +101,11 @@ enum Event {
     /// A shepherd claims a run, if its agent's life or the machine's boot did not end first.
     Claim(usize, Run, u64),
     /// A job ends by itself or by a signal.
-    Exit(usize, Run, u64, ExitStatus),
+    Exit(usize, Run, u64, Outcome),
     /// The agent hears that a shepherd is gone.
-    Reaped(usize, u64, Run, ExitStatus),
+    Reaped(usize, u64, Run, Outcome),
+    /// A shepherd looks whether its run may live on, in this boot of the machine.
+    Fence(usize, Run, u64),
     /// Something breaks.
     Fault,
     /// A line is whole again.
@@ -165,6 +168,8 @@ struct World {
     faults: usize,
     quiet: u32,
     min_job_age_secs: u32,
+    /// Nodes that are not heard end their jobs, which then run elsewhere.
+    fences: bool,
     traced: bool,
     steps: usize,
     tickets: u64,
@@ -179,7 +184,9 @@ impl World {
             (1..=chance.between(1, 3)).map(|n| Node::new(&format!("n{n}"))).collect();
         // In some schedules ended jobs are forgotten while others still come.
         let min_job_age_secs = if chance.one_in(3) { 20 } else { 1_000_000 };
+        let fences = chance.one_in(3);
         World {
+            fences,
             chance,
             now: 0,
             order: 0,
@@ -280,10 +287,10 @@ impl World {
                 self.exit(node, run, exit);
             }
             Event::Reaped(node, life, run, exit) if life == self.nodes[node].life => {
-                self.agent_feed(
-                    node,
-                    agent::Input::Over(run, Outcome::Exited(exit), Box::default()),
-                );
+                self.agent_feed(node, agent::Input::Over(run, exit, Box::default()));
+            }
+            Event::Fence(node, run, boot) if boot == self.boots[node] => {
+                self.look_at_fence(node, run)
             }
             Event::Fault if !self.healed => self.fault(),
             Event::Mend(node) => self.cut[node] = false,
@@ -318,8 +325,8 @@ impl World {
             return;
         }
         let number = self.chance.number();
-        let age = self.min_job_age_secs;
-        let Some((term, committed)) = self.host.start(number, age) else {
+        let (age, fences) = (self.min_job_age_secs, self.fences);
+        let Some((term, committed)) = self.host.start(number, age, fences) else {
             return self.after(1000, Event::StartController);
         };
         self.life += 1;
@@ -555,10 +562,13 @@ impl World {
             }
             agent::Output::Kill(run) => {
                 let delay = self.chance.between(30, 3000);
-                let exit = ExitStatus { code: 0, signal: 15 };
+                let exit = Outcome::Exited(ExitStatus { code: 0, signal: 15 });
                 self.after(delay, Event::Exit(node, run, self.boots[node], exit));
             }
             agent::Output::Signal(..) | agent::Output::Trust(_) | agent::Output::CareFor(_) => {}
+            agent::Output::Heard(at) => {
+                self.nodes[node].heard = self.nodes[node].heard.max(at);
+            }
             agent::Output::HangUp => {
                 if let Some(connection) = self.connection_of(node) {
                     self.hang_up(connection);
@@ -572,24 +582,50 @@ impl World {
         if self.nodes[node].shepherds.contains_key(&run) {
             return;
         }
+        let fence_secs = self.nodes[node].fence_of(run);
+        if self.nodes[node].is_fenced(Millis(self.now), fence_secs) {
+            self.nodes[node].shepherds.insert(run, Shepherd { exit: None, fence_secs });
+            return self.exit(node, run, Outcome::Lost);
+        }
         let name = self.nodes[node].name.clone();
         self.trace(|| format!("{name} begins {run:?}"));
+        if fence_secs.is_some() {
+            self.after(1, Event::Fence(node, run, self.boots[node]));
+        }
         self.witness.spawns(&self.nodes, &name, run);
-        self.nodes[node].shepherds.insert(run, Shepherd { exit: None });
+        self.nodes[node].shepherds.insert(run, Shepherd { exit: None, fence_secs });
         let code = if self.chance.one_in(4) { self.chance.below(256) as u8 } else { 0 };
         let runs_for = if self.chance.one_in(6) { 400_000 } else { self.chance.between(1, 30_000) };
-        let exit = ExitStatus { code, signal: 0 };
+        let exit = Outcome::Exited(ExitStatus { code, signal: 0 });
         self.after(runs_for, Event::Exit(node, run, self.boots[node], exit));
     }
 
-    fn exit(&mut self, node: usize, run: Run, exit: ExitStatus) {
+    /// As a shepherd does: it waits for as long as its run may live if nobody is heard, and looks again.
+    fn look_at_fence(&mut self, node: usize, run: Run) {
+        let there = &self.nodes[node];
+        let Some(Shepherd { exit: None, fence_secs: Some(secs) }) = there.shepherds.get(&run)
+        else {
+            return;
+        };
+        match fence::left(Millis(self.now), there.heard, *secs) {
+            Some(left) => {
+                self.after(left.as_millis() as u64, Event::Fence(node, run, self.boots[node]))
+            }
+            None => self.exit(node, run, Outcome::Lost),
+        }
+    }
+
+    fn exit(&mut self, node: usize, run: Run, exit: Outcome) {
         let Some(shepherd) = self.nodes[node].shepherds.get_mut(&run) else { return };
         if shepherd.exit.is_some() {
             return;
         }
         shepherd.exit = Some(exit);
         self.trace(|| format!("n{} ends {run:?} {exit:?}", node + 1));
-        self.witness.exits(run, exit);
+        match exit {
+            Outcome::Exited(exit) => self.witness.exits(run, exit),
+            _ => self.witness.fenced(run),
+        }
         let life = self.nodes[node].life;
         let delay = self.chance.between(1, 10);
         self.after(delay, Event::Reaped(node, life, run, exit));
@@ -608,7 +644,7 @@ impl World {
             3 | 4 => {
                 self.nodes[node].crash();
                 self.drop_streams_of(node);
-                let delay = self.chance.between(10, 8000);
+                let delay = self.chance.between(10, if self.fences { 90_000 } else { 8000 });
                 self.after(delay, Event::StartAgent(node));
             }
             5 => {
@@ -623,7 +659,7 @@ impl World {
             6 => {
                 self.cut[node] = true;
                 self.drop_streams_of(node);
-                let delay = self.chance.between(500, 40_000);
+                let delay = self.chance.between(500, if self.fences { 90_000 } else { 40_000 });
                 self.after(delay, Event::Mend(node));
             }
             7 => {

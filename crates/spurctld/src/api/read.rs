@@ -174,6 +174,12 @@ fn asked_for(job: &Job) -> JobView {
         dependency: dependency(job),
         ..JobView::of_request(spec)
     };
+    if let Some(setbacks) = &job.setbacks {
+        view.failures = setbacks.failures;
+        view.preemptions = setbacks.preemptions;
+        view.node_losses = setbacks.node_losses;
+        view.avoided_nodes = hostlist::compress(setbacks.avoid.iter().map(NodeName::as_str));
+    }
     if view.mail_user.is_empty() {
         view.mail_user.clone_from(&view.user_name);
     }

@@ -30,6 +30,10 @@ pub const LEASE_MS: u64 = 10_000;
 /// A node unheard of for this long takes no new jobs. Longer than the lease: the agent's ran out before.
 const SILENCE_MS: u64 = LEASE_MS + LEASE_MS / 4;
 
+/// How long after it was heard last an agent may still be answered by a leader that knows no better: its
+/// lease, and what it waits beyond that before it hangs up.
+const ECHO_MS: u64 = LEASE_MS + 5_000;
+
 /// A step in a run of a job.
 type RunKey = (JobId, Epoch, StepId);
 
@@ -112,6 +116,31 @@ impl Agents {
         up.map(|node| &node.name).filter(|name| is_silent(name)).cloned().collect()
     }
 
+    /// Runs that their nodes must have ended by themselves, by node. An agent hears no later than a while
+    /// after it was heard last: it hangs up when nobody answers, and a leader that was replaced without
+    /// noticing answers no longer than that.
+    pub(super) fn given_up(&self, now: Now, state: &State) -> Vec<Command> {
+        let mut found: BTreeMap<&NodeName, Vec<(JobId, Epoch)>> = BTreeMap::new();
+        for job in state.index.active.iter().filter_map(|id| state.jobs.get(id)) {
+            let Some(secs) = job.granted.fence_secs else { continue };
+            let lives_ms = u64::from(secs) * 1000;
+            let patience_ms = lives_ms + (lives_ms / 4).max(ECHO_MS);
+            for share in job.phase.holds().into_iter().flat_map(|held| &held.shares) {
+                let heard = self.heard_ms.get(&share.node).copied().unwrap_or(0);
+                let is_left = matches!(job.phase, Phase::Running { .. })
+                    || job.steps.on(&share.node).next().is_some();
+                if now.boot_ms.saturating_sub(heard) > patience_ms && is_left {
+                    found.entry(&share.node).or_default().push((job.id, job.epoch));
+                }
+            }
+        }
+        let lost = found.keys().map(|node| Command::NodeLost { node: (*node).clone() });
+        let lost: Vec<Command> = lost.collect();
+        let given_up =
+            found.into_iter().map(|(node, runs)| Command::GiveUp { node: node.clone(), runs });
+        lost.into_iter().chain(given_up).collect()
+    }
+
     fn is_registered(&self, node: &NodeName) -> bool {
         self.sessions.get(node).is_some_and(|session| session.registered)
     }
@@ -153,6 +182,12 @@ impl<D: Disk> Controller<D> {
             AgentSays::Table(table) => self.compare(&node, table, term, out)?,
             AgentSays::Reports(reports) => self.reported(connection, node, &reports.reports),
             AgentSays::Health(told) => self.unfit(&node, &told.problems),
+            AgentSays::PortTaken(told) => {
+                let (job, epoch) = (JobId(told.job), Epoch(told.epoch));
+                let taken = u16::try_from(told.port).unwrap_or_default();
+                let command = Command::AnotherPort { job, epoch, taken };
+                self.proposals.add(command, Waiter::Nobody);
+            }
             AgentSays::Hello(_) => {}
         }
         Ok(())
@@ -482,6 +517,11 @@ impl<D: Disk> Controller<D> {
             array_task: job.task(),
             array_job: job.array_id().map_or(0, |array| array.0),
             restarts: job.restarts,
+            fence_secs: job.granted.fence_secs,
+            // Where nobody else has been told the port yet, another can be had.
+            check_port: job.id == leader.id
+                && allocation.first_node() == Some(node)
+                && (step.shares.len() == 1 && step.id != StepId::EXTERN),
             master_address: master_address(
                 &self.state,
                 leader.phase.holds().and_then(|it| it.first_node()),

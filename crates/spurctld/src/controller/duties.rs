@@ -23,6 +23,7 @@ impl<D: Disk> Controller<D> {
         let lost = self.agents.silent(now, &self.state).into_iter();
         let commands: Vec<Command> = lost
             .map(|node| Command::NodeLost { node })
+            .chain(self.agents.given_up(now, &self.state))
             .chain(time_limits(&self.state, at))
             .chain(warnings(&self.state, at))
             .chain(deadlines(&self.state, at))

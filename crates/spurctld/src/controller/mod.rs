@@ -438,6 +438,7 @@ fn changes_the_plan(command: &Command) -> bool {
         | Command::SetRules(_)
         | Command::RegisterNode(_)
         | Command::NodeLost { .. }
+        | Command::GiveUp { .. }
         | Command::Submit(_)
         | Command::Start(_)
         | Command::EndAllocation { .. }
@@ -453,6 +454,7 @@ fn changes_the_plan(command: &Command) -> bool {
         | Command::CreateStep(_)
         | Command::EndStep { .. }
         | Command::Warn { .. }
+        | Command::AnotherPort { .. }
         | Command::ChangeTrust(_)
         | Command::SetTrigger(_)
         | Command::ClearTriggers(_)

@@ -19,7 +19,7 @@ use spur_disk::{Disk, Error};
 use spur_proto::internal::agent_message::Message as Says;
 use spur_proto::internal::controller_message::Message as Hears;
 use spur_proto::internal::{
-    Health, HealthRules, Heartbeat, Hello, Launch, Launches, Report, Reports, Run, Table,
+    Health, HealthRules, Heartbeat, Hello, Launch, Launches, PortTaken, Report, Reports, Run, Table,
 };
 
 use crate::run::RunId;
@@ -75,6 +75,8 @@ pub enum Output {
     Trust(Vec<u8>),
     /// Ask this program now and then whether the node is fit.
     CareFor(HealthRules),
+    /// A controller answered what was said at this moment: runs that may not outlive its silence go on.
+    Heard(Millis),
     /// The stream is useless: a controller with a lower term than we have seen.
     HangUp,
 }
@@ -98,6 +100,8 @@ pub struct Agent<D> {
     problems: Vec<String>,
     /// Whom the controller wants asked about that.
     rules: HealthRules,
+    /// Whether nobody on this machine has a port.
+    is_free: fn(u16) -> bool,
 }
 
 struct Session {
@@ -135,6 +139,7 @@ impl<D: Disk> Agent<D> {
             outbox,
             problems: Vec::new(),
             rules: HealthRules::default(),
+            is_free: |_| true,
         };
         let mut outputs = Vec::new();
         // What is reported is over, whatever else the spool still says.
@@ -163,6 +168,11 @@ impl<D: Disk> Agent<D> {
             spool::write_boot(&mut agent.disk, &agent.identity.boot_id)?;
         }
         Ok((agent, outputs))
+    }
+
+    /// Whom to ask whether a port is free.
+    pub fn ask_for_ports(&mut self, is_free: fn(u16) -> bool) {
+        self.is_free = is_free;
     }
 
     /// Takes in one event. Reports gather until [`Agent::flush`].
@@ -256,7 +266,8 @@ impl<D: Disk> Agent<D> {
                 let greeted = welcome.echo_ms;
                 self.session = Some(Session { id: welcome.session, greeted, lease });
                 let waiting = self.outbox.waiting();
-                let mut outputs = self.say_reports(waiting);
+                let mut outputs = vec![Output::Heard(Millis(greeted))];
+                outputs.extend(self.say_reports(waiting));
                 if !self.problems.is_empty() {
                     outputs.extend(self.say_health());
                 }
@@ -269,15 +280,17 @@ impl<D: Disk> Agent<D> {
                 if !self.obeys(beat.term)? {
                     return Ok(vec![Output::HangUp]);
                 }
+                let mut outputs = Vec::new();
                 if let Some(session) = &mut self.session {
                     session.lease = session.lease.max(Millis(beat.echo_ms + beat.lease_ms));
+                    outputs.push(Output::Heard(Millis(beat.echo_ms)));
                 }
                 let rules = beat.health.unwrap_or_default();
-                if rules == self.rules {
-                    return Ok(Vec::new());
+                if rules != self.rules {
+                    self.rules = rules.clone();
+                    outputs.push(Output::CareFor(rules));
                 }
-                self.rules = rules.clone();
-                Ok(vec![Output::CareFor(rules)])
+                Ok(outputs)
             }
             Hears::Launches(launches) => self.launch(now, launches),
             Hears::Kills(kills) => {
@@ -338,6 +351,12 @@ impl<D: Disk> Agent<D> {
                 self.outbox.add(run, Outcome::Lost, Usage::default());
                 continue;
             }
+            // Only the first of a job is asked about: what runs already may be the one who has it.
+            if launch.check_port && self.of_job(run.job).next().is_none() && self.is_taken(launch) {
+                let (job, epoch, port) = (launch.job, launch.epoch, launch.master_port);
+                outputs.push(Output::Say(Says::PortTaken(PortTaken { job, epoch, port })));
+                continue;
+            }
             match self.remember(run, launch) {
                 Ok(()) => outputs.push(Output::Spawn(run)),
                 Err(error) if outputs.is_empty() => return Err(error),
@@ -346,6 +365,11 @@ impl<D: Disk> Agent<D> {
             }
         }
         Ok(outputs)
+    }
+
+    fn is_taken(&self, launch: &Launch) -> bool {
+        let port = u16::try_from(launch.master_port).unwrap_or_default();
+        port > 0 && !(self.is_free)(port)
     }
 
     fn say_health(&self) -> Vec<Output> {

@@ -40,7 +40,9 @@ fn hear(agent: &mut Agent<SimDisk>, now: u64, message: Hears) -> Vec<Output> {
     if let Hears::Welcome(welcome) = &message {
         agent.on(Millis(welcome.echo_ms), Input::Connected).expect("the disk works");
     }
-    agent.on(Millis(now), Input::Heard(message)).expect("the disk works")
+    let mut outputs = agent.on(Millis(now), Input::Heard(message)).expect("the disk works");
+    outputs.retain(|output| !matches!(output, Output::Heard(_)));
+    outputs
 }
 
 fn batch(job: u32, epoch: u32) -> RunId {
@@ -152,6 +154,31 @@ fn an_unclaimed_launch_is_taken_up_again_but_not_after_a_reboot() {
     let reports = hear(&mut agent, 0, welcome(6, 3));
     let lost = outbox::report(1, batch(7, 1), Outcome::Lost);
     assert_eq!(reports, [Output::Say(Says::Reports(Reports { reports: vec![lost] }))]);
+}
+
+#[test]
+fn what_an_answer_answers_is_noted_not_when_it_came() {
+    let mut agent = in_session(&SimDisk::new());
+    let beat = |term| Hears::Beat(Beat { term, echo_ms: 700, lease_ms: 1000, health: None });
+    let outputs = agent.on(Millis(900), Input::Heard(beat(3))).expect("the disk works");
+    assert_eq!(outputs, [Output::Heard(Millis(700))]);
+    // A leader of the past keeps nothing alive.
+    let outputs = agent.on(Millis(950), Input::Heard(beat(2))).expect("the disk works");
+    assert_eq!(outputs, [Output::HangUp]);
+}
+
+#[test]
+fn a_run_waits_for_another_port_where_its_own_is_taken() {
+    let mut agent = in_session(&SimDisk::new());
+    agent.ask_for_ports(|port| port != 15_000);
+    let launch = |master_port| {
+        let launch =
+            Launch { job: 7, epoch: 1, master_port, check_port: true, ..Launch::default() };
+        Hears::Launches(Launches { session: 5, term: 3, launches: vec![launch] })
+    };
+    let taken = PortTaken { job: 7, epoch: 1, port: 15_000 };
+    assert_eq!(hear(&mut agent, 1, launch(15_000)), [Output::Say(Says::PortTaken(taken))]);
+    assert_eq!(hear(&mut agent, 2, launch(15_001)), spawn(7, 1));
 }
 
 #[test]

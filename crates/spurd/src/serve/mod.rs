@@ -25,6 +25,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::agent::{Agent, Found, Identity, Input, Output};
 use crate::confine::Confines;
+use crate::fence::Heard;
 use crate::gpu::GpuFiles;
 use crate::health::Offered;
 use crate::inventory;
@@ -91,7 +92,8 @@ pub fn serve(options: Options) -> Result<()> {
             identity.address = network::announced(listener, &controllers, &identity.address)?;
         }
         let hands_jobs_in = machine.as_ref().is_some_and(|it| matches!(it.role, Role::Login(_)));
-        let (agent, runs, outputs) = recover(identity, &spool)?;
+        let (mut agent, runs, outputs) = recover(identity, &spool)?;
+        agent.ask_for_ports(network::is_free);
         let socket = spool.join(inventory::SOCKET);
         let machine = machine.map(Arc::new);
         let door = Door::open(&spool, &socket, &node, machine.clone(), runs.begun())?;
@@ -101,7 +103,8 @@ pub fn serve(options: Options) -> Result<()> {
         // Where users log in no jobs are run; the agent only says who they are.
         let stream = Stream::dial(if hands_jobs_in { Vec::new() } else { controllers });
         let care = Care::begin(&spool, &options.sysfs_root, &node, offered);
-        let mut shell = Shell { agent, runs, stream, door, care };
+        let heard = Heard::open(&spool)?;
+        let mut shell = Shell { agent, runs, stream, door, care, heard };
         shell.carry_out(outputs)?;
         shell.run().await
     })
@@ -127,6 +130,7 @@ struct Shell {
     stream: Stream,
     door: Door,
     care: Care,
+    heard: Heard,
 }
 
 impl Shell {
@@ -187,6 +191,7 @@ impl Shell {
                 }
                 Output::Trust(key) => self.door.trust(key),
                 Output::CareFor(rules) => self.care.follow(rules),
+                Output::Heard(at) => self.heard.note(at),
                 Output::HangUp => self.stream.hang_up(),
             }
         }

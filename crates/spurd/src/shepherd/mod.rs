@@ -33,6 +33,7 @@ use crate::agent::RunFile;
 use crate::claim::Claim;
 use crate::confine::{self, Confines};
 use crate::ending::{Ending, LastWord};
+use crate::fence::Fence;
 use crate::gpu::GpuFiles;
 use crate::machine::cgroup::{self, Group};
 use crate::processors;
@@ -138,11 +139,15 @@ impl Run {
                 return Ending::NodeFault(format!("{:#}", anyhow::Error::from(error))).into();
             }
         };
+        let fence = match Fence::of(&self.spool, &launch) {
+            Ok(fence) => fence,
+            Err(error) => return Ending::NodeFault(format!("no boot id: {error}")).into(),
+        };
         if launch.step.is_some() {
-            let ended = step::run(&launch, &marker, room);
+            let ended = step::run(&launch, &marker, room, fence);
             return ended.unwrap_or_else(|error| Ending::NodeFault(format!("{error:#}")).into());
         }
-        let mut plan = match plan::Plan::make(&self.spool, launch, marker, room) {
+        let mut plan = match plan::Plan::make(&self.spool, launch, marker, room, fence) {
             Ok(plan) => plan,
             Err(plan::Error::Request(reason)) => return Ending::CouldNotStart(reason).into(),
             Err(plan::Error::Node(reason)) => return Ending::NodeFault(reason).into(),

@@ -13,6 +13,7 @@ use super::environment::{Environment, file_values};
 use super::sampler::Sampler;
 use super::script;
 use super::task_hooks::TaskHooks;
+use crate::fence::Fence;
 use crate::machine::cgroup::Group;
 use crate::machine::privilege::{Credentials, Refusal};
 use crate::run::RunId;
@@ -51,6 +52,8 @@ pub struct Plan {
     pub hooks: TaskHooks,
     /// Looks at what it uses.
     pub sampler: Option<Sampler>,
+    /// When it must end by itself.
+    pub fence: Fence,
 }
 
 /// Why there is no plan.
@@ -63,7 +66,13 @@ pub enum Error {
 
 impl Plan {
     /// Looks up the user, places the script and names the files.
-    pub fn make(spool: &Path, launch: Launch, marker: String, room: Room) -> Result<Plan, Error> {
+    pub fn make(
+        spool: &Path,
+        launch: Launch,
+        marker: String,
+        room: Room,
+        fence: Fence,
+    ) -> Result<Plan, Error> {
         let run = RunId::from(&launch);
         let owner = Credentials::resolve(launch.uid, launch.gid, &launch.user_name);
         let owner = owner.map_err(|refusal| match refusal {
@@ -88,6 +97,7 @@ impl Plan {
             arguments.push(text(argument)?);
         }
         Ok(Plan {
+            fence,
             owner,
             program,
             arguments,

@@ -16,6 +16,7 @@ use super::plan::Plan;
 use super::sampler::Sampler;
 use super::task;
 use crate::ending::{Ending, LastWord};
+use crate::fence::{Look, REASON};
 use crate::machine::cgroup::Group;
 use crate::machine::child::{self, Waited};
 use crate::machine::handover;
@@ -28,6 +29,9 @@ pub fn run(plan: &mut Plan) -> Result<LastWord> {
     let before = child::usage_of_children();
     let mut sampler = plan.sampler.take();
     let plan = &*plan;
+    if plan.fence.look() == Look::Due {
+        return Ok(Ending::NodeFault(REASON.to_string()).into());
+    }
     let (fault, fault_writer) =
         unistd::pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK).context("could not make a pipe")?;
     let (words, words_giver) = handover::passage().context("could not make a passage")?;
@@ -38,6 +42,7 @@ pub fn run(plan: &mut Plan) -> Result<LastWord> {
     let pid = pid.context("could not fork")?;
     drop(cradle);
     let (status, used) = await_script(plan, &run, &signals, pid, &mut sampler)?;
+    let is_fenced = plan.fence.has_tripped();
     let mut output = handover::take(&words).ok().flatten();
     if !plan.hooks.epilogs.is_empty() {
         let end = output.as_ref().and_then(|output| output.try_clone().ok());
@@ -45,6 +50,9 @@ pub fn run(plan: &mut Plan) -> Result<LastWord> {
         await_script(plan, &run, &signals, epilogs.context("could not fork")?, &mut None)?;
     }
     bury_the_rest(&run, &signals)?;
+    if is_fenced {
+        return Ok(Ending::NodeFault(REASON.to_string()).into());
+    }
     let mut reason = String::new();
     // The writing end here is closed with `fork`'s argument; all others ended with their processes.
     let _ = File::from(fault).read_to_string(&mut reason);
@@ -100,8 +108,17 @@ fn await_script(
         let look = sampler
             .as_mut()
             .and_then(|sampler| sampler.look_when_due(std::iter::once(script), || run.members()));
+        let fence = match plan.fence.look() {
+            // Nobody is given time: the run may soon begin elsewhere.
+            Look::Due => {
+                end.get_or_insert_with(|| Insistence::after(Duration::ZERO)).hurry();
+                None
+            }
+            Look::In(left) => Some(left),
+            Look::Never => None,
+        };
         let pause = end.as_mut().map(|end| end.kill_when_due(run));
-        let pause = pause.into_iter().chain(look).min();
+        let pause = pause.into_iter().chain(look).chain(fence).min();
         let heard = signals.wait(pause)?;
         heard.messages.iter().for_each(|message| run.pass_on(*message, script));
         if heard.end && end.is_none() {
@@ -136,6 +153,11 @@ pub(super) struct Insistence {
 impl Insistence {
     pub(super) fn after(patience: Duration) -> Insistence {
         Insistence { due: Instant::now() + patience, pause: FIRST_PAUSE }
+    }
+
+    /// Waits no longer.
+    pub(super) fn hurry(&mut self) {
+        self.due = self.due.min(Instant::now() + self.pause);
     }
 
     /// Kills all of the run if it is time to; returns how long to wait for the next time.

@@ -173,7 +173,7 @@ impl Notes {
                 lease_ms: LEASE_MS,
                 health: None,
             })),
-            Hears::Health(_) => None,
+            Hears::Health(_) | Hears::PortTaken(_) => None,
             Hears::Table(table) => {
                 self.table = Some(table.runs);
                 None

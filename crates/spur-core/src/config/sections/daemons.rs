@@ -32,6 +32,8 @@ section! {
     unreachable: Unreachable = Unreachable::Wait, Now, [];
     /// With `fence`: the silence after which an agent ends the job.
     fence_after: Seconds = Seconds(240), Now, [];
+    /// The same for jobs with `--max-restarts`, which ask to run elsewhere soon, wherever they run.
+    fence_restartable_after: Seconds = Seconds(30), Now, [];
     /// How much the daemons log.
     log_level: LogLevel = LogLevel::Info, Now, ["SlurmctldDebug"];
 }

@@ -36,6 +36,10 @@ section! {
     max_batch_requeue: u32 = 5, Now, ["MaxBatchRequeue"];
     /// Exit codes after which a batch job is put back and held.
     requeue_exit_hold: Vec<String> = vec![], Now, ["RequeueExitHold"];
+    /// How long a job with `--max-restarts` waits after its first failure; twice as long after each further one.
+    restart_delay: Seconds = Seconds(10), Now, [];
+    /// The longest such wait.
+    restart_delay_max: Seconds = Seconds(600), Now, [];
     /// Resource limits of the submitting shell that tasks get, as `ALL`, `NONE` or names.
     propagate_limits: Vec<String> = vec!["ALL".to_string()], Now, ["PropagateResourceLimits"];
     /// Resource limits that tasks do not get.

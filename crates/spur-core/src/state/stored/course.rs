@@ -5,9 +5,10 @@ use std::sync::Arc;
 use prost::Message;
 
 use super::Error;
-use crate::ids::JobId;
+use crate::ids::{JobId, NodeName};
 use crate::job::{
-    Array, ArraySpec, Component, Displaced, Granted, Hold, Job, Pause, Removal, Waits, dependency,
+    Array, ArraySpec, Component, Displaced, Granted, Hold, Job, Pause, Removal, Setbacks, Waits,
+    dependency,
 };
 use crate::time::Timestamp;
 
@@ -64,6 +65,16 @@ pub(super) struct StoredCourse {
     asleep: bool,
     #[prost(uint32, tag = "21")]
     layers: u32,
+    #[prost(uint32, optional, tag = "22")]
+    fence_secs: Option<u32>,
+    #[prost(uint32, tag = "23")]
+    failures: u32,
+    #[prost(uint32, tag = "24")]
+    preemptions: u32,
+    #[prost(uint32, tag = "25")]
+    node_losses: u32,
+    #[prost(string, repeated, tag = "26")]
+    avoid: Vec<String>,
 }
 
 impl From<&Job> for StoredCourse {
@@ -93,8 +104,15 @@ impl From<&Job> for StoredCourse {
             components: job.component.map_or(0, |it| it.size),
             asleep: job.asleep,
             layers: job.granted.layers,
+            fence_secs: job.granted.fence_secs,
             ..StoredCourse::default()
         };
+        if let Some(setbacks) = &job.setbacks {
+            stored.failures = setbacks.failures;
+            stored.preemptions = setbacks.preemptions;
+            stored.node_losses = setbacks.node_losses;
+            stored.avoid = setbacks.avoid.iter().map(ToString::to_string).collect();
+        }
         match job.array.as_deref() {
             Some(Array::Waiting(tasks)) => stored.waiting = Some(tasks.clone()),
             Some(Array::Task { of, index, throttle }) => {
@@ -138,7 +156,15 @@ impl StoredCourse {
             minutes: self.minutes,
             priority: self.priority,
             port: self.port.and_then(|port| u16::try_from(port).ok()),
+            fence_secs: self.fence_secs,
         };
+        let setbacks = Setbacks {
+            failures: self.failures,
+            preemptions: self.preemptions,
+            node_losses: self.node_losses,
+            avoid: self.avoid.into_iter().map(NodeName::from).collect(),
+        };
+        job.setbacks = (setbacks != Setbacks::default()).then(|| Arc::new(setbacks));
         let how = if self.displaced_requeue { Removal::Requeue } else { Removal::Cancel };
         job.displaced =
             self.displaced_until.map(|until| Displaced { until: Timestamp(until), how });

@@ -53,7 +53,7 @@ struct StoredEntry {
     number: u64,
     #[prost(
         oneof = "StoredCommand",
-        tags = "10, 11, 12, 13, 14, 16, 17, 18, 20, 21, 22, 23, 24, 25, 26, 50, 60, 61, 62, 70, 80, 81, 82, 83"
+        tags = "10, 11, 12, 13, 14, 16, 17, 18, 20, 21, 22, 23, 24, 25, 26, 27, 28, 50, 60, 61, 62, 70, 80, 81, 82, 83"
     )]
     command: Option<StoredCommand>,
 }
@@ -100,6 +100,10 @@ enum StoredCommand {
     Preempt(StoredVictims),
     #[prost(message, tag = "26")]
     GraceOver(StoredRun),
+    #[prost(message, tag = "27")]
+    GiveUp(StoredGivenUp),
+    #[prost(message, tag = "28")]
+    AnotherPort(StoredPort),
     #[prost(message, tag = "80")]
     SetCrontab(Box<StoredSetCrontab>),
     #[prost(message, tag = "81")]
@@ -127,6 +131,24 @@ struct StoredNodeSeen {
     inventory: Inventory,
     #[prost(string, tag = "3")]
     boot_id: String,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StoredPort {
+    #[prost(uint32, tag = "1")]
+    job: u32,
+    #[prost(uint32, tag = "2")]
+    epoch: u32,
+    #[prost(uint32, tag = "3")]
+    taken: u32,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StoredGivenUp {
+    #[prost(string, tag = "1")]
+    node: String,
+    #[prost(message, repeated, tag = "2")]
+    runs: Vec<StoredRun>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -340,6 +362,18 @@ impl From<&Entry> for StoredEntry {
                     })
                     .collect(),
             }),
+            Command::AnotherPort { job, epoch, taken } => StoredCommand::AnotherPort(StoredPort {
+                job: job.0,
+                epoch: epoch.0,
+                taken: u32::from(*taken),
+            }),
+            Command::GiveUp { node, runs } => StoredCommand::GiveUp(StoredGivenUp {
+                node: node.to_string(),
+                runs: runs
+                    .iter()
+                    .map(|(job, epoch)| StoredRun { job: job.0, epoch: epoch.0 })
+                    .collect(),
+            }),
             Command::GraceOver { job, epoch } => {
                 StoredCommand::GraceOver(StoredRun { job: job.0, epoch: epoch.0 })
             }
@@ -429,6 +463,15 @@ impl TryFrom<StoredEntry> for Entry {
                     })
                     .collect(),
             ),
+            StoredCommand::AnotherPort(stored) => Command::AnotherPort {
+                job: JobId(stored.job),
+                epoch: Epoch(stored.epoch),
+                taken: u16::try_from(stored.taken).map_err(|_| missing("a port"))?,
+            },
+            StoredCommand::GiveUp(stored) => Command::GiveUp {
+                node: NodeName::from(stored.node),
+                runs: stored.runs.iter().map(|run| (JobId(run.job), Epoch(run.epoch))).collect(),
+            },
             StoredCommand::GraceOver(run) => {
                 Command::GraceOver { job: JobId(run.job), epoch: Epoch(run.epoch) }
             }

@@ -16,7 +16,9 @@ use super::{Error, VERSION, check_version, missing};
 use crate::accounts::book::Book;
 use crate::config::{self, Config};
 use crate::ids::{Epoch, Gid, JobId, NodeName, Uid};
-use crate::job::{Cause, ExitStatus, Granted, Hold, Job, JobSpec, Owner, Pause, Phase, Steps};
+use crate::job::{
+    Back, Cause, ExitStatus, Granted, Hold, Job, JobSpec, Owner, Pause, Phase, Steps,
+};
 use crate::node::{Inventory, Link, Node, Note, Service};
 use crate::partition::Partition;
 use crate::reservation::Reservation;
@@ -413,9 +415,13 @@ impl From<&Job> for StoredJob {
             Cause::OutOfMemory => (5, 0),
             Cause::Deadline => (6, 0),
             Cause::Preempted => (7, 0),
-            Cause::Requeued { hold: false } => (8, 0),
-            Cause::Requeued { hold: true } => (9, 0),
+            Cause::Requeued { hold: false, why: Back::Asked } => (8, 0),
+            Cause::Requeued { hold: true, why: Back::Asked } => (9, 0),
             Cause::PrologFailed => (10, 0),
+            Cause::Requeued { hold: false, why: Back::Failed } => (11, 0),
+            Cause::Requeued { hold: true, why: Back::Failed } => (12, 0),
+            Cause::Requeued { hold: false, why: Back::Displaced } => (13, 0),
+            Cause::Requeued { hold: true, why: Back::Displaced } => (14, 0),
         };
         match &job.phase {
             Phase::Pending => {}
@@ -457,9 +463,10 @@ impl TryFrom<StoredJob> for Job {
             5 => Cause::OutOfMemory,
             6 => Cause::Deadline,
             7 => Cause::Preempted,
-            8 => Cause::Requeued { hold: false },
-            9 => Cause::Requeued { hold: true },
+            8 | 9 => Cause::Requeued { hold: stored.cause == 9, why: Back::Asked },
             10 => Cause::PrologFailed,
+            11 | 12 => Cause::Requeued { hold: stored.cause == 12, why: Back::Failed },
+            13 | 14 => Cause::Requeued { hold: stored.cause == 14, why: Back::Displaced },
             other => return Err(Error::Garbled(format!("{other} is no cause"))),
         };
         let started = stored.started.map(Timestamp);
@@ -505,6 +512,7 @@ impl TryFrom<StoredJob> for Job {
             array: None,
             component: None,
             restarts: 0,
+            setbacks: None,
             pause: Pause::default(),
             is_warned: false,
             granted: Granted::default(),

@@ -20,6 +20,7 @@ use super::program::Program;
 use super::task;
 use super::tasks::{Task, Tasks};
 use crate::ending::{Ending, LastWord};
+use crate::fence::{Fence, Look, REASON};
 use crate::machine::child::{self, Waited};
 use crate::machine::pidfd::SCRIPT_ONLY;
 
@@ -41,6 +42,8 @@ pub struct Flow {
     sampler: Sampler,
     /// What was used here before any of them began.
     before: TaskUsage,
+    /// When it must end by itself.
+    fence: Fence,
 }
 
 impl Flow {
@@ -51,6 +54,7 @@ impl Flow {
         clients: Clients,
         signals: Signals,
         sampler: Sampler,
+        fence: Fence,
     ) -> Flow {
         let before = child::usage_of_children();
         Flow {
@@ -63,6 +67,7 @@ impl Flow {
             end: None,
             sampler,
             before,
+            fence,
         }
     }
 
@@ -80,13 +85,22 @@ impl Flow {
             if childless && self.tasks.are_over() {
                 break;
             }
+            let fence = match self.fence.look() {
+                // Nobody is given time: the run may soon begin elsewhere.
+                Look::Due => {
+                    self.end.get_or_insert_with(|| Insistence::after(Duration::ZERO)).hurry();
+                    None
+                }
+                Look::In(left) => Some(left),
+                Look::Never => None,
+            };
             let pause = [self.end.as_mut(), buried.as_mut()].into_iter().flatten();
             let run = Family { group: self.program.group.as_ref() };
             let pause = pause.map(|due| due.kill_when_due(&run)).min();
             let live = self.tasks.list.iter().filter(|task| task.status.is_none());
             let pids = live.map(|task| task.pid);
             let look = self.sampler.look_when_due(pids, || run.members());
-            let pause = pause.into_iter().chain(look).min();
+            let pause = pause.into_iter().chain(look).chain(fence).min();
             self.wait(pause)?;
             self.work();
         }
@@ -97,6 +111,7 @@ impl Flow {
         let oom_kills = self.program.group.as_ref().map_or(0, |group| group.measure().oom_kills);
         let used: Vec<_> = self.tasks.list.iter().map(|task| (task.rank, task.used)).collect();
         let ending = match oom_kills {
+            _ if self.fence.has_tripped() => Ending::NodeFault(REASON.to_string()),
             0 => Ending::Exited(self.tasks.status()),
             _ => Ending::OutOfMemory,
         };

@@ -23,9 +23,10 @@ use super::Room;
 use super::sampler::Sampler;
 use super::watch::Signals;
 use crate::ending::{Ending, LastWord};
+use crate::fence::{Fence, Look, REASON};
 
 /// Runs the tasks to their end and beyond: returns when no process of the step is left here.
-pub fn run(launch: &Launch, marker: &str, room: Room) -> Result<LastWord> {
+pub fn run(launch: &Launch, marker: &str, room: Room, fence: Fence) -> Result<LastWord> {
     let signals = Signals::listen()?;
     let mut clients = clients::Clients::new(listener()?);
     // Nobody may ever come: who made the step may be gone.
@@ -42,8 +43,12 @@ pub fn run(launch: &Launch, marker: &str, room: Room) -> Result<LastWord> {
     if let Some(warning) = port_warning(launch, &program) {
         clients.tell_launcher(Kind::Say, EVERYBODY, warning.as_bytes());
     }
+    if fence.look() == Look::Due {
+        clients.refuse(REASON);
+        return Ok(Ending::NodeFault(REASON.to_string()).into());
+    }
     let tasks = tasks::Tasks::start(&program)?;
-    flow::Flow::new(program, tasks, clients, signals, Sampler::new(launch)).run()
+    flow::Flow::new(program, tasks, clients, signals, Sampler::new(launch), fence).run()
 }
 
 /// The first node looks whether the job's port is free, which no other job has, but a stranger may.

@@ -1,0 +1,93 @@
+//! Jobs whose nodes end them when nobody hears those nodes, so that they can run elsewhere.
+
+use crate::config::words::Unreachable;
+use crate::errors::SlurmError;
+use crate::ids::{Epoch, JobId, NodeName};
+use crate::job::{Cause, ExitStatus, Job, JobSpec, Phase};
+use crate::partition::Partition;
+use crate::state::{Effect, Finish, Outcome, Reply, State, again, jobs, steps};
+
+/// After how much silence of a node a run is ended there; nothing where it runs on whatever happens. It is
+/// settled when the run starts: its nodes are told then, and go by it to its end.
+pub(super) fn secs(state: &State, spec: &JobSpec, partition: Option<&Partition>) -> Option<u32> {
+    let config = &state.settings.config;
+    let site = partition.is_some_and(|it| config.unreachable(&it.rules) == Unreachable::Fence);
+    let site = site.then_some(config.cluster.fence_after);
+    let asks = spec.lifecycle().max_restarts.is_some();
+    let own = asks.then_some(config.cluster.fence_restartable_after);
+    let secs = site.into_iter().chain(own).map(|after| after.0.max(1)).min()?;
+    Some(u32::try_from(secs).unwrap_or(u32::MAX))
+}
+
+/// Gives up runs on a node that must have ended them by itself: it was not heard for longer than they may
+/// live there. The whole job goes with it, unless it said that it does without.
+pub(super) fn give_up(
+    state: &mut State,
+    node: &NodeName,
+    runs: &[(JobId, Epoch)],
+    effects: &mut Vec<Effect>,
+) -> Result<Reply, SlurmError> {
+    for (id, epoch) in runs {
+        let goes_by_it = |job: &&std::sync::Arc<Job>| job.granted.fence_secs.is_some();
+        let job = state.jobs.get(id).filter(goes_by_it).cloned();
+        if let Some(job) = job.filter(|job| job.epoch == *epoch) {
+            lose(state, &job, node, effects)?;
+        }
+    }
+    Ok(Reply::Done)
+}
+
+/// An operator says that a node is down. What runs there is ended; if the node is not heard, that is the
+/// operator's word that nothing runs there any more.
+pub(super) fn is_down(
+    state: &mut State,
+    node: &NodeName,
+    effects: &mut Vec<Effect>,
+) -> Result<(), SlurmError> {
+    let is_heard = state.nodes.get(node).is_some_and(|node| node.link.is_up());
+    let here: Vec<JobId> = state
+        .index
+        .on_node
+        .get(node)
+        .map(|jobs| jobs.keys().copied().collect())
+        .unwrap_or_default();
+    for id in here {
+        let Some(job) = state.jobs.get(&id).cloned() else { continue };
+        if !is_heard {
+            lose(state, &job, node, effects)?;
+        } else if matches!(job.phase, Phase::Running { .. }) && !job.spec.lifecycle().no_kill {
+            let mut job = (*job).clone();
+            again::shun(state, &mut job, node);
+            jobs::end(state, &job, Cause::NodeFailed, effects)?;
+        }
+    }
+    Ok(())
+}
+
+/// Nothing of a job is left on a node.
+fn lose(
+    state: &mut State,
+    job: &Job,
+    node: &NodeName,
+    effects: &mut Vec<Effect>,
+) -> Result<(), SlurmError> {
+    let (id, epoch) = (job.id, job.epoch);
+    if !job.phase.holds().is_some_and(|it| it.shares.iter().any(|it| it.node == *node)) {
+        return Ok(());
+    }
+    let here: Vec<_> = job.steps.on(node).map(|(step, _)| step.id).collect();
+    let lost = |step| Finish { job: id, epoch, step, outcome: Outcome::Lost, usage: None };
+    let finishes: Vec<Finish> = here.into_iter().map(lost).collect();
+    jobs::finished(state, node, &finishes, effects)?;
+    let still = state.jobs.get(&id).filter(|job| !job.spec.lifecycle().no_kill);
+    let Some(job) = still.cloned() else { return Ok(()) };
+    let Phase::Running { since, allocation } = job.phase.clone() else { return Ok(()) };
+    let mut job = (*job).clone();
+    again::shun(state, &mut job, node);
+    steps::end_all(&mut job, effects);
+    let (cause, exit) = (Cause::NodeFailed, ExitStatus::default());
+    let phase = Phase::Completing { started: since, allocation, cause, exit };
+    let phase = jobs::rest(state, &job, phase);
+    state.put_job(Job { phase, ..job });
+    Ok(())
+}
