@@ -334,6 +334,20 @@ impl Controller {
         stopped
     }
 
+    /// Has the controller stop that leads.
+    pub fn stop_leader(&mut self) -> Result<(), CallError> {
+        for address in addresses() {
+            let mut caller = Caller::new(vec![address], PATIENCE);
+            let ask = |mut client: Client| async move { client.ping(PingRequest {}).await };
+            if self.runtime.block_on(caller.call(ask)).is_ok_and(|reply| reply.leads) {
+                let ask =
+                    |mut client: Client| async move { client.shutdown(ShutdownRequest {}).await };
+                return self.runtime.block_on(caller.call(ask)).map(|_| ());
+            }
+        }
+        Err(CallError::Unreachable)
+    }
+
     /// Numbers about the controller; `reset` begins counting anew.
     pub fn diagnostics(&mut self, reset: bool) -> Result<GetDiagnosticsReply, CallError> {
         let request = GetDiagnosticsRequest { reset };

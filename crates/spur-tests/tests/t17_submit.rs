@@ -18,6 +18,9 @@ fn a_job_runs_and_its_exit_status_comes_back() {
     assert_eq!(read(&cluster, "both-2.out"), "out\n");
     assert_eq!(read(&cluster, "err.txt"), "err\n");
     assert_eq!(cluster.squeue("2", "%j %T %N"), "both FAILED n1");
+    // Nothing else happens meanwhile that would make the planner look.
+    let later = cluster.run("sbatch --wait --begin=now+1 --wrap true");
+    assert_eq!(later.status, 0, "{}", later.stderr);
 }
 
 #[test]

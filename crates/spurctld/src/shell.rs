@@ -421,7 +421,7 @@ impl Shell {
                     self.keep(|outbox| outbox.add(records));
                 }
                 Output::Plan => {
-                    let _ = self.states.send(self.controller.state().clone());
+                    let _ = self.states.send(self.controller.state_to_plan());
                 }
             }
         }

@@ -375,7 +375,7 @@ impl World {
             controller::Output::Record(_) | controller::Output::Run(_) => {}
             controller::Output::Plan => {
                 let Some(life) = self.host.life.as_ref() else { return };
-                let plan = Planner::default().plan(life.controller.state());
+                let plan = Planner::default().plan(&life.controller.state_to_plan());
                 let delay = self.chance.between(1, 50);
                 self.after(delay, Event::Planned(self.life, plan));
             }

@@ -192,6 +192,14 @@ impl<D: Disk> Controller<D> {
         &self.state
     }
 
+    /// The state to plan for: the same at the present moment. On a quiet cluster the last entry may be long past,
+    /// and with it the time of the state.
+    pub fn state_to_plan(&self) -> State {
+        let mut state = self.state.clone();
+        state.now = state.now.max(self.begun);
+        state
+    }
+
     /// Why each pending job waits, as the last pass had it.
     pub fn waits(&self) -> &Waits {
         &self.waits

@@ -9,6 +9,56 @@ const LEVELS: &[&str] = &[
     "quiet", "fatal", "error", "info", "verbose", "debug", "debug2", "debug3", "debug4", "debug5",
 ];
 
+/// Slurm's flags, as its manual lists them.
+const FLAGS: &[&str] = &[
+    "accrue",
+    "agent",
+    "auditrpcs",
+    "backfill",
+    "backfillmap",
+    "burstbuffer",
+    "cgroup",
+    "conmgr",
+    "cpu_bind",
+    "cpufrequency",
+    "data",
+    "dbd_agent",
+    "dependency",
+    "elasticsearch",
+    "energy",
+    "federation",
+    "frontend",
+    "glob_silence",
+    "gres",
+    "hetjob",
+    "gang",
+    "jag",
+    "jobaccountgather",
+    "jobcomp",
+    "jobcontainer",
+    "license",
+    "metrics",
+    "network",
+    "networkraw",
+    "nodefeatures",
+    "no_conf_hash",
+    "power",
+    "priority",
+    "profile",
+    "protocol",
+    "reservation",
+    "route",
+    "script",
+    "selecttype",
+    "sackd",
+    "steps",
+    "switch",
+    "tls",
+    "timecray",
+    "tracejobs",
+    "triggers",
+];
+
 pub fn set_debug(session: &mut Session, words: &[&str]) -> u8 {
     let known = LEVELS.contains(&words[0].to_ascii_lowercase().as_str())
         || words[0].parse::<usize>().is_ok_and(|number| number < LEVELS.len());
@@ -20,11 +70,15 @@ pub fn set_debug(session: &mut Session, words: &[&str]) -> u8 {
 
 pub fn set_flags(session: &mut Session, words: &[&str]) -> u8 {
     for word in words {
-        match word.strip_prefix(['+', '-']) {
-            Some(flag) if flag.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') => {}
-            _ => {
-                complain("scontrol", format!("Invalid DebugFlag: {word}"));
+        match word.strip_prefix(['+', '-']).map(str::to_ascii_lowercase) {
+            Some(flag) if FLAGS.contains(&flag.as_str()) => {}
+            Some(_) => {
+                complain("scontrol", format!("Invalid DebugFlag: {}", &word[1..]));
                 return session.refuse(format!("invalid debug flag: {word}"));
+            }
+            None => {
+                session.refuse(format!("invalid debug flag: {word}"));
+                return session.refuse("Usage: setdebugflags [+|-]NAME");
             }
         }
     }
@@ -32,8 +86,21 @@ pub fn set_flags(session: &mut Session, words: &[&str]) -> u8 {
 }
 
 /// Slurm refuses this too unless a file for it is configured.
-pub fn schedule(session: &mut Session, _: &[&str]) -> u8 {
+pub fn schedule(session: &mut Session, words: &[&str]) -> u8 {
+    let known = ["0", "1", "disable", "enable"];
+    if !known.contains(&words[0].to_ascii_lowercase().as_str()) {
+        return session.refuse(format!("invalid schedlog level: {}", words[0]));
+    }
     unavailable(session, "slurm_set_schedlog_level")
+}
+
+/// It is a key of the configuration. What is no number is no reason for Slurm to fail.
+pub fn dampening(session: &mut Session, words: &[&str]) -> u8 {
+    if words[0].parse::<u16>().is_err() {
+        session.refuse(format!("invalid dampening factor: {}", words[0]));
+        return 0;
+    }
+    unavailable(session, "slurm_set_fs_dampeningfactor")
 }
 
 fn unavailable(session: &Session, call: &str) -> u8 {

@@ -6,6 +6,7 @@ mod hosts;
 mod jobs;
 mod levels;
 mod pids;
+mod reboot;
 mod service;
 mod show;
 mod update;
@@ -71,7 +72,9 @@ const ANY: usize = usize::MAX;
 
 #[rustfmt::skip]
 const KEYWORDS: &[Keyword] = &[
+    keyword("abort", 3, (0, ANY), "stop the controllers", service::abort),
     keyword("all", 3, (0, 0), "hidden partitions too, from now on", |s, _| { s.hidden = true; 0 }),
+    keyword("cancel_reboot", 3, (1, 1), "NODES: forget that they are to restart", reboot::cancel),
     keyword("cluster", 2, (1, 1), "NAME: ask this cluster from now on", service::cluster),
     keyword("completing", 3, (0, 0), "jobs that are completing, and where", ask::completing),
     keyword("create", 3, (1, ANY), "PartitionName=NAME KEY=VALUE ...: make a partition or reservation", update::create),
@@ -79,7 +82,8 @@ const KEYWORDS: &[Keyword] = &[
     keyword("details", 3, (0, 0), "tell more, from now on", |s, _| { s.details = true; 0 }),
     keyword("errnumstr", 3, (1, 1), "ERRNO: what an error number means", ask::error_text),
     keyword("exit", 3, (0, 0), "the end", |s, _| { s.over = true; 0 }),
-    keyword("help", 3, (0, ANY), "show this help", |_, _| { print(&help()); 0 }),
+    keyword("fsdampeningfactor", 3, (1, 1), "FACTOR: how much usage counts", levels::dampening),
+    keyword("help", 3, (0, 0), "show this help", |_, _| { print(&help()); 0 }),
     keyword("hide", 3, (0, 0), "no hidden partitions, from now on", |s, _| { s.hidden = false; 0 }),
     keyword("hold", 4, (1, ANY), "ID ...: keep jobs from starting", jobs::hold),
     keyword("holdu", 5, (1, ANY), "ID ...: the same, as their owner", jobs::uhold),
@@ -89,17 +93,19 @@ const KEYWORDS: &[Keyword] = &[
     keyword("ping", 3, (0, 0), "whether the controllers answer", ask::ping),
     keyword("quiet", 3, (0, 0), "no warnings, from now on", |s, _| { s.quiet = true; 0 }),
     keyword("quit", 4, (0, 0), "the end", |s, _| { s.over = true; 0 }),
+    keyword("reboot", 3, (0, 4), "[ASAP] [nextstate=STATE] [reason=TEXT] ALL|NODES: restart nodes", reboot::reboot),
     keyword("reconfigure", 3, (0, 0), "read the configuration again", service::reconfigure),
     keyword("release", 3, (1, ANY), "ID ...: let held jobs start", jobs::release),
     keyword("requeuehold", 8, (1, ANY), "ID ...: back into the queue, and held", jobs::requeue_and_hold),
     keyword("requeue", 3, (1, ANY), "ID ...: back into the queue", jobs::requeue),
     keyword("resume", 3, (1, ANY), "ID ...: let suspended jobs go on", jobs::resume),
     keyword("show", 3, (1, ANY), "ENTITY [ID]: job, node, partition, step, config, hostnames, ...", show::run),
-    keyword("setdebug", 6, (1, ANY), "LEVEL: how much the controller logs", levels::set_debug),
+    keyword("setdebug", 6, (1, 1), "LEVEL: how much the controller logs", levels::set_debug),
     keyword("setdebugflags", 9, (1, ANY), "[+|-]FLAG: what the controller logs", levels::set_flags),
     keyword("shutdown", 3, (0, 1), "[slurmctld]: stop the daemons; jobs go on", service::shutdown),
     keyword("schedloglevel", 3, (1, 1), "LEVEL: how much the scheduler logs", levels::schedule),
     keyword("suspend", 3, (1, ANY), "ID ...: stop jobs for a while", jobs::suspend),
+    keyword("takeover", 3, (0, 1), "[INDEX]: have another controller lead", service::takeover),
     keyword("top", 3, (1, ANY), "ID ...: before all other jobs of their user", jobs::top),
     keyword("token", 3, (0, ANY), "[lifespan=SECONDS] [username=NAME]: a token for REST and other machines", service::token),
     keyword("uhold", 5, (1, ANY), "ID ...: keep jobs from starting, as their owner", jobs::uhold),
@@ -111,7 +117,7 @@ const KEYWORDS: &[Keyword] = &[
 ];
 
 /// Keywords of Slurm's scontrol that are not there yet.
-const LATER: &[&str] = &["abort", "cancel_reboot", "notify", "reboot", "takeover"];
+const LATER: &[&str] = &["notify"];
 
 /// Runs the command.
 pub fn run(args: &[String]) -> u8 {
@@ -126,7 +132,10 @@ pub fn run(args: &[String]) -> u8 {
 }
 
 fn read(args: &[String]) -> Result<(Session, Vec<String>), Ended> {
-    let words = TOOL.read(args).map_err(|message| super::refuse("scontrol", &message))?;
+    // What begins with a sign behind these is no option.
+    let signs = args.iter().position(|word| word.eq_ignore_ascii_case("setdebugflags"));
+    let (args, flags) = args.split_at(signs.map_or(args.len(), |at| at + 1));
+    let mut words = TOOL.read(args).map_err(|message| super::refuse("scontrol", &message))?;
     let mut session = Session {
         controller: None,
         one_line: false,
@@ -161,10 +170,12 @@ fn read(args: &[String]) -> Result<(Session, Vec<String>), Ended> {
             _ => {}
         }
     }
+    words.rest.extend_from_slice(flags);
     Ok((session, words.rest))
 }
 
-/// Line by line until somebody says exit. The exit status is that of the worst command.
+/// Line by line until somebody says exit. A failure is the exit status unless the controllers answer a `ping`
+/// after it, as in Slurm.
 fn converse(session: &mut Session) -> u8 {
     let stdin = std::io::stdin();
     let echo = !stdin.is_terminal();
@@ -179,7 +190,9 @@ fn converse(session: &mut Session) -> u8 {
         match words::split(&line) {
             Ok(words) => {
                 let words: Vec<&str> = words.iter().map(String::as_str).collect();
-                status = status.max(obey(session, &words));
+                let pings = words.first().is_some_and(|word| *word == "ping");
+                let outcome = obey(session, &words);
+                status = if pings { outcome } else { status.max(outcome) };
             }
             Err(message) => status = session.refuse(format!("scontrol: error: {message}")),
         }
@@ -208,8 +221,10 @@ fn obey(session: &mut Session, words: &[&str]) -> u8 {
         {
             session.refuse(format!("too few arguments for {name} keyword"))
         }
-        Some(Keyword { name: "pidinfo", .. }) if arguments.is_empty() => {
-            session.refuse("missing argument for keyword:pidinfo")
+        Some(Keyword { name: name @ ("cancel_reboot" | "pidinfo"), .. })
+            if arguments.is_empty() =>
+        {
+            session.refuse(format!("missing argument for keyword:{name}"))
         }
         Some(keyword) if arguments.len() < keyword.words.0 => {
             session.refuse(format!("too few arguments for keyword:{name}"))

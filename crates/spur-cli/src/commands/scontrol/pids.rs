@@ -42,7 +42,7 @@ pub fn list(session: &mut Session, words: &[&str]) -> u8 {
     let shown = |number: Option<u32>| number.map_or("-".to_string(), |n| n.to_string());
     for member in &found {
         print(&format!(
-            "{:<8} {:<8} {:<8} {:<7} {}\n",
+            "{:<8} {:<8} {:<8} {:<7} {:<8}\n",
             member.pid,
             member.job,
             member.step,
@@ -55,7 +55,11 @@ pub fn list(session: &mut Session, words: &[&str]) -> u8 {
         (true, Some(wanted)) => {
             let host = nix::unistd::gethostname().unwrap_or_default();
             let host = host.to_string_lossy().into_owned();
-            session.refuse(format!("JobId={} does not exist on node {host}.", wanted.job))
+            let what = match &wanted.step {
+                Some(step) => format!("StepId={}.{step}", wanted.job),
+                None => format!("JobId={}", wanted.job),
+            };
+            session.refuse(format!("{what} does not exist on node {host}."))
         }
         (true, None) => session.refuse("No job steps exist on this node."),
     }

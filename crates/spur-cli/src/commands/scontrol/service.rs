@@ -12,6 +12,34 @@ pub fn reconfigure(session: &mut Session, _: &[&str]) -> u8 {
     }
 }
 
+/// Stops the controllers at once; there is no core file.
+pub fn abort(session: &mut Session, _: &[&str]) -> u8 {
+    match session.controller().shut_down() {
+        Ok(()) => 0,
+        Err(error) => session.refuse(format!("slurm_shutdown error: {error}")),
+    }
+}
+
+/// Has the controller stop that leads, so that another one does.
+pub fn takeover(session: &mut Session, words: &[&str]) -> u8 {
+    let controllers = session.controller().controllers().unwrap_or_default();
+    let others = controllers.len().saturating_sub(1);
+    if let Some(word) = words.first() {
+        let index = word.parse::<usize>().unwrap_or(0);
+        if !(1..=others).contains(&index) {
+            return session.refuse(format!("takeover: invalid backup controller index ({index})"));
+        }
+    }
+    if others == 0 {
+        return session
+            .refuse("slurm_takeover error: Unable to contact slurm controller (connect failure)");
+    }
+    match session.controller().stop_leader() {
+        Ok(()) => 0,
+        Err(error) => session.refuse(format!("slurm_takeover error: {error}")),
+    }
+}
+
 /// There is only our own cluster.
 pub fn cluster(session: &mut Session, words: &[&str]) -> u8 {
     match check_cluster("scontrol", words[0], session.controller()) {

@@ -45,8 +45,16 @@ const ENTITIES: &[Entity] = &[
     ("reservations", 1, reservations),
     ("reservationname", 1, reservations),
     ("steps", 2, steps),
-    ("topology", 1, |_, _| {
-        complain("scontrol", "No topology information available");
+    ("topology", 1, |_, name| {
+        complain(
+            "scontrol",
+            match name {
+                None => "No topology information available".to_string(),
+                Some(name) => {
+                    format!("Topology information contains no switch or node named {name}")
+                }
+            },
+        );
         0
     }),
 ];

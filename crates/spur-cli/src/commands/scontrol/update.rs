@@ -118,11 +118,17 @@ pub fn delete(session: &mut Session, words: &[&str]) -> u8 {
     let (noun, word) = match entity(key_of(words[0])) {
         Some(Entity::Partition) => (Noun::Partition, "delete_partition"),
         Some(Entity::Reservation) => (Noun::Reservation, "delete_reservation"),
+        Some(Entity::Node) => (Noun::Node, "delete_node"),
         _ => return session.refuse(format!("Invalid deletion entity: {}", words[0])),
     };
     match administer(session, noun, Verb::Delete, name, Vec::new()) {
         Ok(_) => 0,
-        Err(error) => session.refuse(format!("{word} {}: {error}", words[0])),
+        Err(error) => {
+            if noun == Noun::Node {
+                complain("scontrol", format!("failed to delete nodes {name}"));
+            }
+            session.refuse(format!("{word} {}: {error}", words[0]))
+        }
     }
 }
 
