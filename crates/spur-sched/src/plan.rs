@@ -9,6 +9,7 @@ use spur_core::state::{Displace, JobStart, State};
 use crate::decision::{Decisions, Start};
 use crate::explain::Explanation;
 use crate::forecast::Reach;
+use crate::priority::{self, Terms};
 use crate::view::{Displaced, Follower, ViewShare};
 use crate::waits::{Promised, Waits};
 use crate::{planner, view};
@@ -46,7 +47,7 @@ impl Planner {
         waits.basis = self.follower.basis().clone();
         let mut tasks = BTreeMap::new();
         let starts = starts.iter().filter_map(|start| {
-            let priority = waits.priority(start.job);
+            let priority = priority_of(state, start.job, &waits);
             Some(JobStart { priority, ..job_start(state, start, &mut tasks)? })
         });
         let victims = preempts.iter().flat_map(|it| &it.victims);
@@ -122,6 +123,21 @@ fn begun(state: &State, start: &Start) -> Promised {
 
 /// Tasks of an array that may start, in order.
 type Tasks<'a> = Box<dyn Iterator<Item = u32> + 'a>;
+
+/// What a job was chosen with. Components wait with the first one's priority, and each has its own.
+fn priority_of(state: &State, job: JobId, waits: &Waits) -> Option<u32> {
+    let looked_at_with = waits.priority(job);
+    let job = state.jobs.get(&job)?;
+    let rules = &state.settings.config.priority;
+    if job.spec.priority.is_some()
+        || job.component.is_none_or(|it| it.leads())
+        || !priority::is_multifactor(rules)
+    {
+        return looked_at_with;
+    }
+    let facts = priority::facts(state, job, state.partition_of(job), &waits.basis);
+    Some(Terms::of(&facts, rules).sum())
+}
 
 fn job_start<'a>(
     state: &'a State,

@@ -1,5 +1,6 @@
 //! Jobs that start together or not at all: the components of a heterogeneous job.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use spur_core::ids::JobId;
@@ -56,7 +57,15 @@ impl Planner {
             let mut order: Vec<&Member> = members.iter().collect();
             order.sort_by_key(|it| (self.choices(&it.fits), std::cmp::Reverse(it.shape.cpus())));
             let asked: Vec<&Member> = members.iter().collect();
-            let started = self.start_all(pass, &order).and_then(|_| self.start_all(pass, &asked));
+            // Each on nodes of its own, as Slurm has it, or beside each other where there are too few.
+            let ways = [(&order, true), (&asked, true), (&order, false), (&asked, false)];
+            let mut started = Some(Reason::Resources);
+            for (members, apart) in ways {
+                started = self.start_all(pass, members, apart);
+                if started.is_none() {
+                    break;
+                }
+            }
             match started {
                 None => {
                     for member in &members {
@@ -125,16 +134,22 @@ impl Planner {
     }
 
     /// Starts all of them, or none; then the reason.
-    fn start_all(&mut self, pass: &mut Pass, members: &[&Member]) -> Option<Reason> {
+    fn start_all(&mut self, pass: &mut Pass, members: &[&Member], apart: bool) -> Option<Reason> {
         let mark = self.mark(pass);
+        let mut taken = BTreeSet::new();
         for member in members {
-            let (fits, shape) = (&member.fits, &member.shape);
+            let mut fits = member.fits.clone();
+            if apart && !taken.is_empty() {
+                Arc::make_mut(&mut fits).barred.extend(&taken);
+            }
+            let (fits, shape) = (&fits, &member.shape);
             let limit = self.over(&member.charges);
             let found = if limit.is_none() { self.place(pass, fits, shape) } else { None };
             let Some((chosen, secs)) = found else {
                 self.take_back(pass, mark);
                 return Some(limit.unwrap_or(Reason::Resources));
             };
+            taken.extend(chosen.iter().map(|(node, _)| *node));
             let (partition, charges) = (member.partition.clone(), member.charges.clone());
             let whose = Whose { job: member.job, task: 0, partition, charges };
             self.start(pass, whose, fits, shape, &chosen, secs);
