@@ -15,7 +15,7 @@ use crate::identity::{MachineKey, from_pem, pem};
 use crate::{Error, Identity, PublicKey, Role, files, sha256};
 
 /// How long a machine's certificate is good for. Who is thrown out is refused at once all the same.
-const MACHINE_DAYS: i64 = 365;
+pub const MACHINE_DAYS: i64 = 90;
 const AUTHORITY_DAYS: i64 = 365 * 20;
 
 /// Clocks of machines differ.

@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use ring::signature::{Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use rustls::server::ParsedCertificate;
 
+use crate::shown::{self, Shown};
 use crate::{Error, Role, files, hex, sha256};
 
 /// A machine's public key (Ed25519): what an administrator lets in, and what is thrown out again.
@@ -136,7 +138,7 @@ pub struct Identity {
     /// Its key.
     pub key: Arc<MachineKey>,
     /// What the authority says about it.
-    pub certificate: CertificateDer<'static>,
+    pub shown: Arc<Shown>,
     /// The authority.
     pub authority: CertificateDer<'static>,
     /// What it may do.
@@ -158,16 +160,25 @@ impl Identity {
         authority: &[u8],
         controllers: &str,
     ) -> Result<Identity, Error> {
-        let certificate = CertificateDer::from(certificate.to_vec());
         let authority = CertificateDer::from(authority.to_vec());
-        ParsedCertificate::try_from(&certificate)?;
-        let bearer = Bearer::of(&certificate)
-            .ok_or_else(|| Error::Unusable("the certificate names no role".to_string()))?;
-        if bearer.key != key.public() {
-            return Err(Error::Unusable("the certificate is for another key".to_string()));
-        }
+        let (certificate, role) = checked(&key, certificate)?;
+        let shown = Arc::new(Shown::new(&key, &certificate, &authority)?);
         let (key, controllers) = (Arc::new(key), controllers.to_string());
-        Ok(Identity { key, certificate, authority, role: bearer.role, controllers })
+        Ok(Identity { key, shown, authority, role, controllers })
+    }
+
+    /// Shows another certificate from now on, on connections to come.
+    pub fn renew(&self, certificate: &[u8]) -> Result<(), Error> {
+        let (certificate, _) = checked(&self.key, certificate)?;
+        self.shown.replace(&self.key, &certificate, &self.authority)
+    }
+
+    /// Whether others would still believe its certificate so many days from now.
+    pub fn is_valid_in(&self, days: u64) -> bool {
+        let day = Duration::from_secs(86_400);
+        let now = UnixTime::now().as_secs();
+        let at = UnixTime::since_unix_epoch(Duration::from_secs(now) + day * days as u32);
+        shown::is_valid_at(&self.shown.certificate(), &self.authority, at)
     }
 
     /// Where a daemon that keeps its state in this directory has its identity.
@@ -198,13 +209,25 @@ impl Identity {
         public(AUTHORITY, pem("CERTIFICATE", &self.authority))?;
         public(CONTROLLERS, format!("{}\n", self.controllers))?;
         // The last: whoever finds it finds the others.
-        public(CERTIFICATE, pem("CERTIFICATE", &self.certificate))
+        public(CERTIFICATE, pem("CERTIFICATE", &self.shown.certificate()))
     }
 
     /// What tells this cluster from others, and what a token pins.
     pub fn authority_hash(&self) -> [u8; 32] {
         sha256(&self.authority)
     }
+}
+
+/// A certificate that is for this key, and what it says its bearer is.
+fn checked(key: &MachineKey, certificate: &[u8]) -> Result<(CertificateDer<'static>, Role), Error> {
+    let certificate = CertificateDer::from(certificate.to_vec());
+    ParsedCertificate::try_from(&certificate)?;
+    let bearer = Bearer::of(&certificate)
+        .ok_or_else(|| Error::Unusable("the certificate names no role".to_string()))?;
+    if bearer.key != key.public() {
+        return Err(Error::Unusable("the certificate is for another key".to_string()));
+    }
+    Ok((certificate, bearer.role))
 }
 
 /// Reads the certificate of a cluster's authority from a file.

@@ -7,6 +7,7 @@ mod files;
 pub mod identity;
 pub mod jwt;
 pub mod role;
+pub mod shown;
 pub mod tls;
 pub mod token;
 

@@ -33,6 +33,14 @@ impl Role {
         }
     }
 
+    /// The machine's name, where the role has one.
+    pub fn name(&self) -> &str {
+        match self {
+            Role::Compute(name) | Role::Login(name) => name,
+            Role::Controller => "",
+        }
+    }
+
     /// The word for it.
     pub fn word(&self) -> &'static str {
         match self {

@@ -37,7 +37,7 @@ pub fn acceptor(own: &Identity) -> Result<TlsAcceptor, Error> {
     let mut config = ServerConfig::builder_with_provider(crypto())
         .with_protocol_versions(&[&TLS13])?
         .with_client_cert_verifier(clients)
-        .with_single_cert(chain(own), own.key.der())?;
+        .with_cert_resolver(own.shown.clone());
     config.alpn_protocols = vec![INTRODUCING.to_vec(), HTTP2.to_vec()];
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
@@ -71,7 +71,7 @@ impl Dialler {
         let config = ClientConfig::builder_with_provider(crypto())
             .with_protocol_versions(&[&TLS13])?
             .with_root_certificates(roots(&own.authority)?)
-            .with_client_auth_cert(chain(own), own.key.der())?;
+            .with_client_cert_resolver(own.shown.clone());
         Ok(Dialler { config: Arc::new(config), pinned: None })
     }
 
@@ -136,11 +136,6 @@ fn roots(authority: &CertificateDer<'_>) -> Result<RootCertStore, Error> {
     let mut roots = RootCertStore::empty();
     roots.add(authority.clone().into_owned())?;
     Ok(roots)
-}
-
-/// The authority goes along, so that newcomers can compare it with what their token pins.
-fn chain(own: &Identity) -> Vec<CertificateDer<'static>> {
-    vec![own.certificate.clone(), own.authority.clone()]
 }
 
 /// Believes one authority, by its hash; without one, the first it is shown, and only that from then on.
@@ -258,6 +253,22 @@ mod tests {
         assert_eq!(meet(&controller, node, &Role::Controller).await, Ok(Some(n1())));
         let visitor = Dialler::visitor(authority.certificate()).expect("is usable");
         assert_eq!(meet(&controller, visitor, &Role::Controller).await, Ok(None));
+    }
+
+    #[tokio::test]
+    async fn what_was_made_with_an_old_certificate_shows_the_new_one() {
+        let authority = Authority::generate().expect("is made");
+        let controller = member(&authority, &Role::Controller);
+        let node = member(&authority, &n1());
+        let dialler = Dialler::member(&node).expect("is usable");
+        let before = node.shown.certificate();
+        let foreign = authority.certify(&n1(), &controller.key.public()).expect("is signed");
+        assert!(node.renew(&foreign).is_err(), "for another key");
+        let fresh = authority.certify(&Role::Login("n1".to_string()), &node.key.public());
+        node.renew(&fresh.expect("is signed")).expect("fits");
+        assert_ne!(node.shown.certificate(), before);
+        let met = meet(&controller, dialler, &Role::Controller).await;
+        assert_eq!(met, Ok(Some(Role::Login("n1".to_string()))));
     }
 
     #[tokio::test]

@@ -45,6 +45,22 @@ pub enum Error {
     Differs,
 }
 
+/// Has the certificate of a machine that belongs to the cluster made anew, and shows it from now on.
+pub async fn renew(own: &Identity, controllers: &[Address]) -> Result<(), Error> {
+    let (role, name) = (own.role.word().to_string(), own.role.name().to_string());
+    let public_key = own.key.public().0;
+    let request = EnrolRequest { name, role, public_key, ..EnrolRequest::default() };
+    let ask = |mut client: ControllerClient<_>| {
+        let request = request.clone();
+        async move { client.enrol(request).await }
+    };
+    let reply = Caller::new(controllers.to_vec(), PATIENCE).call(ask).await?;
+    if *own.authority != *reply.authority {
+        return Err(Error::Differs);
+    }
+    Ok(own.renew(&reply.certificate)?)
+}
+
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Asks once. Only the authority of the token is believed, or the one that was shown before; with neither, the

@@ -8,6 +8,13 @@ use spur_tests::harness::{binary, until};
 
 struct Daemon(Child);
 
+impl Daemon {
+    fn signal(&self, signal: nix::sys::signal::Signal) {
+        let own = nix::unistd::Pid::from_raw(self.0.id() as i32);
+        nix::sys::signal::kill(own, signal).expect("is there");
+    }
+}
+
 impl Drop for Daemon {
     fn drop(&mut self) {
         let _ = self.0.kill();
@@ -152,6 +159,16 @@ fn two_machines_join_by_a_token_and_run_a_step_together() {
     let mut lines: Vec<&str> = ran.out.lines().collect();
     lines.sort_unstable();
     assert_eq!(lines, ["n1", "n2"]);
+    // A certificate that is renewed is shown at once, and nobody notices.
+    let own = site.path("n1/identity/machine.pem");
+    let before = std::fs::read(&own).expect("has one");
+    // One of the same second is the same.
+    until("it has another one", || {
+        site.daemons[1].signal(nix::sys::signal::Signal::SIGHUP);
+        std::fs::read(&own).ok().filter(|now| *now != before)
+    });
+    let ran = site.spur(&["srun", "-w", "n1", "true"]);
+    assert_eq!(ran.status, Some(0), "{}", ran.err);
     // One that is thrown out is gone, and stays out with what it has.
     let removed = site.spur(&["nodes", "remove", "n2"]);
     assert_eq!(removed.status, Some(0), "{}", removed.err);

@@ -273,11 +273,25 @@ fn introduce(state_dir: &Path) -> anyhow::Result<()> {
 }
 
 /// How this controller shows itself to other machines, and is let in by other controllers.
-fn acceptor(trusted: &Trusted, state_dir: &Path) -> anyhow::Result<TlsAcceptor> {
+fn acceptor(trusted: &Arc<Trusted>, state_dir: &Path) -> anyhow::Result<TlsAcceptor> {
     let Some(authority) = trusted.authority() else { bail!("{}", has_not_joined(state_dir)) };
     let own = authority.controller()?;
     proof::set(Proof::Machine(Dialler::member(&own)?));
-    Ok(tls::acceptor(&own)?)
+    let acceptor = tls::acceptor(&own)?;
+    tokio::spawn(stay_valid(own, trusted.clone()));
+    Ok(acceptor)
+}
+
+/// Has the authority, and so needs to ask nobody.
+async fn stay_valid(own: spur_net::Identity, trusted: Arc<Trusted>) {
+    loop {
+        tokio::time::sleep(Duration::from_secs(86_400)).await;
+        let Some(authority) = trusted.authority() else { continue };
+        let fresh = authority.certify(&own.role, &own.key.public());
+        if let Err(trouble) = fresh.and_then(|fresh| own.renew(&fresh)) {
+            tracing::error!("could not renew this controller's certificate: {trouble}");
+        }
+    }
 }
 
 const FAREWELL: Duration = Duration::from_millis(500);

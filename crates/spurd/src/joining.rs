@@ -1,9 +1,10 @@
 //! Who this machine is to controllers on other machines: what it was given when it joined, or what it waits for.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use spur_net::authority::MACHINE_DAYS;
 use spur_net::identity::MachineKey;
 use spur_net::role::is_name;
 use spur_net::tls::Dialler;
@@ -11,6 +12,7 @@ use spur_net::{Identity, Role};
 use spur_proto::client::Address;
 use spur_proto::enrol::{self, Outcome};
 use spur_proto::proof::{self, Proof};
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{sleep, timeout};
 use tracing::{error, info};
 
@@ -26,7 +28,8 @@ pub async fn identity(
     let dir = Identity::dir(state_dir);
     let found = Identity::load(&dir).context("could not read this machine's identity")?;
     let is_remote = |address: &Address| address.clone().nearest().socket().is_none();
-    let found = match found {
+    // A machine that was away for too long is known all the same.
+    let found = match found.filter(|it| it.is_valid_in(0)) {
         Some(found) => Some(found),
         None if controllers.iter().any(is_remote) => {
             Some(wait(&dir, state_dir, node, controllers).await?)
@@ -39,8 +42,33 @@ pub async fn identity(
             role => bail!("this machine has joined as {role}, not as {node}; start it with -N"),
         }
         proof::set(Proof::Machine(Dialler::member(found)?));
+        tokio::spawn(stay_valid(found.clone(), dir, controllers.to_vec()));
     }
     Ok(found)
+}
+
+/// A certificate is renewed when a third of its days are gone.
+const DAYS_LEFT: u64 = MACHINE_DAYS as u64 * 2 / 3;
+const BETWEEN_LOOKS: Duration = Duration::from_secs(3600);
+
+/// Renews the certificate in good time, or at a hangup.
+async fn stay_valid(own: Identity, dir: PathBuf, controllers: Vec<Address>) {
+    let Ok(mut hangup) = signal(SignalKind::hangup()) else { return };
+    let mut asked = false;
+    loop {
+        if asked || !own.is_valid_in(DAYS_LEFT) {
+            match enrol::renew(&own, &controllers).await {
+                Ok(()) => match own.save(&dir) {
+                    Ok(()) => info!("this machine's certificate is renewed"),
+                    Err(trouble) => error!("could not keep the renewed certificate: {trouble}"),
+                },
+                Err(trouble) => {
+                    error!("could not renew this machine's certificate, will try again: {trouble}");
+                }
+            }
+        }
+        asked = timeout(BETWEEN_LOOKS, hangup.recv()).await.is_ok();
+    }
 }
 
 /// On the controller's own machine root needs nobody's leave. Where the cluster has no network, or no
