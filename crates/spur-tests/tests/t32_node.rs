@@ -108,6 +108,18 @@ fn tasks_are_bound_to_processors_of_their_own() {
     assert_eq!(allowed, cpus, "{}", ran.stdout);
     let said = format!("cpu-bind=MASK - {host}, task  0  0 [");
     assert!(ran.stderr.contains(&said) && ran.stderr.contains(": mask 0x"), "{}", ran.stderr);
+    // Steps beside each other have processors of their own, though nobody asks for that.
+    let srun = cluster.dir().join("bin/srun").display().to_string();
+    let step = format!("{srun} -n1 --exact grep Cpus_allowed_list /proc/self/status");
+    let script = format!("{step} & {step} & wait");
+    let words = ["--wait", "-n2", "-o", "beside", "--wrap", &script];
+    assert_eq!(cluster.run_words("sbatch", &words).status, 0);
+    let told = fs::read_to_string(cluster.work_dir().join("beside")).expect("it ran");
+    let mut beside: Vec<usize> =
+        told.lines().filter_map(|line| line.split('\t').nth(1)?.parse().ok()).collect();
+    beside.sort_unstable();
+    assert_eq!(beside.len(), 2, "{told}");
+    assert_ne!(beside[0], beside[1], "{told}");
     let outside = cluster.run_words("srun", &["-n1", "--cpu-bind=map_cpu:4000", "true"]);
     assert_ne!(outside.status, 0);
     let words = "Unable to satisfy cpu bind request";

@@ -7,6 +7,7 @@ use std::io;
 use std::path::Path;
 
 use spur_core::ids::StepId;
+use spur_core::idset::IdSet;
 use spur_proto::internal::{Launch, NodeShare};
 use tracing::{info, warn};
 
@@ -73,6 +74,7 @@ impl Confines {
     /// What a run is held to.
     pub fn limits(&self, launch: &Launch, gpus: &GpuFiles) -> Limits {
         let asked = launch.confinement.unwrap_or_default();
+        // The group is the job's: its steps are bound to their parts.
         let ids = share(launch).and_then(|share| share.cpu_ids.as_ref());
         let known = |id: u32| self.cpus.get(id as usize).copied();
         let cpus: Option<Vec<u32>> = ids.and_then(|ids| ids.iter().map(known).collect());
@@ -138,6 +140,13 @@ pub fn share(launch: &Launch) -> Option<&NodeShare> {
     here.or(launch.shares.first())
 }
 
+/// The processors that a run has here: a step's own, or all of its job's.
+pub fn cpu_ids(launch: &Launch) -> Option<&IdSet> {
+    let step = launch.step.as_ref().and_then(|step| step.nodes.get(step.node_id as usize));
+    let own = step.and_then(|step| step.cpu_ids.as_ref()).filter(|ids| !ids.is_empty());
+    own.or_else(|| share(launch)?.cpu_ids.as_ref())
+}
+
 /// The node's numbers of the GPUs that a run was given here.
 pub fn given(launch: &Launch) -> Vec<u32> {
     let gres = share(launch).map(|share| &share.gres[..]).unwrap_or_default();
@@ -152,7 +161,7 @@ fn devices(files: &BTreeSet<&str>) -> Vec<Device> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use spur_proto::internal::Confinement;
+    use spur_proto::internal::{Confinement, StepLaunch, StepNode};
 
     fn confines(cpus: &str) -> Confines {
         Confines::parse(&format!("boot\n{cpus}\nspur\n1 memory /nowhere\n")).expect("reads")
@@ -187,6 +196,12 @@ mod tests {
             None,
             "more than there are"
         );
+        let own = StepNode { cpu_ids: Some([2].into_iter().collect()), ..StepNode::default() };
+        launch.step = Some(StepLaunch { nodes: vec![own], ..StepLaunch::default() });
+        let of_job = confines("0,2,1,3").limits(&launch, &GpuFiles::default());
+        assert_eq!(of_job.cpus, Some(vec![2, 1]), "the group is the job's");
+        let of_step: Vec<u32> = cpu_ids(&launch).expect("it has some").iter().collect();
+        assert_eq!(of_step, [2], "a step has its part");
         launch.confinement = None;
         assert_eq!(
             confines("0,2,1,3").limits(&launch, &GpuFiles::default()).cpus,

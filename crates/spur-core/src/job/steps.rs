@@ -8,6 +8,7 @@ use imbl::OrdMap;
 
 use super::{ExitStatus, RequestId};
 use crate::ids::{NodeName, StepId};
+use crate::idset::IdSet;
 use crate::step::StepSpec;
 use crate::time::Timestamp;
 use crate::views::Usage;
@@ -53,6 +54,8 @@ pub struct StepShare {
     pub ranks: Vec<u32>,
     /// Processors it takes there.
     pub cpus: u32,
+    /// Which of its job's; empty where they are not told apart.
+    pub cpu_ids: IdSet,
     /// In which boot of the node it was started; see `Node::boots`.
     pub boot: u32,
     /// The node has reported its end.
@@ -74,6 +77,21 @@ impl Steps {
             }
         }
         busy
+    }
+
+    /// Processors for a new step: those of its job that no other step has; where there are not as many, as
+    /// for steps that overlap, from the first on.
+    pub fn free_ids(&self, node: &NodeName, held: &IdSet, cpus: u32) -> IdSet {
+        let others =
+            self.live.values().filter(|step| step.spec.as_ref().is_some_and(|spec| !spec.overlap));
+        let theirs: Vec<&IdSet> =
+            others.filter_map(|step| step.on(node)).map(|share| &share.cpu_ids).collect();
+        let is_free = |id: &u32| !theirs.iter().any(|taken| taken.contains(*id));
+        let free: Vec<u32> = held.iter().filter(is_free).take(cpus as usize).collect();
+        match free.len() < cpus as usize {
+            true => held.iter().take(cpus as usize).collect(),
+            false => free.into_iter().collect(),
+        }
     }
 
     /// Steps that a node has not reported the end of.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::auth::{Action, Actor, Target, may};
 use crate::errors::SlurmError;
 use crate::ids::{JobId, NodeName, StepId};
+use crate::idset::IdSet;
 use crate::job::{ExitStatus, Job, Phase, RequestId, Step, StepShare};
 use crate::state::{CreateStep, Effect, Finish, Outcome, Reply, State, jobs};
 use crate::step::layout;
@@ -24,6 +25,7 @@ pub(super) fn begin_batch(
         node: node.clone(),
         ranks: vec![0],
         cpus: 0,
+        cpu_ids: IdSet::default(),
         boot: job.boot,
         over: false,
         usage: None,
@@ -52,6 +54,7 @@ pub(super) fn begin_presence(state: &State, job: &mut Job, effects: &mut Vec<Eff
         node: share.node.clone(),
         ranks: Vec::new(),
         cpus: 0,
+        cpu_ids: IdSet::default(),
         boot: state.nodes.get(&share.node).map_or(0, |node| node.boots),
         over: false,
         usage: None,
@@ -90,10 +93,15 @@ pub(super) fn create(
     if job.steps.next >= StepId::MAX.0 || job.steps.live.len() >= MOST_STEPS {
         return Err(SlurmError::StepLimit);
     }
+    let cpu_ids = |node: &NodeName, cpus: u32| {
+        let held = held.shares.iter().find(|it| it.node == *node).map(|it| &it.cpu_ids);
+        held.map(|held| job.steps.free_ids(node, held, cpus)).unwrap_or_default()
+    };
     let shares: Vec<StepShare> = placed
         .into_iter()
         .map(|placed| StepShare {
             boot: state.nodes.get(&placed.node).map_or(0, |node| node.boots),
+            cpu_ids: cpu_ids(&placed.node, placed.cpus),
             node: placed.node,
             ranks: placed.ranks,
             cpus: placed.cpus,

@@ -178,7 +178,7 @@ impl<D: Disk> Controller<D> {
         };
         self.agents.heard_ms.insert(node.clone(), now.boot_ms);
         match message {
-            AgentSays::Heartbeat(heartbeat) => self.beat(&node, heartbeat, term, out),
+            AgentSays::Heartbeat(heartbeat) => self.beat(now, &node, heartbeat, term, out),
             AgentSays::Table(table) => self.compare(&node, table, term, out)?,
             AgentSays::Reports(reports) => self.reported(connection, node, &reports.reports),
             AgentSays::Health(told) => self.unfit(&node, &told.problems),
@@ -260,13 +260,21 @@ impl<D: Disk> Controller<D> {
         }
     }
 
-    fn beat(&mut self, node: &NodeName, beat: Heartbeat, term: u64, out: &mut Vec<Output>) {
+    fn beat(
+        &mut self,
+        now: Now,
+        node: &NodeName,
+        beat: Heartbeat,
+        term: u64,
+        out: &mut Vec<Output>,
+    ) {
         let Some(session) = self.agents.sessions.get(node) else { return };
         let (connection, busy) =
             (session.connection, !session.registered || session.asked.is_some());
         let has_jobs = self.state.index.on_node.get(node).is_some_and(|jobs| !jobs.is_empty());
         let health = health::rules(&self.state.settings.config.health_check, has_jobs);
-        let answer = Beat { term, echo_ms: beat.sent_at_ms, lease_ms: LEASE_MS, health };
+        let wall_ms = now.wall.0.saturating_mul(1000);
+        let answer = Beat { term, echo_ms: beat.sent_at_ms, lease_ms: LEASE_MS, health, wall_ms };
         out.push(Output::Tell(connection, AgentHears::Beat(answer)));
         // The link is down in the state, but here it is: it was cut for a while and the stream held.
         if let Some(known) = self.state.nodes.get(node)
@@ -561,6 +569,7 @@ fn step_launch(step: &Step, node: &NodeName) -> Option<StepLaunch> {
         node: share.node.to_string(),
         ranks: share.ranks.clone(),
         cpus: share.cpus,
+        cpu_ids: Some(share.cpu_ids.clone()),
     };
     let node_id = step.shares.iter().position(|share| share.node == *node)? as u32;
     let nodes = step.shares.iter().map(on_node).collect();

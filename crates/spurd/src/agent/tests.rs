@@ -70,7 +70,7 @@ fn launches_inside_a_live_lease_only() {
     hear(
         &mut agent,
         1000,
-        Hears::Beat(Beat { term: 3, echo_ms: 900, lease_ms: 1000, health: None }),
+        Hears::Beat(Beat { term: 3, echo_ms: 900, lease_ms: 1000, ..Beat::default() }),
     );
     assert_eq!(hear(&mut agent, 1000, launch(5, 3, 7, 1)), spawn(7, 1));
     agent.on(Millis(1001), Input::Disconnected).expect("the disk works");
@@ -159,7 +159,7 @@ fn an_unclaimed_launch_is_taken_up_again_but_not_after_a_reboot() {
 #[test]
 fn what_an_answer_answers_is_noted_not_when_it_came() {
     let mut agent = in_session(&SimDisk::new());
-    let beat = |term| Hears::Beat(Beat { term, echo_ms: 700, lease_ms: 1000, health: None });
+    let beat = |term| Hears::Beat(Beat { term, echo_ms: 700, lease_ms: 1000, ..Beat::default() });
     let outputs = agent.on(Millis(900), Input::Heard(beat(3))).expect("the disk works");
     assert_eq!(outputs, [Output::Heard(Millis(700))]);
     // A leader of the past keeps nothing alive.
@@ -242,7 +242,8 @@ fn another_program_to_ask_is_news_once() {
     let disk = SimDisk::new();
     let mut agent = in_session(&disk);
     let rules = HealthRules { program: "/check".to_string(), interval_secs: 60 };
-    let beat = |health| Hears::Beat(Beat { term: 3, echo_ms: 1, lease_ms: 1000, health });
+    let beat =
+        |health| Hears::Beat(Beat { term: 3, echo_ms: 1, lease_ms: 1000, health, wall_ms: 0 });
     assert_eq!(hear(&mut agent, 1, beat(None)), []);
     assert_eq!(hear(&mut agent, 2, beat(Some(rules.clone()))), [Output::CareFor(rules.clone())]);
     assert_eq!(hear(&mut agent, 3, beat(Some(rules))), []);

@@ -38,6 +38,22 @@ pub(super) fn find(root: &Path) -> Vec<Gpu> {
     gpus.iter().enumerate().map(gpu).collect()
 }
 
+/// What the driver has counted in each block of the device: files such as `ras/umc_err_count` with lines
+/// `ue: 0` and `ce: 0`.
+pub(super) fn uncorrectable(root: &Path, gpu: &Gpu) -> Option<u64> {
+    let render = gpu.files.first()?.rsplit('/').next()?;
+    let folder = root.join("sys/class/drm").join(render).join("device/ras");
+    let counts = fs::read_dir(folder).ok()?.flatten();
+    let counts = counts.filter(|file| file.file_name().to_string_lossy().ends_with("_err_count"));
+    let of_file = |path: PathBuf| -> u64 {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        let lines =
+            text.lines().filter_map(|line| line.strip_prefix("ue:")?.trim().parse::<u64>().ok());
+        lines.sum()
+    };
+    Some(counts.map(|file| of_file(file.path())).sum())
+}
+
 /// A node of the driver's topology: a processor socket, a GPU, or a part of one.
 struct Node {
     id: u32,

@@ -58,6 +58,14 @@ pub fn find(root: &Path) -> Vec<Gpu> {
     together(found)
 }
 
+/// Errors of a GPU's memory that could not be corrected since its driver was loaded, where that is told.
+pub fn uncorrectable(root: &Path, gpu: &Gpu) -> Option<u64> {
+    match gpu.vendor {
+        GpuVendor::Amd => amd::uncorrectable(root, gpu),
+        GpuVendor::Nvidia | GpuVendor::Intel | GpuVendor::Unknown => None,
+    }
+}
+
 /// Puts those of one kind beside each other, and their links into the same order.
 fn together(found: Vec<Gpu>) -> Vec<Gpu> {
     let total = found.len();

@@ -215,3 +215,27 @@ fn captured_trees_are_read() {
         assert!(gpus[0].links.iter().any(|links| *links > 0), "{tree}");
     }
 }
+
+#[test]
+fn errors_are_counted_over_all_blocks_of_a_device() {
+    let root = tempfile::tempdir().expect("a folder");
+    let gpu = Gpu {
+        vendor: GpuVendor::Amd,
+        kind: "mi300x".to_string(),
+        number: 0,
+        name: String::new(),
+        files: vec!["/dev/dri/renderD128".to_string()],
+        shared_files: Vec::new(),
+        cpus: String::new(),
+        numa: None,
+        links: Vec::new(),
+    };
+    assert_eq!(super::uncorrectable(root.path(), &gpu), None, "nobody counts");
+    let ras = root.path().join("sys/class/drm/renderD128/device/ras");
+    std::fs::create_dir_all(&ras).expect("a folder");
+    for (block, text) in [("umc", "ue: 2\nce: 7\n"), ("gfx", "ue: 1\nce: 0\n")] {
+        std::fs::write(ras.join(format!("{block}_err_count")), text).expect("writes");
+    }
+    std::fs::write(ras.join("features"), "feature mask: 0x1\n").expect("writes");
+    assert_eq!(super::uncorrectable(root.path(), &gpu), Some(3));
+}

@@ -18,6 +18,7 @@ use spur_core::node::Gres;
 use spur_core::step::binding::Machine;
 use spur_disk::{Error, RealDisk};
 use spur_net::{Role, tls};
+use spur_proto::internal::controller_message::Message as Hears;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{MissedTickBehavior, interval};
 use tracing::{error, info, warn};
@@ -27,7 +28,7 @@ use crate::agent::{Agent, Found, Identity, Input, Output};
 use crate::confine::Confines;
 use crate::fence::Heard;
 use crate::gpu::GpuFiles;
-use crate::health::Offered;
+use crate::health::{self, Offered};
 use crate::inventory;
 use crate::joining;
 use crate::machine::clock::boot_time;
@@ -62,6 +63,10 @@ pub fn serve(options: Options) -> Result<()> {
     let offered = Offered {
         memory_mb: if identity.inventory.trial { 0 } else { identity.inventory.memory_mb },
         gpus: offer.gpus.len(),
+        gpu_errors: health::errors_of(&options.sysfs_root, &offer.gpus)
+            .into_iter()
+            .map(|errors| (errors.file, errors.count))
+            .collect(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -164,6 +169,17 @@ impl Shell {
     }
 
     fn take(&mut self, input: Input) -> Result<()> {
+        match &input {
+            Input::Heard(Hears::Beat(beat)) => self.care.compare_clocks(boot_time(), beat),
+            // Whether the node is fit is asked when a job comes, not when it was looked at last.
+            Input::Heard(Hears::Launches(_)) => {
+                if let Some(problems) = self.care.look_now() {
+                    let outputs = self.agent.on(boot_time(), Input::Health(problems));
+                    self.carry_out(survive(outputs)?)?;
+                }
+            }
+            _ => {}
+        }
         let outputs = self.agent.on(boot_time(), input);
         self.carry_out(survive(outputs)?)
     }

@@ -171,7 +171,7 @@ impl Notes {
                 term: TERM,
                 echo_ms: beat.sent_at_ms,
                 lease_ms: LEASE_MS,
-                health: None,
+                ..Beat::default()
             })),
             Hears::Health(_) | Hears::PortTaken(_) => None,
             Hears::Table(table) => {

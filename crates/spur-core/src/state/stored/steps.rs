@@ -7,6 +7,7 @@ use prost::Message;
 use super::entry::{StoredActor, request_id};
 use super::{Error, missing};
 use crate::ids::{JobId, NodeName, StepId};
+use crate::idset::IdSet;
 use crate::job::{ExitStatus, Step, StepShare, Steps};
 use crate::state::{Command, CreateStep};
 use crate::step::StepSpec;
@@ -89,6 +90,8 @@ struct StoredStepShare {
     over: bool,
     #[prost(message, optional, tag = "6")]
     usage: Option<Usage>,
+    #[prost(message, optional, tag = "7")]
+    cpu_ids: Option<IdSet>,
 }
 
 impl From<&CreateStep> for StoredCreateStep {
@@ -177,6 +180,7 @@ impl From<&Step> for StoredStep {
             boot: share.boot,
             over: share.over,
             usage: share.usage.as_deref().copied(),
+            cpu_ids: (!share.cpu_ids.is_empty()).then(|| share.cpu_ids.clone()),
         };
         StoredStep {
             id: step.id.0,
@@ -201,6 +205,7 @@ impl TryFrom<StoredStep> for Step {
             boot: share.boot,
             over: share.over,
             usage: share.usage.map(Box::new),
+            cpu_ids: share.cpu_ids.unwrap_or_default(),
         };
         Ok(Step {
             id: StepId(stored.id),

@@ -60,6 +60,38 @@ fn steps_take_processors_of_their_job_and_give_them_back() {
 }
 
 #[test]
+fn steps_beside_each_other_have_processors_of_their_own() {
+    let mut cluster = cluster();
+    let mut submit = submission(1);
+    submit.spec.allocation = Some(Box::new(AllocationSpec::default()));
+    let Ok(Reply::Job(job)) = cluster.apply(Command::Submit(Box::new(submit))).reply else {
+        panic!("not accepted")
+    };
+    let cpu_ids = [0, 1, 3].into_iter().collect();
+    let allocation =
+        Allocation { shares: vec![Share { cpu_ids, ..Share::of_cpus("n1".into(), 3) }] };
+    cluster.done(Command::Start(vec![JobStart {
+        job,
+        epoch: Epoch(1),
+        task: None,
+        allocation,
+        partition: String::new(),
+        minutes: None,
+        priority: None,
+    }]));
+    let ids = |cluster: &Cluster, step| -> Vec<u32> {
+        cluster.state.jobs[&job].steps.live[&StepId(step)].shares[0].cpu_ids.iter().collect()
+    };
+    for (request, tasks) in [(10, 1), (11, 2)] {
+        assert!(cluster.apply(ask(job, request, tasks)).reply.is_ok());
+    }
+    assert_eq!((ids(&cluster, 0), ids(&cluster, 1)), (vec![0], vec![1, 3]));
+    cluster.done(Command::Finished { node: "n1".into(), finishes: vec![report(job, 0, 0)] });
+    assert!(cluster.apply(ask(job, 12, 1)).reply.is_ok());
+    assert_eq!(ids(&cluster, 2), [0], "what was given back");
+}
+
+#[test]
 fn an_allocation_ends_when_its_steps_have() {
     let mut cluster = cluster();
     let job = allocation(&mut cluster, 1);

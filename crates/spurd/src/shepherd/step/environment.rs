@@ -208,7 +208,8 @@ mod tests {
     fn told(ranks: &[u32], sent: &[u8]) -> Vec<String> {
         let launch =
             Launch { master_address: "big".to_string(), master_port: 15_007, ..Launch::default() };
-        let node = StepNode { node: "n1".to_string(), ranks: ranks.to_vec(), cpus: 2 };
+        let node =
+            StepNode { node: "n1".to_string(), ranks: ranks.to_vec(), cpus: 2, cpu_ids: None };
         let step = StepLaunch { nodes: vec![node], ..StepLaunch::default() };
         let asked = StepProgram { environment: sent.to_vec(), ..StepProgram::default() };
         let spec = StepSpec::default();

@@ -138,8 +138,8 @@ pub fn tasks_per_node(step: &StepLaunch) -> Vec<u32> {
     step.nodes.iter().map(|node| node.ranks.len() as u32).collect()
 }
 
-/// What the tasks here are bound to. Not where the node's processors are not the machine's, or the step has
-/// a part of what its job has, unless somebody asks for it.
+/// What the tasks here are bound to: processors that the step has to itself. Not where the node's processors are
+/// not the machine's.
 fn binding(
     launch: &Launch,
     step: &StepLaunch,
@@ -148,8 +148,7 @@ fn binding(
 ) -> Result<Option<Binding>, Refused> {
     let Some(machine) = machine else { return Ok(None) };
     let here = step.nodes.get(step.node_id as usize).cloned().unwrap_or_default();
-    let share = confine::share(launch).cloned().unwrap_or_default();
-    let ids = share.cpu_ids.unwrap_or_default();
+    let ids = confine::cpu_ids(launch).cloned().unwrap_or_default();
     let known = |id: u32| machine.order.get(id as usize).copied();
     let Some(all) = ids.iter().map(known).collect::<Option<Vec<u32>>>() else { return Ok(None) };
     if all.is_empty() {
@@ -164,9 +163,8 @@ fn binding(
         fills_sockets: request.layout().distribution.split(':').nth(1) == Some("block"),
     };
     let is_asked = !matches!(spec.cpu_bind.as_str(), "" | "q" | "quiet");
-    let by_itself = launch.confinement.is_some_and(|it| it.cores)
-        && own == all.len()
-        && part.is_bound_by_itself(machine);
+    let by_itself =
+        launch.confinement.is_some_and(|it| it.cores) && part.is_bound_by_itself(machine);
     if !is_asked && !by_itself {
         return Ok(None);
     }
