@@ -18,7 +18,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc as tokio_mpsc, oneshot, watch};
 use crate::accounting::outbox::Outbox;
 use crate::adviser::Adviser;
 use crate::clock;
-use crate::controller::{Connection, Controller, Input, Output, Refusal, Ticket};
+use crate::controller::{Connection, Controller, Input, Load, Output, Refusal, Ticket};
 use crate::diagnostics::Diagnostics;
 use crate::store::Pin;
 
@@ -33,6 +33,8 @@ pub struct Published {
     pub leads: bool,
     /// Where agents take connections for the input and output of tasks.
     pub addresses: Arc<BTreeMap<NodeName, String>>,
+    /// How busy each node is.
+    pub loads: Arc<BTreeMap<NodeName, Load>>,
     largest: OnceLock<(u32, u64)>,
     resources: OnceLock<BTreeSet<String>>,
     planned: OnceLock<BTreeSet<NodeName>>,
@@ -434,6 +436,7 @@ impl Shell {
         let same = last.leads == leads
             && last.waits.is_same(waits)
             && Arc::ptr_eq(&last.addresses, self.controller.addresses())
+            && Arc::ptr_eq(&last.loads, self.controller.loads())
             && last.state.is_same(self.controller.state());
         if same {
             return;
@@ -444,6 +447,7 @@ impl Shell {
             waits: waits.clone(),
             leads,
             addresses: self.controller.addresses().clone(),
+            loads: self.controller.loads().clone(),
             largest: OnceLock::new(),
             resources: OnceLock::new(),
             planned: OnceLock::new(),

@@ -9,6 +9,7 @@ pub mod gpu;
 mod health;
 mod inventory;
 mod joining;
+mod load;
 mod machine;
 pub mod options;
 mod processors;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 
 use super::mask;
-use super::record::Answer;
+use super::record::{self, Answer};
 
 /// The machines and partitions of the recorded cluster, in our words.
 const CONFIGURATION: &str = include_str!("cluster.conf");
@@ -17,6 +17,8 @@ const CONFIGURATION: &str = include_str!("cluster.conf");
 /// A job that is refused takes its number all the same, so that those behind it keep theirs: a stand-in is
 /// handed in for each of its components, and taken back.
 const KEEP_NUMBERS: &str = r#"#!/bin/bash
+# Slurm starts heterogeneous jobs with its next backfill cycle, a while after those before: lists are in that order.
+for word; do [ "$word" = : ] && sleep 1.1; done
 "BIN/sbatch" "$@" && exit
 components=1
 for word; do [ "$word" = : ] && components=$((components + 1)); done
@@ -109,7 +111,7 @@ impl Cluster {
     /// Runs a command line as it was run when it was recorded. A tool that is not there is not looked
     /// for elsewhere: another Slurm may be installed.
     pub fn ask(&self, line: &str) -> Result<Answer> {
-        let tool = super::record::tool(line);
+        let tool = record::tool(line);
         if tool.starts_with('s') && !self.bin.join(tool).exists() {
             let stderr = format!("{tool}: there is no such command\n");
             return Ok(Answer { status: 127, stdout: String::new(), stderr });
@@ -117,7 +119,7 @@ impl Cluster {
         let said = self.command("timeout").args(["20", "bash", "-c", line]).output()?;
         Ok(Answer {
             status: said.status.code().unwrap_or(-1),
-            stdout: String::from_utf8_lossy(&said.stdout).into_owned(),
+            stdout: record::settled(line, &String::from_utf8_lossy(&said.stdout)),
             stderr: String::from_utf8_lossy(&said.stderr).into_owned(),
         })
     }

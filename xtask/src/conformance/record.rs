@@ -68,6 +68,16 @@ pub fn tool(line: &str) -> &str {
     last.split_whitespace().next().unwrap_or_default()
 }
 
+/// An answer in which lines of several tasks are in the order of the tasks: which of them speaks first is chance.
+pub fn settled(line: &str, stdout: &str) -> String {
+    let labels = line.starts_with("srun ") && line.contains(" --label ");
+    let mut lines: Vec<&str> = stdout.split_inclusive('\n').collect();
+    if labels {
+        lines.sort_unstable();
+    }
+    lines.concat()
+}
+
 fn parse(text: &str) -> Option<(String, Answer)> {
     let (line, rest) = text.split_once("\n[exit] ")?;
     let (status, rest) = rest.split_once("\n[stdout]\n")?;
@@ -80,8 +90,11 @@ fn parse(text: &str) -> Option<(String, Answer)> {
         true => text.to_string(),
         false => format!("{text}\n"),
     };
-    let answer =
-        Answer { status: status.parse().ok()?, stdout: whole(&stdout), stderr: whole(stderr) };
+    let answer = Answer {
+        status: status.parse().ok()?,
+        stdout: settled(line, &whole(&stdout)),
+        stderr: whole(stderr),
+    };
     Some((line.to_string(), answer))
 }
 

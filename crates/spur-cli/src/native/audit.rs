@@ -19,6 +19,9 @@ struct Arguments {
     /// With --verify: the log must contain this record, as an earlier check printed it.
     #[arg(long, value_name = "HASH")]
     contains: Option<String>,
+    /// Print JSON: a record a line, or with --verify one object.
+    #[arg(long)]
+    json: bool,
     /// Where the controller keeps its state; that of `spur up`, or else /var/spool/spur, if not given.
     #[arg(long, value_name = "DIR")]
     state_dir: Option<PathBuf>,
@@ -58,7 +61,9 @@ fn walk(arguments: &Arguments) -> anyhow::Result<String> {
                 audit::check(&end, line).with_context(|| format!("{at} is not whole"))?;
             end = next;
             is_contained |= arguments.contains.as_ref() == Some(&end.hash);
-            if !arguments.verify {
+            if !arguments.verify && arguments.json {
+                shown += line;
+            } else if !arguments.verify {
                 let time = crate::zone::date(record.at);
                 let audit::Record { who, what, outcome, .. } = &record;
                 shown += &format!("{time} {who:<12} {what}: {outcome}\n");
@@ -68,7 +73,10 @@ fn walk(arguments: &Arguments) -> anyhow::Result<String> {
     if !is_contained {
         bail!("the log lacks the record that was to be in it: its end was cut off");
     }
-    if arguments.verify {
+    if arguments.verify && arguments.json {
+        let told = serde_json::json!({"records": end.number, "whole": true, "last": end.hash});
+        shown = format!("{told}\n");
+    } else if arguments.verify {
         shown = format!("{} records, whole; the last is {}\n", end.number, end.hash);
     }
     Ok(shown)

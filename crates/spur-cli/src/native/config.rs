@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
+use serde_json::json;
 use spur_core::config;
 
 use crate::output::{complain, print};
@@ -18,11 +19,17 @@ struct Arguments {
 enum Verb {
     /// Names everything that is wrong with a configuration file, all at once.
     Check {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
         /// The file.
         file: PathBuf,
     },
     /// Prints the spur.conf that a Slurm configuration stands for, and lists what it could not carry over.
     Import {
+        /// Print JSON: the configuration and the notes in one object.
+        #[arg(long)]
+        json: bool,
         /// slurm.conf, and gres.conf, topology.conf, cgroup.conf, slurmdbd.conf where there are any.
         #[arg(required = true)]
         files: Vec<PathBuf>,
@@ -36,8 +43,9 @@ pub fn run(args: &[String]) -> u8 {
         Err(status) => return status,
     };
     match arguments.verb {
-        Verb::Check { file } => check(&file),
-        Verb::Import { files } => import(&files),
+        Verb::Check { file, json: false } => check(&file),
+        Verb::Check { file, json: true } => check_for_programs(&file),
+        Verb::Import { files, json } => import(&files, json),
     }
 }
 
@@ -60,7 +68,22 @@ fn check(file: &std::path::Path) -> u8 {
     }
 }
 
-fn import(files: &[PathBuf]) -> u8 {
+/// The same for programs.
+fn check_for_programs(file: &std::path::Path) -> u8 {
+    let Some(text) = read(file) else { return 1 };
+    let name = file.display().to_string();
+    let (warnings, problems) = match config::read(&text) {
+        Ok(config) => (config.warnings(), Vec::new()),
+        Err(problems) => (Vec::new(), problems.lines(&name).collect()),
+    };
+    let problems: Vec<String> = problems;
+    let ok = problems.is_empty();
+    let told = json!({"file": name, "ok": ok, "warnings": warnings, "problems": problems});
+    print(&format!("{told}\n"));
+    u8::from(!ok)
+}
+
+fn import(files: &[PathBuf], as_json: bool) -> u8 {
     let mut texts = Vec::new();
     for file in files {
         let Some(text) = read(file) else { return 1 };
@@ -69,6 +92,11 @@ fn import(files: &[PathBuf]) -> u8 {
     let named: Vec<(&str, &str)> =
         texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     let imported = config::import::slurm(&named);
+    if as_json {
+        let notes: Vec<String> = imported.notes.iter().map(ToString::to_string).collect();
+        print(&format!("{}\n", json!({"configuration": imported.toml, "notes": notes})));
+        return 0;
+    }
     for note in &imported.notes {
         eprintln!("{note}");
     }

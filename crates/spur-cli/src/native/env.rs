@@ -11,6 +11,9 @@ use crate::output::{complain, print};
 /// Prints shell exports: eval "$(spur env)"
 #[derive(Parser)]
 struct Arguments {
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
     /// The cluster's directory.
     #[arg(long)]
     dir: Option<PathBuf>,
@@ -23,6 +26,13 @@ pub fn run(args: &[String]) -> u8 {
         Err(status) => return status,
     };
     match Layout::new(arguments.dir) {
+        Ok(layout) if arguments.json => {
+            let address = Address::list(&layout.known_addresses());
+            let bin = layout.bin().display().to_string();
+            let told = serde_json::json!({"bin": bin, "SPUR_CONTROLLER_ADDR": address});
+            print(&format!("{told}\n"));
+            0
+        }
         Ok(layout) => {
             let bin = quoted(&layout.bin().display().to_string());
             let address = quoted(&Address::list(&layout.known_addresses()));

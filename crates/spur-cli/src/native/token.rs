@@ -24,6 +24,9 @@ enum Verb {
         /// How long the token is good for, as in 30m, 1h, 2d.
         #[arg(long, default_value = "1h", value_parser = lifetime)]
         ttl: u64,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
         /// How many machines may join with it.
         #[arg(long, default_value_t = 1)]
         uses: u32,
@@ -36,13 +39,20 @@ pub fn run(args: &[String]) -> u8 {
         Ok(arguments) => arguments,
         Err(status) => return status,
     };
-    let Verb::Create { role, ttl, uses } = arguments.verb;
-    let request = CreateTokenRequest { role, lifetime_secs: ttl, uses };
+    let Verb::Create { role, ttl, uses, json } = arguments.verb;
+    let request = CreateTokenRequest { role: role.clone(), lifetime_secs: ttl, uses };
     let ask = |mut client: ControllerClient<_>| {
         let request = request.clone();
         async move { client.create_token(request).await }
     };
     match cluster::block_on(cluster::caller().call(ask)) {
+        Ok(reply) if json => {
+            let told = serde_json::json!({
+                "token": reply.token, "role": role, "lifetime_secs": ttl, "uses": uses,
+            });
+            print(&format!("{told}\n"));
+            0
+        }
         Ok(reply) => {
             print(&format!("{}\n", reply.token));
             0

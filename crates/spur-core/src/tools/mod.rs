@@ -156,6 +156,98 @@ mod tests {
         }
     }
 
+    /// The variables that Slurm's manual pages list, with the option each stands for.
+    const VARIABLES: &[(&Tool, &[(&str, &str)])] = &[
+        (
+            &squeue::TOOL,
+            &[
+                ("SLURM_CLUSTERS", "clusters"),
+                ("SQUEUE_ACCOUNT", "accounts"),
+                ("SQUEUE_ALL", "all"),
+                ("SQUEUE_ARRAY", "array"),
+                ("SQUEUE_FEDERATION", "federation"),
+                ("SQUEUE_FORMAT", "format"),
+                ("SQUEUE_FORMAT2", "Format"),
+                ("SQUEUE_LICENSES", "licenses"),
+                ("SQUEUE_LOCAL", "local"),
+                ("SQUEUE_NAMES", "name"),
+                ("SQUEUE_PARTITION", "partitions"),
+                ("SQUEUE_PRIORITY", "priority"),
+                ("SQUEUE_QOS", "qos"),
+                ("SQUEUE_SIBLING", "sibling"),
+                ("SQUEUE_SORT", "sort"),
+                ("SQUEUE_STATES", "states"),
+                ("SQUEUE_USERS", "users"),
+            ],
+        ),
+        (
+            &sinfo::TOOL,
+            &[
+                ("SINFO_ALL", "all"),
+                ("SINFO_FEDERATION", "federation"),
+                ("SINFO_FORMAT", "format"),
+                ("SINFO_LOCAL", "local"),
+                ("SINFO_PARTITION", "partition"),
+                ("SINFO_SORT", "sort"),
+                ("SLURM_CLUSTERS", "clusters"),
+            ],
+        ),
+        (
+            &scontrol::TOOL,
+            &[
+                ("SCONTROL_ALL", "all"),
+                ("SCONTROL_FEDERATION", "federation"),
+                ("SCONTROL_FUTURE", "future"),
+                ("SCONTROL_LOCAL", "local"),
+                ("SCONTROL_SIBLING", "sibling"),
+                ("SLURM_CLUSTERS", "clusters"),
+            ],
+        ),
+        (
+            &scancel::TOOL,
+            &[
+                ("SCANCEL_ACCOUNT", "account"),
+                ("SCANCEL_BATCH", "batch"),
+                ("SCANCEL_CRON", "cron"),
+                ("SCANCEL_CTLD", "ctld"),
+                ("SCANCEL_FULL", "full"),
+                ("SCANCEL_HURRY", "hurry"),
+                ("SCANCEL_INTERACTIVE", "interactive"),
+                ("SCANCEL_NAME", "jobname"),
+                ("SCANCEL_PARTITION", "partition"),
+                ("SCANCEL_QOS", "qos"),
+                ("SCANCEL_STATE", "state"),
+                ("SCANCEL_USER", "user"),
+                ("SCANCEL_VERBOSE", "verbose"),
+                ("SCANCEL_WCKEY", "wckey"),
+                ("SLURM_CLUSTERS", "clusters"),
+            ],
+        ),
+        (
+            &sprio::TOOL,
+            &[
+                ("SLURM_CLUSTERS", "clusters"),
+                ("SPRIO_FEDERATION", "federation"),
+                ("SPRIO_FORMAT", "format"),
+                ("SPRIO_LOCAL", "local"),
+                ("SPRIO_SIBLING", "sibling"),
+            ],
+        ),
+    ];
+
+    #[test]
+    fn every_variable_of_the_manual_says_what_its_option_says() {
+        for (tool, variables) in VARIABLES {
+            for (variable, option) in *variables {
+                let said = |name: &str| (name == *variable).then(|| "x".to_string());
+                let read = tool.read_variables(said);
+                let read: Vec<(&str, &str)> =
+                    read.iter().map(|(flag, value)| (flag.long, value.as_str())).collect();
+                assert_eq!(read, [(*option, "x")], "{} {variable}", tool.name);
+            }
+        }
+    }
+
     #[test]
     fn help_names_every_option() {
         for tool in TOOLS {

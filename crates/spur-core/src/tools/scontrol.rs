@@ -24,7 +24,7 @@ const ROWS: &[Row] = &[
     flag("local", None, "only this cluster").env("SCONTROL_LOCAL"),
     flag("oneliner", Some('o'), "a line for each record").env("SCONTROL_ONELINER"),
     flag("quiet", Some('Q'), "no warnings"),
-    flag("sibling", None, "all jobs of a federated job").env("SCONTROL_SIB"),
+    flag("sibling", None, "all jobs of a federated job").env("SCONTROL_SIBLING"),
     option("uid", Some('u'), "user", "change jobs as this user"),
     flag("usage", None, "show the options in short"),
     flag("verbose", Some('v'), "say more"),

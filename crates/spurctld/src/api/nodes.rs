@@ -186,6 +186,7 @@ pub(super) fn node_view(published: &Published, node: &Node) -> NodeView {
         |text: &str| if text.is_empty() { node.name.to_string() } else { text.to_string() };
     let not_responding =
         || if node.link.is_up() { String::new() } else { "Not responding".to_string() };
+    let load = published.loads.get(&node.name).filter(|_| node.link.is_up());
     NodeView {
         name: node.name.to_string(),
         state: status.0,
@@ -233,6 +234,8 @@ pub(super) fn node_view(published: &Published, node: &Node) -> NodeView {
         address: or_name(&node.found.address),
         boot_time: node.found.boot_time,
         agent_start_time: node.found.agent_start,
+        cpu_load_centi: load.and_then(|load| load.centi),
+        free_memory_mb: load.and_then(|load| load.free_memory_mb),
         comment: node.comment.clone(),
         extra: node.extra.clone(),
         cluster: state.settings.cluster_name.clone(),

@@ -46,7 +46,24 @@ pub(super) struct Agents {
     next_number: u64,
     /// Where each takes connections; kept while a stream is cut, since the agent may be there all the same.
     addresses: Arc<BTreeMap<NodeName, String>>,
+    /// How busy each is, as it last said.
+    loads: BTreeMap<NodeName, Load>,
+    /// The same as readers see it: told a few times a minute, since it changes with every heartbeat.
+    told_loads: Arc<BTreeMap<NodeName, Load>>,
+    told_ms: u64,
 }
+
+/// How busy a node is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Load {
+    /// In hundredths.
+    pub centi: Option<u32>,
+    /// In MiB.
+    pub free_memory_mb: Option<u64>,
+}
+
+/// How long readers see the same loads.
+const LOADS_MS: u64 = 5_000;
 
 #[derive(Debug)]
 struct Session {
@@ -67,7 +84,24 @@ impl Agents {
             heard_ms: BTreeMap::new(),
             next_number: life,
             addresses: Arc::default(),
+            loads: BTreeMap::new(),
+            told_loads: Arc::default(),
+            told_ms: 0,
         }
+    }
+
+    /// How busy each node is.
+    pub(super) fn loads(&self) -> &Arc<BTreeMap<NodeName, Load>> {
+        &self.told_loads
+    }
+
+    /// Tells readers how busy nodes are, once in a while.
+    pub(super) fn tell_loads(&mut self, now: Now) {
+        if now.boot_ms < self.told_ms + LOADS_MS || *self.told_loads == self.loads {
+            return;
+        }
+        self.told_ms = now.boot_ms;
+        self.told_loads = Arc::new(self.loads.clone());
     }
 
     /// A new leader counts every node as just heard: silence before its time proves nothing.
@@ -268,6 +302,8 @@ impl<D: Disk> Controller<D> {
         term: u64,
         out: &mut Vec<Output>,
     ) {
+        let load = Load { centi: beat.load_centi, free_memory_mb: beat.free_memory_mb };
+        self.agents.loads.insert(node.clone(), load);
         let Some(session) = self.agents.sessions.get(node) else { return };
         let (connection, busy) =
             (session.connection, !session.registered || session.asked.is_some());

@@ -28,7 +28,7 @@ use spur_sched::{Plan, Waits};
 
 use crate::store::{self, Blobs};
 use agents::Agents;
-pub use agents::LEASE_MS;
+pub use agents::{LEASE_MS, Load};
 pub use duties::time_limit;
 use proposals::{Proposals, Waiter};
 
@@ -210,6 +210,11 @@ impl<D: Disk> Controller<D> {
         self.agents.addresses()
     }
 
+    /// How busy each node is.
+    pub fn loads(&self) -> &Arc<BTreeMap<NodeName, Load>> {
+        self.agents.loads()
+    }
+
     /// The key that agents are told to trust.
     pub fn sign_with(&mut self, public_key: Vec<u8>) {
         self.public_key = public_key;
@@ -265,6 +270,7 @@ impl<D: Disk> Controller<D> {
             Input::Tick => {
                 self.blobs.tidy()?;
                 self.reassert();
+                self.agents.tell_loads(now);
                 self.tick(now);
             }
         }

@@ -22,6 +22,7 @@ use spur_proto::internal::{
     Health, HealthRules, Heartbeat, Hello, Launch, Launches, PortTaken, Report, Reports, Run, Table,
 };
 
+use crate::load::Load;
 use crate::run::RunId;
 pub use outbox::Outbox;
 pub use spool::{Found, RunFile, digest};
@@ -56,6 +57,8 @@ pub enum Input {
     Over(RunId, Outcome, Box<Usage>),
     /// Time for a heartbeat.
     HeartbeatDue,
+    /// How busy the machine is.
+    Load(Load),
     /// What is wrong with the node now; nothing when it is fit.
     Health(Vec<String>),
 }
@@ -98,6 +101,7 @@ pub struct Agent<D> {
     outbox: Outbox,
     /// What is wrong with the node: it takes no new jobs until that is mended.
     problems: Vec<String>,
+    load: Load,
     /// Whom the controller wants asked about that.
     rules: HealthRules,
     /// Whether nobody on this machine has a port.
@@ -138,6 +142,7 @@ impl<D: Disk> Agent<D> {
             done: BTreeMap::new(),
             outbox,
             problems: Vec::new(),
+            load: Load::default(),
             rules: HealthRules::default(),
             is_free: |_| true,
         };
@@ -198,6 +203,10 @@ impl<D: Disk> Agent<D> {
                 self.over(run, outcome, *usage);
                 Ok(Vec::new())
             }
+            Input::Load(load) => {
+                self.load = load;
+                Ok(Vec::new())
+            }
             Input::HeartbeatDue => Ok(match &self.session {
                 // Nobody has answered for too long: this stream leads nowhere.
                 Some(session) if now.0 > session.lease.0 + PATIENCE_MS => {
@@ -208,6 +217,8 @@ impl<D: Disk> Agent<D> {
                 Some(_) => vec![Output::Say(Says::Heartbeat(Heartbeat {
                     sent_at_ms: now.0,
                     digest: digest(self.table()),
+                    load_centi: self.load.centi,
+                    free_memory_mb: self.load.free_memory_mb,
                 }))],
                 // Greeted, but the answer is missing or could not be taken in for want of room.
                 None if self.greeted.is_some_and(|at| now.0 > at.0 + GREET_AGAIN_MS) => {

@@ -31,6 +31,7 @@ use crate::gpu::GpuFiles;
 use crate::health::{self, Offered};
 use crate::inventory;
 use crate::joining;
+use crate::load;
 use crate::machine::clock::boot_time;
 use crate::options::Options;
 use crate::processors;
@@ -150,7 +151,10 @@ impl Shell {
                 input = self.stream.next() => self.take(input)?,
                 event = self.runs.next() => self.settle(event)?,
                 problems = self.care.next() => self.take(Input::Health(problems))?,
-                _ = heartbeat.tick() => self.take(Input::HeartbeatDue)?,
+                _ = heartbeat.tick() => {
+                    self.take(Input::Load(load::now()))?;
+                    self.take(Input::HeartbeatDue)?;
+                }
                 _ = terminate.recv() => break,
                 _ = interrupt.recv() => break,
             }
