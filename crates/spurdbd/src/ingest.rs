@@ -8,7 +8,7 @@ use spur_core::views::{AccountingRecord, AccountingView};
 use spur_proto::slurm::IngestRequest;
 
 use crate::db::{Connection, Error, Value};
-use crate::{events, rules};
+use crate::{events, rollup, rules};
 
 /// Where a run that is not over ends.
 pub const OPEN: i64 = i64::MAX;
@@ -70,6 +70,9 @@ fn apply(
     }
     let Some(job) = &record.job else { return Ok(()) };
     let id = put_job(connection, cluster, record.run, job)?;
+    // News about a time that is rolled up already.
+    let about = if job.end_time > 0 { job.end_time } else { job.start_time };
+    rollup::late(connection, job.start_time, about)?;
     for step in &job.steps {
         put_step(connection, id, step)?;
     }

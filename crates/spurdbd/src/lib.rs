@@ -7,6 +7,8 @@ mod history;
 mod ingest;
 mod migrate;
 mod pool;
+pub mod purge;
+mod rollup;
 mod rules;
 pub mod serve;
 mod told;

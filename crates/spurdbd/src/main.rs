@@ -1,11 +1,14 @@
 //! `spurdbd`: arguments, logging, signals.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Parser;
+use spur_core::config::{self, Config};
 use spur_proto::client::Address;
 use spurdbd::db::Location;
+use spurdbd::purge::{self, Keep};
 use spurdbd::serve::{self, Options};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -23,6 +26,10 @@ struct Arguments {
     /// Where to listen, as unix:/PATH.
     #[arg(long, default_value = "unix:/run/spur/spurdbd.sock")]
     listen: String,
+    /// The cluster's configuration: its [accounting] says how long what is kept, and where the database is if
+    /// nothing else says so.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// Bring the schema of a PostgreSQL database up to date first; a file's always is.
     #[arg(long)]
     migrate: bool,
@@ -30,6 +37,9 @@ struct Arguments {
     #[arg(short, action = clap::ArgAction::Count)]
     verbose: u8,
 }
+
+/// The configuration of those who name none, if it is there.
+const CONFIGURATION: &str = "/etc/spur/spur.conf";
 
 /// The database of those who name none.
 const EMBEDDED: &str = "sqlite:/var/spool/spur/accounting.db";
@@ -52,16 +62,51 @@ fn main() -> ExitCode {
     }
 }
 
+/// The file that is named, or the usual one where it is there.
+fn configuration(arguments: &Arguments) -> anyhow::Result<Option<Config>> {
+    let usual = PathBuf::from(CONFIGURATION);
+    let file = match &arguments.config {
+        Some(file) => file.clone(),
+        None if usual.exists() => usual,
+        None => return Ok(None),
+    };
+    let at = || format!("could not read {}", file.display());
+    let text = std::fs::read_to_string(&file).with_context(at)?;
+    let config = config::read(&text).map_err(|problems| anyhow::anyhow!("{problems}"));
+    Ok(Some(config.with_context(at)?))
+}
+
+fn keep(config: &Config) -> anyhow::Result<Keep> {
+    let said = &config.accounting;
+    let age = |key: &str, text: &Option<String>| match text.as_deref() {
+        None | Some("") => Ok(None),
+        Some(text) => purge::age(text).map(Some).with_context(|| {
+            format!("{key} = \"{text}\" is no age; say 12months, 90days or 36hours")
+        }),
+    };
+    Ok(Keep {
+        jobs: age("purge_jobs_after", &said.purge_jobs_after)?,
+        steps: age("purge_steps_after", &said.purge_steps_after)?,
+        events: age("purge_events_after", &said.purge_events_after)?,
+        transactions: age("purge_transactions_after", &said.purge_transactions_after)?,
+        usage: age("purge_usage_after", &said.purge_usage_after)?,
+        archive: said.archive_dir.as_ref().map(PathBuf::from),
+    })
+}
+
 fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let from_environment = || std::env::var("SPUR_DATABASE_URL").ok();
+    let config = configuration(arguments)?;
     let url = arguments.database_url.clone().or_else(from_environment);
+    let url = url.or_else(|| config.as_ref().and_then(|it| it.accounting.database_url.clone()));
     let database = Location::parse(url.as_deref().unwrap_or(EMBEDDED)).context(
         "--database-url is neither postgresql://USER:PASSWORD@HOST/NAME nor sqlite:FILE",
     )?;
     let Some(Address::Unix(socket)) = Address::parse(&arguments.listen) else {
         anyhow::bail!("--listen {} cannot be served; say unix:/PATH", arguments.listen);
     };
-    let options = Options { database, socket, migrate: arguments.migrate };
+    let keep = config.as_ref().map(keep).transpose()?.unwrap_or_default();
+    let options = Options { database, socket, migrate: arguments.migrate, keep };
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {

@@ -7,6 +7,7 @@ static MIGRATIONS: &[(&str, &str)] = &[
     ("jobs", include_str!("../migrations/0001_jobs.sql")),
     ("rules", include_str!("../migrations/0002_rules.sql")),
     ("events", include_str!("../migrations/0003_events.sql")),
+    ("rollups", include_str!("../migrations/0004_rollups.sql")),
 ];
 
 /// Runs what has not been run.

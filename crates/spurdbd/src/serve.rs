@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context;
 use spur_proto::client::MAX_MESSAGE;
@@ -16,7 +17,8 @@ use crate::api::Service;
 use crate::db::{Connection, Location};
 use crate::migrate;
 use crate::pool::Pool;
-use crate::rules;
+use crate::purge::{self, Keep};
+use crate::{rollup, rules};
 
 /// How the daemon is started.
 #[derive(Clone, Debug)]
@@ -27,6 +29,8 @@ pub struct Options {
     pub socket: PathBuf,
     /// Bring a server's schema up to date; a file's is without asking.
     pub migrate: bool,
+    /// How long what is kept.
+    pub keep: Keep,
 }
 
 /// Serves until `stop` resolves.
@@ -48,6 +52,7 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     let engine = options.database.engine();
     let rules_version = tokio::sync::watch::Sender::new(0);
     let service = Service { pool: Pool::start(&options.database)?, engine, rules_version };
+    tokio::spawn(look_after(service.pool.clone(), options.keep.clone()));
     let listener = listen(&options.socket)?;
     tracing::info!(socket = %options.socket.display(), engine, "ready");
     let serving = Server::builder()
@@ -61,6 +66,47 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     tokio::select! {
         result = serving => result.context("could not serve the socket"),
         () = stop => Ok(()),
+    }
+}
+
+/// How often hours are rolled up and what is too old is removed, and the pause between two pages of that.
+const LOOK_AFTER: Duration = Duration::from_secs(60);
+const BREATH: Duration = Duration::from_millis(20);
+
+/// Rolls up usage and removes what is too old, for as long as the daemon runs. Queries come first: each page is a
+/// piece of work among others.
+async fn look_after(pool: Pool, keep: Keep) {
+    loop {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let now = now.unwrap_or_default().as_secs() as i64;
+        let more = match pool.with(move |connection| rollup::roll(connection, now)).await {
+            Ok(more) => more,
+            Err(error) => {
+                tracing::warn!("could not roll up usage: {error}");
+                false
+            }
+        };
+        let keep = keep.clone();
+        let removed = pool
+            .with(move |connection| {
+                Ok(purge::purge(connection, &keep, now).map_err(|error| error.to_string()))
+            })
+            .await;
+        let removed = match removed {
+            Ok(Ok(removed)) => removed,
+            Ok(Err(why)) => {
+                tracing::warn!("could not remove old records: {why}");
+                0
+            }
+            Err(error) => {
+                tracing::warn!("could not remove old records: {error}");
+                0
+            }
+        };
+        if removed > 0 {
+            tracing::info!(removed, "old records are gone");
+        }
+        tokio::time::sleep(if more || removed > 0 { BREATH } else { LOOK_AFTER }).await;
     }
 }
 

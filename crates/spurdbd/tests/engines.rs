@@ -5,7 +5,12 @@ mod common;
 use common::{Daemon, Server};
 use spur_core::job::JobState;
 use spur_core::views::accounting::AccountingRecord;
-use spur_proto::slurm::{AccountingView, IngestRequest, JobSelector, ListJobHistoryRequest};
+use spur_core::views::rules::{AccountView, UserView, WckeyView};
+use spur_core::views::{AssociationView, QosView};
+use spur_proto::slurm::{
+    AccountingView, ChangeRulesRequest, GetRulesRequest, IngestRequest, JobSelector,
+    ListEventsRequest, ListJobHistoryRequest, ListTransactionsRequest,
+};
 
 fn job(id: u32, state: JobState, end_time: i64) -> AccountingView {
     let batch = AccountingView {
@@ -137,6 +142,77 @@ fn words_of_users_are_values_and_nothing_else() {
             daemon.jobs(ListJobHistoryRequest { clusters, ..Default::default() }).await.is_empty()
         );
         assert_eq!(everything(daemon).await.len(), 1);
+    });
+}
+
+#[test]
+fn rules_hold_hostile_words_as_they_are() {
+    on_both(async |daemon| {
+        let hostile = "x'); DELETE FROM rules; --\\\" OR '1'='1 $2 ?1 %s {}";
+        send(daemon, batch(vec![])).await;
+        let rules = daemon.client.get_rules(GetRulesRequest::default()).await.expect("rules");
+        let rules = rules.into_inner();
+        let (accounts, qos) = (rules.accounts.len(), rules.qos.len());
+        let put = vec![
+            AccountView {
+                name: hostile.to_string(),
+                description: hostile.to_string(),
+                organization: hostile.to_string(),
+                coordinators: vec![hostile.to_string()],
+            }
+            .into(),
+            UserView {
+                name: hostile.to_string(),
+                default_account: hostile.to_string(),
+                admin_level: 1,
+                default_wckey: hostile.to_string(),
+            }
+            .into(),
+            AssociationView {
+                cluster: "c".to_string(),
+                account: hostile.to_string(),
+                parent: "root".to_string(),
+                comment: hostile.to_string(),
+                ..AssociationView::default()
+            }
+            .into(),
+            QosView {
+                name: hostile.to_string(),
+                description: hostile.to_string(),
+                ..QosView::default()
+            }
+            .into(),
+            WckeyView {
+                name: hostile.to_string(),
+                cluster: "c".to_string(),
+                user_name: hostile.to_string(),
+                id: 0,
+            }
+            .into(),
+        ];
+        let request = ChangeRulesRequest { version: rules.version, put, remove: Vec::new() };
+        daemon.client.change_rules(request).await.expect("is taken");
+        daemon.restart().await;
+        let kept = daemon.client.get_rules(GetRulesRequest::default()).await.expect("rules");
+        let kept = kept.into_inner();
+        assert_eq!((kept.accounts.len(), kept.qos.len()), (accounts + 1, qos + 1));
+        let account = kept.account(hostile).expect("it is kept as it is");
+        assert_eq!((&account.description, &account.coordinators[0]), (&hostile.into(), &hostile.into()));
+        // Words of a query about changes are values, too.
+        let request = ListTransactionsRequest {
+            actors: vec![hostile.to_string()],
+            actions: vec![hostile.to_string()],
+            ..Default::default()
+        };
+        let found = daemon.client.list_transactions(request).await.expect("an answer");
+        assert!(found.into_inner().transactions.is_empty());
+        let request = ListEventsRequest {
+            nodes: vec![hostile.to_string()],
+            clusters: vec![hostile.to_string()],
+            ..Default::default()
+        };
+        let found = daemon.client.list_events(request).await.expect("an answer");
+        assert!(found.into_inner().events.is_empty());
     });
 }
 

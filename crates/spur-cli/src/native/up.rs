@@ -217,11 +217,11 @@ fn daemons(layout: &Layout, arguments: &Arguments) -> anyhow::Result<Vec<Daemon>
     if !arguments.no_accounting {
         let database = format!("sqlite:{}", text(&layout.dir.join("accounting.db")));
         let args = ["-D", "--database-url", &database, "--listen", &accounting];
-        daemons.push(Daemon {
-            name: "spurdbd".to_string(),
-            program: beside("spurdbd")?,
-            args: args.map(str::to_string).to_vec(),
-        });
+        let mut args = args.map(str::to_string).to_vec();
+        if let Some(config) = &arguments.config {
+            args.extend(["--config".to_string(), text(&std::path::absolute(config)?)]);
+        }
+        daemons.push(Daemon { name: "spurdbd".to_string(), program: beside("spurdbd")?, args });
     }
     for number in 1..=count {
         let mut args = vec![

@@ -105,6 +105,21 @@ pub static EVENT_FIELDS: &[Field<EventView>] = &[
     }),
 ];
 
+/// An event for an archive.
+pub fn event_json(event: &EventView) -> serde_json::Value {
+    serde_json::json!({
+        "cluster": event.cluster,
+        "node": event.node,
+        "start": event.start_time,
+        "end": event.end_time,
+        "state": event.state,
+        "reason": event.reason,
+        "uid": event.uid,
+        "tres": event.tres,
+        "nodes": event.nodes,
+    })
+}
+
 /// What is wrong with the rules.
 pub struct ProblemRow {
     /// Where.

@@ -243,6 +243,9 @@ pub struct UsageView {
     pub planned_cpu_seconds: u64,
     #[prost(uint32, tag = "10")]
     pub gid: u32,
+    /// Of the jobs, those that began within the time.
+    #[prost(uint64, tag = "11")]
+    pub began: u64,
 }
 
 /// Seconds of one resource.

@@ -42,6 +42,12 @@ impl Daemon {
         Daemon { client, task, dir, database }
     }
 
+    /// Where it keeps everything.
+    #[allow(dead_code)]
+    pub fn database(&self) -> &Location {
+        &self.database
+    }
+
     /// Ends it without a word and starts it again.
     pub async fn restart(&mut self) {
         self.task.abort();
@@ -65,7 +71,8 @@ async fn serve(
     socket: PathBuf,
     database: Location,
 ) -> (tokio::task::JoinHandle<()>, AccountingClient<Channel>) {
-    let options = Options { database, socket: socket.clone(), migrate: true };
+    let keep = spurdbd::purge::Keep::default();
+    let options = Options { database, socket: socket.clone(), migrate: true, keep };
     let task = tokio::spawn(async move {
         serve::run(options, std::future::pending()).await.expect("serves");
     });
