@@ -43,6 +43,10 @@ fn the_leader_is_killed_again_and_again_and_every_job_runs_once() {
         for number in 0..KILLS {
             let leader = until("somebody leads", || cluster.leader());
             let lost = Instant::now();
+            // Accounting dies now and then, too.
+            if number % 2 == 1 {
+                cluster.processes().with(&["--database-url"]).into_iter().for_each(Processes::kill);
+            }
             // Stopped is worse than dead: it still takes calls.
             let stopped = number % 3 == 2;
             match stopped {
@@ -78,6 +82,20 @@ fn the_leader_is_killed_again_and_again_and_every_job_runs_once() {
         let ran = std::fs::read_to_string(witness.join(id.to_string())).unwrap_or_default();
         assert_eq!(ran, format!("{id}\n"), "job {id} ran");
     }
+    // Accounting has each of them once, as it ended.
+    let line = |id: &u32| format!("{id}|COMPLETED");
+    let expected: Vec<String> = ids.iter().map(line).collect();
+    until("accounting has every job once", || {
+        let told = cluster.run("sacct -a -n -P -X -D -S now-1day -o JobIDRaw,State");
+        let mut told: Vec<(u32, &str)> = told
+            .stdout
+            .lines()
+            .filter_map(|line| Some((line.split('|').next()?.parse().ok()?, line)))
+            .filter(|(id, _)| ids.contains(id))
+            .collect();
+        told.sort_unstable();
+        (told.iter().map(|(_, line)| *line).eq(expected.iter().map(String::as_str))).then_some(())
+    });
 }
 
 fn submit(cluster: &Cluster, witness: &Path) -> u32 {

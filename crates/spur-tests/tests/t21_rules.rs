@@ -7,6 +7,7 @@ use spur_tests::harness::{Cluster, until};
 const CONFIG: &str = r#"
 [accounting]
 enforce = ["associations", "limits", "qos"]
+keep = ["script", "environment"]
 
 [priority]
 weight_fairshare = 10000
@@ -50,10 +51,12 @@ fn jobs_are_held_to_associations_qos_and_limits() {
     done(&cluster, &format!("sacctmgr -i add user {me} account=physics MaxSubmitJobs=5"));
     done(&cluster, &format!("sacctmgr -i modify user {me} set qos+=normal,high"));
     let refused = |words: &[&str]| submit(&cluster, words).expect_err("it is refused");
-    assert!(
-        refused(&["-A", "nosuch", "--wrap", "true"])
-            .contains("Invalid account or account/partition combination specified")
-    );
+    let nowhere = refused(&["-A", "nosuch", "--wrap", "true"]);
+    let mut lines = nowhere.lines();
+    assert!(lines.next().is_some_and(|line| {
+        line.ends_with("Invalid account or account/partition combination specified")
+    }));
+    assert!(nowhere.contains(&format!("user {me} has the accounts physics")), "{nowhere}");
     assert!(refused(&["--qos=nosuch", "--wrap", "true"]).contains("Invalid qos specification"));
 
     let long = ["-A", "physics", "--qos=high", "--wrap", "sleep 300"];
@@ -72,7 +75,16 @@ fn jobs_are_held_to_associations_qos_and_limits() {
         submit(&cluster, &["-A", "physics", "-H", "--wrap", "true"]).expect("it is taken");
     }
     let sixth = refused(&["-A", "physics", "-H", "--wrap", "true"]);
+    assert!(sixth.starts_with("sbatch: error: AssocMaxSubmitJobLimit\n"), "{sixth}");
     assert!(sixth.contains("Job violates accounting/QOS policy"), "{sixth}");
+    done(&cluster, &format!("sacctmgr -i modify user {me} set MaxSubmitJobs=20"));
+    done(&cluster, "sacctmgr -i add qos small MaxTRESPerJob=cpu=1 Flags=DenyOnLimit");
+    done(&cluster, "sacctmgr -i add qos booked Flags=RequiresReservation");
+    done(&cluster, &format!("sacctmgr -i modify user {me} set qos+=small,booked"));
+    let large = refused(&["-A", "physics", "--qos=small", "-n2", "--wrap", "true"]);
+    assert!(large.starts_with("sbatch: error: QOSMaxCpuPerJobLimit\n"), "{large}");
+    let unbooked = refused(&["-A", "physics", "--qos=booked", "--wrap", "true"]);
+    assert!(unbooked.contains("Invalid qos specification"), "{unbooked}");
 
     // What a job that waits is weighed by is what orders it.
     let terms = done(&cluster, &format!("sprio -h -j {second} -o %i|%Y|%F|%Q|%J"));
@@ -87,6 +99,11 @@ fn jobs_are_held_to_associations_qos_and_limits() {
     until("the next one runs", || (cluster.squeue(&second, "%t") == "R").then_some(()));
     let kept = done(&cluster, &format!("sacct -n -P -X -j {second} -o Account,QOS"));
     assert_eq!(kept, "physics|high\n");
+    let script = done(&cluster, &format!("sacct --batch-script -j {second}"));
+    assert!(script.starts_with(&format!("Batch Script for {second}\n")), "{script}");
+    assert!(script.contains("sleep 300"), "{script}");
+    let variables = done(&cluster, &format!("sacct --env-vars -j {second}"));
+    assert!(variables.lines().any(|line| line.starts_with("PATH=")), "{variables}");
     done(&cluster, "scontrol update nodename=n1 state=drain reason=broken");
     until("the node's trouble is known", || {
         let events = done(&cluster, "sacctmgr -n -P show event format=NodeName,State,Reason");

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use spur_core::auth::{Actor, Level};
+use spur_core::config::words::Private;
 use spur_core::errors::SlurmError;
 use spur_core::views::RulesView;
 use spur_proto::door::caller_of;
@@ -20,6 +21,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Code, Request, Response, Status};
 
 use crate::db::{Connection, Error};
+use crate::history::Reader;
 use crate::pool::Pool;
 use crate::rules::{Author, Outcome};
 use crate::{events, history, ingest, rules, usage};
@@ -31,6 +33,8 @@ pub struct Service {
     pub engine: &'static str,
     /// The version of the rules, for those who wait for another.
     pub rules_version: watch::Sender<u64>,
+    /// What other users are not shown.
+    pub private: Vec<Private>,
 }
 
 type Answer<T> = Result<Response<T>, Status>;
@@ -65,6 +69,29 @@ impl Service {
             let _ = tokio::time::timeout(RULES_PATIENCE, changes.changed()).await;
         }
         Ok(())
+    }
+
+    /// What the caller may see, of what the site keeps private.
+    async fn reader(&self, actor: &Actor, what: Private) -> Result<Reader, Status> {
+        let author = author(actor).await;
+        let uid = actor.uid().map_or(u32::MAX, |uid| uid.0);
+        let private = self.private.contains(&what);
+        let look = move |connection: &mut Connection| {
+            let rules = rules::load(connection)?;
+            let sees_all = author.level.max(rules.level(&author.name)) >= Level::Operator;
+            let looks_after = |account: &str| {
+                let mut clusters = rules.clusters.iter();
+                clusters.any(|it| rules.coordinates(&author.name, &it.name, account))
+            };
+            let accounts = rules.accounts.iter().map(|account| account.name.clone());
+            let coordinates = accounts.filter(|account| looks_after(account)).collect();
+            Ok(Reader { uid, sees_all, coordinates, private })
+        };
+        // Root needs no rules, and most sites keep nothing private.
+        if let Actor::User { level: Level::Administrator, .. } = actor {
+            return Ok(Reader { uid, sees_all: true, coordinates: Vec::new(), private });
+        }
+        self.pool.with(look).await.map_err(trouble)
     }
 
     /// Returns when the database has come this far, or after a moment: late news is better than none.
@@ -113,6 +140,7 @@ impl Accounting for Service {
         &self,
         request: Request<ListJobHistoryRequest>,
     ) -> Answer<Self::ListJobHistoryStream> {
+        let looks = self.reader(&caller_of(&request), Private::Jobs).await?;
         let request = request.into_inner();
         if let Some(point) = request.reached.clone() {
             self.wait_for(point).await?;
@@ -121,7 +149,7 @@ impl Accounting for Service {
         let (pool, failures) = (self.pool.clone(), pages.clone());
         let find = move |connection: &mut _| {
             let hand_over = |jobs| pages.blocking_send(Ok(ListJobHistoryReply { jobs })).is_ok();
-            history::find(connection, &request, hand_over)
+            history::find(connection, &request, &looks, hand_over)
         };
         tokio::spawn(async move {
             if let Err(error) = pool.with(find).await {
@@ -132,10 +160,18 @@ impl Accounting for Service {
     }
 
     async fn get_rules(&self, request: Request<GetRulesRequest>) -> Answer<RulesView> {
+        let author = author(&caller_of(&request)).await;
         if let Some(known) = request.into_inner().other_than {
             self.wait_for_rules(known).await?;
         }
-        self.pool.with(rules::load).await.map(Response::new).map_err(trouble)
+        let mut rules = self.pool.with(rules::load).await.map_err(trouble)?;
+        let of_all = author.level.max(rules.level(&author.name)) >= Level::Operator;
+        if !of_all {
+            let users = self.private.contains(&Private::Users);
+            let accounts = self.private.contains(&Private::Accounts);
+            rules.only_for(&author.name, users, accounts);
+        }
+        Ok(Response::new(rules))
     }
 
     async fn change_rules(&self, request: Request<ChangeRulesRequest>) -> Answer<ChangeRulesReply> {
@@ -162,9 +198,11 @@ impl Accounting for Service {
     }
 
     async fn sum_usage(&self, request: Request<SumUsageRequest>) -> Answer<SumUsageReply> {
+        let reader = self.reader(&caller_of(&request), Private::Usage).await?;
         let request = request.into_inner();
         let sum = move |connection: &mut _| usage::sum(connection, &request);
-        let usage = self.pool.with(sum).await.map_err(trouble)?;
+        let mut usage = self.pool.with(sum).await.map_err(trouble)?;
+        usage.retain(|row| reader.may_see(row.uid, &row.account));
         Ok(Response::new(SumUsageReply { usage }))
     }
 

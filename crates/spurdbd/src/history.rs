@@ -11,6 +11,34 @@ use spur_proto::slurm::{JobSelector, ListJobHistoryRequest};
 use crate::db::{Connection, Error, Row, Value};
 use crate::ingest::OPEN;
 
+/// Who reads, as far as that matters.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    /// Whose jobs are their own.
+    pub uid: u32,
+    /// Whether they look after all jobs.
+    pub sees_all: bool,
+    /// Accounts they look after.
+    pub coordinates: Vec<String>,
+    /// Whether jobs of others are nobody's business.
+    pub private: bool,
+}
+
+impl Reader {
+    /// Whether they may know of a job.
+    pub fn may_see(&self, uid: u32, account: &str) -> bool {
+        !self.private
+            || self.sees_all
+            || uid == self.uid
+            || self.coordinates.iter().any(|one| one == account)
+    }
+
+    /// Whether they may look into a job: its script and its variables are the owner's.
+    fn may_read(&self, job: &AccountingView) -> bool {
+        self.sees_all || job.uid == self.uid
+    }
+}
+
 /// Jobs handed over at a time.
 const PAGE: usize = 1000;
 
@@ -18,6 +46,7 @@ const PAGE: usize = 1000;
 pub fn find(
     connection: &mut Connection,
     request: &ListJobHistoryRequest,
+    reader: &Reader,
     mut hand_over: impl FnMut(Vec<AccountingView>) -> bool,
 ) -> Result<(), Error> {
     let mut wanted = Conditions::of(request);
@@ -31,7 +60,13 @@ pub fn find(
         0 => usize::MAX,
         limit => limit as usize,
     };
-    for (id, job) in last_runs(rows, request)? {
+    let seen = last_runs(rows, request)?.into_iter();
+    let seen = seen.filter(|(_, job)| reader.may_see(job.uid, &job.account));
+    for (id, mut job) in seen {
+        if request.texts && reader.may_read(&job) {
+            job.script = text(connection, &job.script_hash)?;
+            job.environment = text(connection, &job.environment_hash)?;
+        }
         jobs.push((id, job));
         left -= 1;
         if (jobs.len() == PAGE || left == 0)
@@ -71,6 +106,15 @@ fn last_runs(
         jobs.push((id, job));
     }
     Ok(jobs)
+}
+
+fn text(connection: &mut Connection, hash: &str) -> Result<Vec<u8>, Error> {
+    if hash.is_empty() {
+        return Ok(Vec::new());
+    }
+    let rows =
+        connection.query("SELECT content FROM texts WHERE hash = $1", &[Value::from(hash)])?;
+    rows.first().map_or(Ok(Vec::new()), |row| row.bytes(0).map(<[u8]>::to_vec))
 }
 
 fn ran_on(job: &AccountingView, nodes: &[String]) -> bool {
@@ -253,5 +297,27 @@ impl Conditions {
             });
         }
         self.all.push(format!("({})", either.join(" OR ")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn others_jobs_are_private_where_the_site_says_so_and_scripts_always() {
+        let reader = Reader {
+            uid: 1000,
+            sees_all: false,
+            coordinates: vec!["physics".to_string()],
+            private: true,
+        };
+        assert!(reader.may_see(1000, "chem") && reader.may_see(1001, "physics"));
+        assert!(!reader.may_see(1001, "chem"));
+        let of = |uid| AccountingView { uid, ..AccountingView::default() };
+        assert!(reader.may_read(&of(1000)) && !reader.may_read(&of(1001)));
+        let open = Reader { private: false, ..reader };
+        assert!(open.may_see(1001, "chem") && !open.may_read(&of(1001)));
+        assert!(Reader { sees_all: true, ..open }.may_read(&of(1001)));
     }
 }

@@ -2,6 +2,7 @@
 //! reach are one transaction.
 
 use prost::Message;
+use spur_core::blob::BlobHash;
 use spur_core::job::JobStatus;
 use spur_core::limit::Limit;
 use spur_core::views::{AccountingRecord, AccountingView};
@@ -67,6 +68,11 @@ fn apply(
 ) -> Result<(), Error> {
     if let Some(event) = &record.event {
         events::put(connection, event)?;
+    }
+    for text in &record.texts {
+        let values = [Value::from(&BlobHash::of(text).to_string()), text.clone().into()];
+        let sql = "INSERT INTO texts (hash, content) VALUES ($1, $2) ON CONFLICT (hash) DO NOTHING";
+        connection.execute(sql, &values)?;
     }
     let Some(job) = &record.job else { return Ok(()) };
     let id = put_job(connection, cluster, record.run, job)?;

@@ -106,7 +106,8 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
         anyhow::bail!("--listen {} cannot be served; say unix:/PATH", arguments.listen);
     };
     let keep = config.as_ref().map(keep).transpose()?.unwrap_or_default();
-    let options = Options { database, socket, migrate: arguments.migrate, keep };
+    let private = config.map(|config| config.cluster.private_data).unwrap_or_default();
+    let options = Options { database, socket, migrate: arguments.migrate, keep, private };
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {

@@ -8,6 +8,7 @@ static MIGRATIONS: &[(&str, &str)] = &[
     ("rules", include_str!("../migrations/0002_rules.sql")),
     ("events", include_str!("../migrations/0003_events.sql")),
     ("rollups", include_str!("../migrations/0004_rollups.sql")),
+    ("texts", include_str!("../migrations/0005_texts.sql")),
 ];
 
 /// Runs what has not been run.

@@ -89,7 +89,11 @@ fn jobs(connection: &mut Connection, archive: Option<&Path>, before: i64) -> Res
             for step in connection.query(sql, &[id.into()])? {
                 job.steps.push(AccountingView::decode(step.bytes(0)?).map_err(Error::from)?);
             }
-            lines.push((job.cluster.clone(), job.end_time, render::json(JOB_JSON, &job).to_string()));
+            lines.push((
+                job.cluster.clone(),
+                job.end_time,
+                render::json(JOB_JSON, &job).to_string(),
+            ));
         }
     }
     if let Some(dir) = archive {
@@ -145,7 +149,9 @@ fn write(dir: &Path, kind: &str, lines: &[(String, i64, String)]) -> Result<(), 
         // Names never become parts of paths as they are.
         let safe: String = cluster
             .chars()
-            .map(|letter| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '_' })
+            .map(
+                |letter| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '_' },
+            )
             .collect();
         let file = dir.join(format!("{safe}_{kind}_archive_{}.jsonl", end.div_euclid(DAY)));
         let failed = |error| Failure::Archive(file.display().to_string(), error);

@@ -324,12 +324,16 @@ mod tests {
         migrate::migrate(&mut connection).expect("a schema");
         rules::found(&mut connection).expect("rules");
         let day = TODAY - 60 * DAY;
-        take_in(&mut connection, 1, vec![
-            job(1, day + 1800, day + 1800 + 3 * DAY),
-            job(2, day + 2 * HOUR + 5, day + 2 * HOUR + 65),
-            job(3, day + 40 * DAY, day + 40 * DAY),
-            job(4, day + 41 * DAY, 0),
-        ]);
+        take_in(
+            &mut connection,
+            1,
+            vec![
+                job(1, day + 1800, day + 1800 + 3 * DAY),
+                job(2, day + 2 * HOUR + 5, day + 2 * HOUR + 65),
+                job(3, day + 40 * DAY, day + 40 * DAY),
+                job(4, day + 41 * DAY, 0),
+            ],
+        );
         let windows = [
             (day, day + 50 * DAY),
             (day + 2 * HOUR, day + 3 * HOUR),
@@ -357,13 +361,21 @@ mod tests {
         let mut connection = Connection::open(&place).expect("a database");
         migrate::migrate(&mut connection).expect("a schema");
         rules::found(&mut connection).expect("rules");
-        take_in(&mut connection, 1, vec![
-            job(1, TODAY - 100 * DAY, TODAY - 100 * DAY + 60),
-            job(2, TODAY - DAY, TODAY - DAY + 60),
-        ]);
+        take_in(
+            &mut connection,
+            1,
+            vec![
+                job(1, TODAY - 100 * DAY, TODAY - 100 * DAY + 60),
+                job(2, TODAY - DAY, TODAY - DAY + 60),
+            ],
+        );
         let archive = dir.path().join("archive");
         let keep = Keep { jobs: Some(90 * DAY), archive: Some(archive.clone()), ..Keep::default() };
-        assert_eq!(purge::purge(&mut connection, &keep, TODAY).expect("purges"), 0, "not summed yet");
+        assert_eq!(
+            purge::purge(&mut connection, &keep, TODAY).expect("purges"),
+            0,
+            "not summed yet"
+        );
         while roll(&mut connection, TODAY).expect("rolls") {}
         assert_eq!(purge::purge(&mut connection, &keep, TODAY).expect("purges"), 1);
         assert_eq!(purge::purge(&mut connection, &keep, TODAY).expect("purges"), 0);

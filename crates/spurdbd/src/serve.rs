@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
+use spur_core::config::words::Private;
 use spur_proto::client::MAX_MESSAGE;
 use spur_proto::door::DoorLayer;
 use spur_proto::slurm::accounting_server::AccountingServer;
@@ -31,6 +32,8 @@ pub struct Options {
     pub migrate: bool,
     /// How long what is kept.
     pub keep: Keep,
+    /// What other users are not shown.
+    pub private: Vec<Private>,
 }
 
 /// Serves until `stop` resolves.
@@ -51,7 +54,8 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     tokio::task::spawn_blocking(prepare).await??;
     let engine = options.database.engine();
     let rules_version = tokio::sync::watch::Sender::new(0);
-    let service = Service { pool: Pool::start(&options.database)?, engine, rules_version };
+    let (pool, private) = (Pool::start(&options.database)?, options.private.clone());
+    let service = Service { pool, engine, rules_version, private };
     tokio::spawn(look_after(service.pool.clone(), options.keep.clone()));
     let listener = listen(&options.socket)?;
     tracing::info!(socket = %options.socket.display(), engine, "ready");

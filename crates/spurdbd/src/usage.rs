@@ -109,14 +109,8 @@ impl Sums {
     /// piece before, unless there is none.
     pub fn put_together(&mut self, rows: Vec<UsageView>, is_first: bool) {
         for row in rows {
-            let key = (
-                row.cluster,
-                row.account,
-                row.user_name,
-                (row.uid, row.gid),
-                row.wckey,
-                row.cpus,
-            );
+            let key =
+                (row.cluster, row.account, row.user_name, (row.uid, row.gid), row.wckey, row.cpus);
             let sum = self.0.entry(key).or_default();
             sum.jobs += if is_first { row.jobs } else { row.began };
             sum.began += row.began;

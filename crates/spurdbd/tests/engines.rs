@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Daemon, Server};
+use spur_core::blob::BlobHash;
 use spur_core::job::JobState;
 use spur_core::views::accounting::AccountingRecord;
 use spur_core::views::rules::{AccountView, UserView, WckeyView};
@@ -38,7 +39,7 @@ fn job(id: u32, state: JobState, end_time: i64) -> AccountingView {
 }
 
 fn record(number: u64, run: u32, job: AccountingView) -> AccountingRecord {
-    AccountingRecord { number, run, job: Some(job), event: None }
+    AccountingRecord { number, run, job: Some(job), ..AccountingRecord::default() }
 }
 
 fn batch(records: Vec<AccountingRecord>) -> IngestRequest {
@@ -197,7 +198,10 @@ fn rules_hold_hostile_words_as_they_are() {
         let kept = kept.into_inner();
         assert_eq!((kept.accounts.len(), kept.qos.len()), (accounts + 1, qos + 1));
         let account = kept.account(hostile).expect("it is kept as it is");
-        assert_eq!((&account.description, &account.coordinators[0]), (&hostile.into(), &hostile.into()));
+        assert_eq!(
+            (&account.description, &account.coordinators[0]),
+            (&hostile.into(), &hostile.into())
+        );
         // Words of a query about changes are values, too.
         let request = ListTransactionsRequest {
             actors: vec![hostile.to_string()],
@@ -213,6 +217,27 @@ fn rules_hold_hostile_words_as_they_are() {
         };
         let found = daemon.client.list_events(request).await.expect("an answer");
         assert!(found.into_inner().events.is_empty());
+    });
+}
+
+#[test]
+fn scripts_are_kept_once_and_shown_to_those_who_ask() {
+    on_both(async |daemon| {
+        let script = b"#!/bin/sh\nexit 0\n".to_vec();
+        let hash = BlobHash::of(&script).to_string();
+        let with = |id: u32| AccountingView {
+            script_hash: hash.clone(),
+            ..job(id, JobState::Completed, 1100)
+        };
+        let told = |number, id| AccountingRecord {
+            texts: vec![script.clone()],
+            ..record(number, 1, with(id))
+        };
+        send(daemon, batch(vec![told(1, 1), told(2, 2)])).await;
+        let asked = ListJobHistoryRequest { texts: true, ..Default::default() };
+        let jobs = daemon.jobs(asked).await;
+        assert!(jobs.len() == 2 && jobs.iter().all(|job| job.script == script));
+        assert!(everything(daemon).await.iter().all(|job| job.script.is_empty()));
     });
 }
 

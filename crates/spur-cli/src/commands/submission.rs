@@ -76,6 +76,11 @@ pub fn not_taken(tool: Tool, partition: &str, error: &CallError) {
         }
         // Slurm's tools see for themselves.
         CallError::Refused(SlurmError::InvalidGres) => complain(named, error),
+        // What Slurm says comes first, then what helps.
+        CallError::Remarked(remark, SlurmError::InvalidAccount) => {
+            complain(named, failed(tool, error));
+            note(format!("{named}: {remark}"));
+        }
         error => {
             if let CallError::Remarked(remark, _) = error {
                 complain(named, remark);

@@ -347,32 +347,37 @@ pub struct Submitted {
     pub association: u64,
 }
 
-/// Whether one more submission, of so many tasks, is within the rules. `below` counts the jobs of an
-/// association and everything below it.
-pub fn may_submit(
+/// The limit that one more submission, of so many tasks, would be above. `below` counts the jobs of an association
+/// and everything below it.
+pub fn bars_submission(
     book: &Book,
     asks: &Asks,
     tasks: u64,
     there: Submitted,
     below: impl Fn(&AssociationView) -> u64,
-) -> bool {
-    let within = |limit: Option<Limit>, there: u64| {
-        limit.and_then(Limit::number).is_none_or(|max| there + tasks <= max)
+) -> Option<Reason> {
+    let above = |limit: Option<Limit>, there: u64| {
+        limit.and_then(Limit::number).is_some_and(|max| there + tasks > max)
     };
     let qos = qos_of(book, asks);
-    let of_qos = qos.iter().all(|one| {
-        within(one.max_submit_per_user, there.user_in_qos)
-            && within(one.max_submit_per_account, there.account_in_qos)
-            && within(one.grp_submit, there.in_qos)
-    });
-    let Some(own) = book.association(asks.account, asks.user, asks.partition) else {
-        return of_qos;
-    };
+    for one in &qos {
+        for (limit, there, reason) in [
+            (one.grp_submit, there.in_qos, Reason::QOSGrpSubmitJobsLimit),
+            (one.max_submit_per_account, there.account_in_qos, Reason::MaxSubmitJobsPerAccount),
+            (one.max_submit_per_user, there.user_in_qos, Reason::QOSMaxSubmitJobPerUserLimit),
+        ] {
+            if above(limit, there) {
+                return Some(reason);
+            }
+        }
+    }
+    let own = book.association(asks.account, asks.user, asks.partition)?;
     let by_qos = qos.iter().any(|one| one.max_submit_per_user.is_some());
     let max_submit = book.inherited(own, |one| one.max_submit).filter(|_| !by_qos);
-    of_qos
-        && within(max_submit, there.association)
-        && book.lineage(own).iter().all(|one| within(one.grp_submit, below(one)))
+    if book.lineage(own).iter().any(|one| above(one.grp_submit, below(one))) {
+        return Some(Reason::AssocGrpSubmitJobsLimit);
+    }
+    above(max_submit, there.association).then_some(Reason::AssocMaxSubmitJobLimit)
 }
 
 /// Whether a job that the rules bar is refused at once instead of waiting.

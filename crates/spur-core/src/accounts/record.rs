@@ -2,6 +2,8 @@
 //! record of a run says everything an earlier one said, and applying one twice changes nothing.
 
 use crate::accounts::limits::Needs;
+use crate::blob::BlobHash;
+use crate::config::words::Keep;
 use crate::hostlist;
 use crate::ids::StepId;
 use crate::job::steps::Step;
@@ -197,6 +199,13 @@ fn row(state: &State, job: &Job) -> AccountingView {
             }
         }
     }
+    let keep = &state.settings.config.accounting.keep;
+    let hash = |word: Keep, hash: BlobHash| match keep.contains(&word) {
+        true if hash != BlobHash::of(&[]) => hash.to_string(),
+        _ => String::new(),
+    };
+    row.script_hash = hash(Keep::Script, job.script);
+    row.environment_hash = hash(Keep::Environment, job.environment);
     if row.start_time > 0 {
         // Every start is the planner's, and every one has been told.
         row.flags = ["SchedMain", "StartReceived"].map(str::to_string).to_vec();

@@ -189,6 +189,32 @@ impl RulesView {
         }
     }
 
+    /// Leaves out what a site keeps from other users: their places, or accounts that are not one's own.
+    pub fn only_for(&mut self, user: &str, users: bool, accounts: bool) {
+        let all = self.clone();
+        let own = |account: &str| {
+            all.clusters.iter().any(|cluster| all.coordinates(user, &cluster.name, account))
+                || all.associations.iter().filter(|one| one.user_name == user).any(|one| {
+                    let line = all.lineage(&one.cluster, &one.account);
+                    line.iter().any(|above| above.account == account)
+                })
+        };
+        let looks_after = |one: &AssociationView| all.coordinates(user, &one.cluster, &one.account);
+        if users {
+            self.associations.retain(|one| {
+                one.user_name.is_empty() || one.user_name == user || looks_after(one)
+            });
+            let kept = self.associations.clone();
+            self.users
+                .retain(|one| one.name == user || kept.iter().any(|it| it.user_name == one.name));
+            self.wckeys.retain(|one| one.user_name == user);
+        }
+        if accounts {
+            self.accounts.retain(|one| own(&one.name));
+            self.associations.retain(|one| own(&one.account));
+        }
+    }
+
     /// Whether a user looks after an account, or one above it.
     pub fn coordinates(&self, user: &str, cluster: &str, account: &str) -> bool {
         let line = self.lineage(cluster, account);

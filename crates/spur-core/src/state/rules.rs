@@ -12,11 +12,11 @@ use crate::config::sections;
 use crate::config::words::Enforce;
 use crate::errors::SlurmError;
 use crate::ids::JobId;
-use crate::job::{Allocation, Array, Job, JobSpec, Owner, Phase};
+use crate::job::{Allocation, Array, Job, JobSpec, Owner, Phase, Reason, array};
 use crate::partition::Partition;
 use crate::state::{Reply, State};
 use crate::time::Timestamp;
-use crate::views::{AssociationView, RulesView};
+use crate::views::{AssociationView, QosView, RulesView};
 
 /// Takes rules in place of those before.
 pub(super) fn set(state: &mut State, rules: &RulesView) -> Result<Reply, SlurmError> {
@@ -31,6 +31,41 @@ pub(super) fn admit(
     spec: &JobSpec,
     tasks: u64,
 ) -> Result<JobSpec, SlurmError> {
+    let spec = filled(state, owner, spec)?;
+    match barred(state, owner, &spec, tasks) {
+        Some(_) => Err(SlurmError::AccountingPolicy),
+        None => Ok(spec),
+    }
+}
+
+impl State {
+    /// What more there is to say about a refusal: the limit, or the accounts that the user has.
+    pub fn remark(&self, owner: &Owner, spec: &JobSpec, error: SlurmError) -> Option<String> {
+        match error {
+            SlurmError::AccountingPolicy => {
+                let spec = filled(self, owner, spec).ok()?;
+                let most = self.settings.config.limits.max_array_size;
+                let array = array::parse(&spec.array, most).ok().flatten();
+                let tasks = array.map_or(1, |tasks| tasks.ids().count() as u64);
+                barred(self, owner, &spec, tasks).map(|reason| reason.name().to_string())
+            }
+            SlurmError::InvalidAccount => {
+                let own = self.rules.associations().filter(|one| one.user_name == owner.name);
+                let mut accounts: Vec<&str> = own.map(|one| one.account.as_str()).collect();
+                accounts.sort_unstable();
+                accounts.dedup();
+                let name = &owner.name;
+                Some(match accounts.is_empty() {
+                    true => format!("user {name} has no account"),
+                    false => format!("user {name} has the accounts {}", accounts.join(", ")),
+                })
+            }
+            _ => None,
+        }
+    }
+}
+
+fn filled(state: &State, owner: &Owner, spec: &JobSpec) -> Result<JobSpec, SlurmError> {
     let mut spec = spec.clone();
     let book = &state.rules;
     if !state.settings.accounting || book.is_empty() {
@@ -67,29 +102,38 @@ pub(super) fn admit(
     {
         return Err(SlurmError::InvalidQos);
     }
-    if state.enforces(Enforce::Limits) {
-        let needs = state.requested(&spec, partition);
-        let asks = asks(&owner.name, &spec, partition, &needs);
-        let there = |wanted: &dyn Fn(&Charged) -> bool| state.index.charged_to(wanted);
-        let submitted = Submitted {
-            user_in_qos: there(&|it| it.qos == spec.qos && it.user == owner.name),
-            account_in_qos: there(&|it| it.qos == spec.qos && it.account == spec.account),
-            in_qos: there(&|it| it.qos == spec.qos),
-            association: there(&|it| it.user == owner.name && it.account == spec.account),
-        };
-        let below = |one: &AssociationView| {
-            there(&|it| {
-                let own = book.association(&it.account, &it.user, "");
-                own.is_some_and(|own| book.lineage(own).iter().any(|above| above.id == one.id))
-            })
-        };
-        if !limits::may_submit(book, &asks, tasks, submitted, below)
-            || limits::denies(book, &asks) && limits::bars(book, &asks).is_some()
-        {
-            return Err(SlurmError::AccountingPolicy);
-        }
+    let reserved = spec.placement.as_deref().is_some_and(|it| !it.reservation.is_empty());
+    let wants_one = |qos: &QosView| qos.flags.iter().any(|flag| flag == "RequiresReservation");
+    if state.enforces(Enforce::Qos) && !reserved && book.qos(&spec.qos).is_some_and(wants_one) {
+        return Err(SlurmError::InvalidQos);
     }
     Ok(spec)
+}
+
+/// The limit that keeps a job out, if one does.
+fn barred(state: &State, owner: &Owner, spec: &JobSpec, tasks: u64) -> Option<Reason> {
+    let book = &state.rules;
+    if !state.enforces(Enforce::Limits) || !state.settings.accounting || book.is_empty() {
+        return None;
+    }
+    let partition = state.partition_named(spec);
+    let needs = state.requested(spec, partition);
+    let asks = asks(&owner.name, spec, partition, &needs);
+    let there = |wanted: &dyn Fn(&Charged) -> bool| state.index.charged_to(wanted);
+    let submitted = Submitted {
+        user_in_qos: there(&|it| it.qos == spec.qos && it.user == owner.name),
+        account_in_qos: there(&|it| it.qos == spec.qos && it.account == spec.account),
+        in_qos: there(&|it| it.qos == spec.qos),
+        association: there(&|it| it.user == owner.name && it.account == spec.account),
+    };
+    let below = |one: &AssociationView| {
+        there(&|it| {
+            let own = book.association(&it.account, &it.user, "");
+            own.is_some_and(|own| book.lineage(own).iter().any(|above| above.id == one.id))
+        })
+    };
+    limits::bars_submission(book, &asks, tasks, submitted, below)
+        .or_else(|| limits::bars(book, &asks).filter(|_| limits::denies(book, &asks)))
 }
 
 /// Who and what a job counts against.

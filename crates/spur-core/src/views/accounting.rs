@@ -170,6 +170,16 @@ pub struct AccountingView {
     /// Processes; running steps only.
     #[prost(string, tag = "77")]
     pub pids: String,
+    /// Names what was run and with which variables, where the site keeps that.
+    #[prost(string, tag = "78")]
+    pub script_hash: String,
+    #[prost(string, tag = "79")]
+    pub environment_hash: String,
+    /// The texts themselves; only for those who ask, and may.
+    #[prost(bytes = "vec", tag = "80")]
+    pub script: Vec<u8>,
+    #[prost(bytes = "vec", tag = "81")]
+    pub environment: Vec<u8>,
 }
 
 /// Something accounting is told. Each is applied once, in the order of the numbers.
@@ -187,6 +197,9 @@ pub struct AccountingRecord {
     /// A node's trouble, or what the cluster has, as it stands now.
     #[prost(message, optional, tag = "4")]
     pub event: Option<EventView>,
+    /// Script and environment, where the site keeps them; with the first word about a job.
+    #[prost(bytes = "vec", repeated, tag = "5")]
+    pub texts: Vec<Vec<u8>>,
 }
 
 /// A node that was out of service for a time, or what a cluster had.

@@ -162,8 +162,12 @@ mod tests {
 
     fn records(numbers: std::ops::RangeInclusive<u64>) -> Vec<AccountingRecord> {
         let job = spur_core::views::AccountingView { name: "x".repeat(1000), ..Default::default() };
-        let record =
-            |number| AccountingRecord { number, run: 1, job: Some(job.clone()), event: None };
+        let record = |number| AccountingRecord {
+            number,
+            run: 1,
+            job: Some(job.clone()),
+            ..Default::default()
+        };
         numbers.map(record).collect()
     }
 

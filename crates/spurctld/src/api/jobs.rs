@@ -10,7 +10,7 @@ use spur_core::blob::BlobHash;
 use spur_core::config::words::Enforce;
 use spur_core::errors::SlurmError;
 use spur_core::ids::{JobId, Uid};
-use spur_core::job::{Job, Owner, RequestId};
+use spur_core::job::{Job, JobSpec, Owner, RequestId};
 use spur_core::state::{
     Blob, Command, Control, Entry, JobAction, Origin, Reply, State, Submit, apply,
 };
@@ -19,7 +19,7 @@ use spur_proto::slurm::{
     CancelJobReply, CancelJobRequest, ListJobsReply, ListJobsRequest, SubmitJobReply,
     SubmitJobRequest, WaitJobReply, WaitJobRequest,
 };
-use spur_proto::status::{remarked, to_status};
+use spur_proto::status::{from_status, remarked, to_status};
 use tonic::{Code, Status};
 
 use super::control::tasks;
@@ -73,7 +73,13 @@ impl Service {
             blobs: vec![Blob { bytes: request.script }, Blob { bytes: request.environment }],
         };
         self.gauge(&submit)?;
-        match self.propose(Command::Submit(Box::new(submit))).await? {
+        let (owner, asked) = (submit.owner.clone(), submit.spec.clone());
+        let proposed = self.propose(Command::Submit(Box::new(submit))).await;
+        let proposed = match proposed {
+            Ok(reply) => reply,
+            Err(status) => return Err(self.with_remark(status, &owner, &asked).await),
+        };
+        match proposed {
             Reply::Job(id) => {
                 if is_allocation {
                     self.attendance.expect(id);
@@ -81,6 +87,16 @@ impl Service {
                 Ok(SubmitJobReply { job_id: id.0 })
             }
             _ => Err(Status::internal("a submission made no job")),
+        }
+    }
+
+    /// A refusal by the rules says which limit it is, or what accounts there are.
+    async fn with_remark(&self, status: Status, owner: &Owner, spec: &JobSpec) -> Status {
+        let Some(error) = from_status(&status) else { return status };
+        let Ok(published) = self.latest().await else { return status };
+        match published.state.remark(owner, spec, error) {
+            Some(remark) => remarked(error, &remark),
+            None => status,
         }
     }
 

@@ -15,6 +15,7 @@ mod sampling;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use spur_core::blob::BlobHash;
 use spur_core::errors::SlurmError;
 use spur_core::ids::{JobId, NodeName, StepId};
 use spur_core::job::Owner;
@@ -362,6 +363,19 @@ impl<D: Disk> Controller<D> {
         }
     }
 
+    /// What a job that waits will run goes with the word about it, where the site keeps that: later it may be
+    /// dropped here. A repetition does no harm.
+    fn attach_texts(&mut self, records: &mut [AccountingRecord]) -> Result<(), store::Error> {
+        for record in records {
+            let Some(job) = record.job.as_ref().filter(|job| job.start_time == 0) else { continue };
+            for hash in [&job.script_hash, &job.environment_hash] {
+                let Some(hash) = BlobHash::parse(hash) else { continue };
+                record.texts.extend(self.blobs.get(hash)?);
+            }
+        }
+        Ok(())
+    }
+
     fn committed(
         &mut self,
         now: Now,
@@ -386,7 +400,9 @@ impl<D: Disk> Controller<D> {
                 }
             }
             if !applied.records.is_empty() {
-                out.push(Output::Record(applied.records));
+                let mut records = applied.records;
+                self.attach_texts(&mut records)?;
+                out.push(Output::Record(records));
             }
             self.planning.wanted |= changes_the_plan(&entry.command);
             if let Some(waiter) = self.proposals.applied(entry.origin) {

@@ -72,7 +72,8 @@ async fn serve(
     database: Location,
 ) -> (tokio::task::JoinHandle<()>, AccountingClient<Channel>) {
     let keep = spurdbd::purge::Keep::default();
-    let options = Options { database, socket: socket.clone(), migrate: true, keep };
+    let private = Vec::new();
+    let options = Options { database, socket: socket.clone(), migrate: true, keep, private };
     let task = tokio::spawn(async move {
         serve::run(options, std::future::pending()).await.expect("serves");
     });

@@ -148,8 +148,8 @@ pub fn read(args: &[String]) -> Result<Query, u8> {
                 // What is no number is nobody's.
                 query.associations.extend(list(value).map(|id| id.parse().unwrap_or(u32::MAX)));
             }
-            "batch-script" => query.texts = Some(Text::Script),
-            "env-vars" => query.texts = Some(Text::Environment),
+            "batch-script" => (query.texts, request.texts) = (Some(Text::Script), true),
+            "env-vars" => (query.texts, request.texts) = (Some(Text::Environment), true),
             "brief" => format = BRIEF.to_string(),
             "clusters" | "cluster" => request.clusters.extend(list(value)),
             "constraints" => query.constraints.extend(list(value)),

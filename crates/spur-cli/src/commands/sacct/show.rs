@@ -173,7 +173,7 @@ fn group(gid: u32) -> String {
     KNOWN.with_borrow_mut(|known| known.entry(gid).or_insert_with(look_up).clone())
 }
 
-/// Scripts and environments are not kept yet, which Slurm calls NONE.
+/// What is not kept, or is not the caller's to read, is NONE.
 fn kept_text(text: Text, job: &AccountingView) -> String {
     let title = match text {
         Text::Script => "Batch Script for",
@@ -183,5 +183,10 @@ fn kept_text(text: Text, job: &AccountingView) -> String {
         Text::Script => "",
         Text::Environment => " (must be batch to display)",
     };
-    format!("{title} {}{hint}\n{}\nNONE\n\n", job.job_id, "-".repeat(80))
+    let kept = match text {
+        Text::Script => String::from_utf8_lossy(&job.script).into_owned(),
+        Text::Environment => String::from_utf8_lossy(&job.environment).replace('\0', "\n"),
+    };
+    let kept = if kept.is_empty() { "NONE".to_string() } else { kept.trim_end().to_string() };
+    format!("{title} {}{hint}\n{}\n{kept}\n\n", job.job_id, "-".repeat(80))
 }

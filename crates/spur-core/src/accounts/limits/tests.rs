@@ -83,7 +83,8 @@ fn submissions_are_counted_by_association_and_by_account() {
     let needs = needs("cpu=1");
     let may = |tasks, own, below| {
         let there = Submitted { association: own, ..Submitted::default() };
-        may_submit(&book, &asks("ann", "physics", "normal", &needs), tasks, there, |_| below)
+        bars_submission(&book, &asks("ann", "physics", "normal", &needs), tasks, there, |_| below)
+            .is_none()
     };
     assert!(may(1, 2, 4));
     assert!(!may(1, 3, 4));
