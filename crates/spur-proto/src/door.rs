@@ -25,6 +25,11 @@ pub trait Judge: Send + Sync + 'static {
     /// Somebody was turned away.
     fn refused(&self, _method: &str, _actor: &Actor) {}
 
+    /// How long somebody has to wait for their turn.
+    fn pause(&self, _actor: &Actor) -> Duration {
+        Duration::ZERO
+    }
+
     /// Somebody was let in.
     fn begins(&self) {}
 
@@ -104,8 +109,12 @@ where
             Some(actor) => {
                 let (judge, method) = (self.judge.clone(), request.uri().path().to_string());
                 request.extensions_mut().insert(actor.clone());
+                let pause = self.judge.pause(&actor);
                 let answer = self.inner.call(request);
                 Box::pin(async move {
+                    if !pause.is_zero() {
+                        tokio::time::sleep(pause).await;
+                    }
                     let open = Open { judge, method, actor, since: Instant::now() };
                     open.judge.begins();
                     let answer = answer.await;

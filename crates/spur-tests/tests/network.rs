@@ -349,3 +349,37 @@ fn what_was_done_and_refused_is_written_down_and_a_change_to_it_is_noticed() {
     assert_eq!(broken.status, Some(1));
     assert!(broken.err.contains("record 1 was changed"), "{}", broken.err);
 }
+
+#[test]
+fn the_file_says_where_controllers_are_who_may_do_more_and_what_jobs_may_not() {
+    if !is_root() {
+        eprintln!("SKIPPED: needs root");
+        return;
+    }
+    let mut site = Site::empty();
+    let (state, run) = (site.path("state"), site.path("run"));
+    std::fs::create_dir(&run).expect("a directory");
+    let text = format!(
+        "admins = [\"daemon\"]\noperators = [\"bin\"]\n\
+         [controller]\nstate_dir = \"{state}\"\nsocket_dir = \"{run}\"\nlisten_addr = \"127.0.0.1:0\"\n\
+         [[partitions]]\nname = \"all\"\nnodes = \"ALL\"\ndefault = true\nharden = true\n"
+    );
+    let file = site.path("spur.conf");
+    std::fs::write(&file, text).expect("writes");
+    site.start("spurctld", &["--config", &file]);
+    let address = format!("unix:{run}/spurctld.sock");
+    site.is_led(&address);
+    assert!(Path::new(&state).is_dir());
+    site.agent("n1", &address);
+    let says = |args: &[&str]| site.at(&address, args);
+    until("it is there", || says(&["sinfo", "-h", "-o", "%t"]).out.eq("idle").then_some(()));
+    let drain = ["scontrol", "update", "nodename=n1", "state=drain", "reason=look"];
+    let by = |uid| site.spur_with(&drain, &[("SPUR_CONTROLLER_ADDR", &address)], Some(uid));
+    let (bin, daemon) = (2, 1);
+    let refused = by(bin);
+    assert!(refused.err.contains("Access/permission denied"), "{}", refused.err);
+    assert_eq!(by(daemon).err, "");
+    assert_eq!(says(&["scontrol", "update", "nodename=n1", "state=resume"]).err, "");
+    let ran = says(&["srun", "grep", "-E", "NoNewPrivs|CapBnd", "/proc/self/status"]);
+    assert_eq!(ran.out, "CapBnd:\t0000000000000000\nNoNewPrivs:\t1", "{}", ran.err);
+}

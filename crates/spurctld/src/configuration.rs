@@ -27,6 +27,11 @@ impl Configuration {
         self.read.as_ref().map_or_else(Settings::default, |(_, config)| Settings::of(config))
     }
 
+    /// What the file says about controllers, if there is one.
+    pub fn controller(&self) -> Option<&config::sections::Controller> {
+        self.read.as_ref().map(|(_, config)| &config.controller)
+    }
+
     /// The site's own key for users' tokens, if the file names one.
     pub fn site_key(&self) -> anyhow::Result<Option<Vec<u8>>> {
         let file = self.read.as_ref().and_then(|(_, config)| config.rest.jwt_key.clone());

@@ -15,3 +15,4 @@ pub mod raft;
 pub mod shell;
 pub mod store;
 mod trust;
+mod turns;

@@ -4,8 +4,10 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::Parser;
+use spur_core::config::ControllerHost;
+use spur_core::config::sections::Controller;
 use spur_core::errors::exit::REMOVED;
 use spur_proto::address::SYSTEM_SOCKET;
 use spur_proto::client::Address;
@@ -20,19 +22,13 @@ struct Arguments {
     /// Stay in the foreground (it always does; service managers expect the flag).
     #[arg(short = 'D')]
     foreground: bool,
-    /// Where the state is kept.
-    #[arg(long, default_value = "/var/spool/spur")]
-    state_dir: PathBuf,
+    /// Where the state is kept, if not where the configuration says; else /var/spool/spur.
+    #[arg(long)]
+    state_dir: Option<PathBuf>,
     /// Where to listen: unix:/PATH, where the kernel tells who calls; HOST:PORT for other machines, by TLS;
-    /// or both with a comma between.
-    #[arg(
-        long,
-        alias = "socket",
-        value_name = "ADDRESS",
-        default_value = "unix:/run/spur/spurctld.sock",
-        value_parser = parse_addresses
-    )]
-    listen: Addresses,
+    /// or both with a comma between. Else where the configuration says, or unix:/run/spur/spurctld.sock.
+    #[arg(long, alias = "socket", value_name = "ADDRESS", value_parser = parse_addresses)]
+    listen: Option<Addresses>,
     /// Where other machines find this one, as HOST:PORT, if not by its own name.
     #[arg(long, value_name = "ADDRESS", value_parser = parse_address)]
     advertise: Option<Address>,
@@ -107,21 +103,71 @@ fn accounting(said: Option<&str>) -> anyhow::Result<Option<Address>> {
     said.map(read).transpose()
 }
 
+/// Where this controller is found, and the others.
+struct Place {
+    socket: PathBuf,
+    network: Option<Network>,
+    controllers: Vec<Address>,
+}
+
+impl Place {
+    fn listen(&mut self, said: &[Address], advertise: Option<Address>) {
+        if let Some(socket) = said.iter().find_map(Address::socket) {
+            self.socket = socket.to_path_buf();
+        }
+        let network = said.iter().find(|it| it.socket().is_none());
+        self.network = network.map(|listen| Network { listen: listen.clone(), advertise });
+    }
+
+    /// By the file: a port as soon as it names controllers or says which one.
+    fn read(&mut self, file: &Controller) -> anyhow::Result<()> {
+        let port = file.listen_addr.port();
+        if file.hosts.is_empty() && file.listen_addr == Controller::default().listen_addr {
+            return Ok(());
+        }
+        let listen = Address::Tls { host: file.listen_addr.ip().to_string(), port };
+        let address = |host: &ControllerHost| {
+            let host = host.address.clone().unwrap_or_else(|| host.name.clone());
+            Address::Tls { host, port }
+        };
+        let own = nix::unistd::gethostname()?.to_string_lossy().into_owned();
+        let short = own.split('.').next().unwrap_or_default();
+        let mine = file.hosts.iter().find(|it| [&own, short].contains(&it.name.as_str()));
+        if mine.is_none() && !file.hosts.is_empty() {
+            bail!("controller.hosts does not name this machine, which is {short}");
+        }
+        self.network = Some(Network { listen, advertise: mine.map(address) });
+        if file.hosts.len() > 1 {
+            self.controllers = file.hosts.iter().map(address).collect();
+        }
+        Ok(())
+    }
+}
+
 fn serve(arguments: Arguments) -> anyhow::Result<Ended> {
-    let listen = arguments.listen.0;
-    let socket = listen.iter().find_map(Address::socket);
-    let network = listen
-        .iter()
-        .find(|it| it.socket().is_none())
-        .map(|listen| Network { listen: listen.clone(), advertise: arguments.advertise });
-    let options = spurctld::boot::Options {
-        state_dir: arguments.state_dir,
-        socket: socket.unwrap_or(Path::new(SYSTEM_SOCKET)).to_path_buf(),
-        network,
+    let configuration = Configuration::new(arguments.config)?;
+    let file = configuration.controller();
+    let state_dir = file.map_or("/var/spool/spur", |file| &file.state_dir);
+    let socket = file.map(|file| Path::new(&file.socket_dir).join("spurctld.sock"));
+    let mut place = Place {
+        socket: socket.unwrap_or(PathBuf::from(SYSTEM_SOCKET)),
+        network: None,
         controllers: arguments.controllers.map_or(Vec::new(), |list| list.0),
-        configuration: Configuration::new(arguments.config)?,
-        metrics: arguments.metrics,
+    };
+    match (arguments.listen, file) {
+        (Some(said), _) => place.listen(&said.0, arguments.advertise),
+        // Whoever says nothing about controllers means what the file says.
+        (None, Some(file)) if place.controllers.is_empty() => place.read(file)?,
+        (None, _) => {}
+    }
+    let options = spurctld::boot::Options {
+        state_dir: arguments.state_dir.unwrap_or_else(|| PathBuf::from(state_dir)),
+        socket: place.socket,
+        network: place.network,
+        controllers: place.controllers,
+        metrics: arguments.metrics.or_else(|| file?.metrics_addr),
         accounting: accounting(arguments.accounting.as_deref())?,
+        configuration,
     };
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
+use spur_core::accounts::book::Book;
 use spur_core::auth::{Actor, Level};
 use spur_core::ids::{Gid, NodeName, Uid};
-use spur_core::state::State;
+use spur_core::state::{Settings, State};
 use spur_net::authority::Secrets;
 use spur_net::identity::Bearer;
 use spur_net::jwt::{self, Claims, Keys};
@@ -18,6 +19,7 @@ use spur_proto::internal::JoinReply;
 
 use crate::audit::Audit;
 use crate::shell::Inbox;
+use crate::turns::Turns;
 
 /// The authority, and who waits for it.
 pub struct Trusted {
@@ -163,6 +165,16 @@ pub struct Callers {
     trusted: Arc<Trusted>,
     audit: Audit,
     users: Mutex<BTreeMap<String, Known>>,
+    levels: Mutex<Option<Levels>>,
+    turns: Mutex<Turns>,
+}
+
+/// Who may do more than others, as told at some moment.
+struct Levels {
+    at: Instant,
+    rules: Arc<Book>,
+    settings: Arc<Settings>,
+    by_user: BTreeMap<Uid, Level>,
 }
 
 /// A user as this machine knew them at some moment; nothing when it did not.
@@ -174,7 +186,8 @@ const REMEMBERED: Duration = Duration::from_secs(60);
 impl Callers {
     /// Asks this state.
     pub fn new(inbox: Inbox, trusted: Arc<Trusted>, audit: Audit) -> Callers {
-        Callers { inbox, trusted, audit, users: Mutex::default() }
+        let (users, levels, turns) = Default::default();
+        Callers { inbox, trusted, audit, users, levels, turns }
     }
 
     fn by_token(&self, state: &State, token: &str) -> Actor {
@@ -184,9 +197,43 @@ impl Callers {
             return Actor::Anonymous;
         }
         match self.user(&claims.user) {
-            Some((uid, gid)) => Actor::User { uid, gid, level: level(uid) },
+            Some((uid, gid)) => Actor::User { uid, gid, level: self.level(state, uid) },
             None => Actor::Anonymous,
         }
+    }
+
+    /// What a user may do beyond their own jobs: by the configuration, or by what accounting says.
+    fn level(&self, state: &State, uid: Uid) -> Level {
+        if uid == Uid::ROOT {
+            return Level::Administrator;
+        }
+        let Ok(mut levels) = self.levels.lock() else { return Level::None };
+        let is_current = levels.as_ref().is_some_and(|it| {
+            Arc::ptr_eq(&it.rules, &state.rules)
+                && Arc::ptr_eq(&it.settings, &state.settings)
+                && it.at.elapsed() < REMEMBERED
+        });
+        if !is_current {
+            *levels = Some(self.levels(state));
+        }
+        let found = levels.as_ref().and_then(|it| it.by_user.get(&uid).copied());
+        found.unwrap_or(Level::None)
+    }
+
+    fn levels(&self, state: &State) -> Levels {
+        let cluster = &state.settings.config.cluster;
+        let admins = cluster.admins.iter().map(|it| (it.clone(), Level::Administrator));
+        let operators = cluster.operators.iter().map(|it| (it.clone(), Level::Operator));
+        let said = admins.chain(operators);
+        let mut by_user = BTreeMap::new();
+        for (name, level) in said.chain(state.rules.levels()) {
+            if let Some((uid, _)) = self.user(&name) {
+                let known = by_user.entry(uid).or_insert(Level::None);
+                *known = level.max(*known);
+            }
+        }
+        let (rules, settings) = (state.rules.clone(), state.settings.clone());
+        Levels { at: Instant::now(), rules, settings, by_user }
     }
 
     /// A user's numbers as this machine knows them.
@@ -205,10 +252,6 @@ impl Callers {
     }
 }
 
-fn level(uid: Uid) -> Level {
-    if uid == Uid::ROOT { Level::Administrator } else { Level::None }
-}
-
 impl Judge for Callers {
     fn actor(&self, peer: &Peer, token: Option<&str>) -> Actor {
         let published = self.inbox.published();
@@ -217,10 +260,16 @@ impl Judge for Callers {
             return self.by_token(state, token);
         }
         match peer {
-            Peer::Local { uid, gid } => local_user(*uid, *gid),
+            Peer::Local { uid, gid } => match local_user(*uid, *gid) {
+                Actor::User { uid, gid, level } => {
+                    Actor::User { uid, gid, level: level.max(self.level(state, uid)) }
+                }
+                other => other,
+            },
             Peer::Machine(bearer) => machine(state, bearer),
             Peer::User { machine, key, uid, gid } => {
-                vouched(state, machine, key, Uid(*uid), Gid(*gid))
+                let level = |uid| self.level(state, uid);
+                vouched(state, machine, key, Uid(*uid), Gid(*gid), level)
             }
             Peer::Token(token) => self.by_token(state, token),
             Peer::Nobody => Actor::Anonymous,
@@ -229,6 +278,14 @@ impl Judge for Callers {
 
     fn refused(&self, method: &str, actor: &Actor) {
         self.audit.refused(spur_core::audit::who(actor), method.to_string());
+    }
+
+    fn pause(&self, actor: &Actor) -> Duration {
+        let Actor::User { uid, level: Level::None, .. } = actor else { return Duration::ZERO };
+        let limits = &self.inbox.published().state.settings.config.limits;
+        let Some(rate) = limits.requests_per_second.0.number() else { return Duration::ZERO };
+        let Ok(mut turns) = self.turns.lock() else { return Duration::ZERO };
+        turns.pause(*uid, rate, Instant::now())
     }
 
     fn begins(&self) {
@@ -253,7 +310,14 @@ pub fn machine(state: &State, bearer: &Bearer) -> Actor {
 
 /// A user by a machine's word. A machine where users log in speaks for all of them; one that runs jobs only
 /// for users who have one there, and never for root.
-fn vouched(state: &State, certificate: &str, key: &PublicKey, uid: Uid, gid: Gid) -> Actor {
+fn vouched(
+    state: &State,
+    certificate: &str,
+    key: &PublicKey,
+    uid: Uid,
+    gid: Gid,
+    level: impl Fn(Uid) -> Level,
+) -> Actor {
     // A connection of a machine that was thrown out stays shut, also when its name is back.
     if !state.trust.knows(certificate, &key.0) {
         return Actor::Anonymous;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::accounts::rules::ROOT;
+use crate::auth::Level;
 use crate::views::{AssociationView, QosView, RulesView};
 
 /// Rules in force on one cluster.
@@ -24,6 +25,12 @@ impl PartialEq for Book {
 }
 
 impl Book {
+    /// Users who may do more than others.
+    pub fn levels(&self) -> impl Iterator<Item = (String, Level)> + '_ {
+        let all = self.rules.users.iter().map(|user| (&user.name, self.rules.level(&user.name)));
+        all.filter(|(_, level)| *level != Level::None).map(|(name, level)| (name.clone(), level))
+    }
+
     /// Puts the rules of a cluster at hand.
     pub fn of(rules: RulesView, cluster: &str) -> Book {
         let here = rules.associations.iter().enumerate().filter(|(_, one)| one.cluster == cluster);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::resolve::Config;
-use super::sections::{Node, Partition};
+use super::sections::{Mesh, Node, Partition, Scheduler};
 use super::sharing::DefaultMemory;
 use super::things::NodeList;
 use super::words::Unreachable;
@@ -135,6 +135,8 @@ impl Config {
         if self.default_partition().is_none() {
             warnings.push("no partition is the default: every job has to name one".to_string());
         }
+        let idle = WITHOUT_EFFECT.iter().filter(|(_, is_said)| is_said(self));
+        warnings.extend(idle.map(|(key, _)| format!("{key} has no effect yet")));
         for partition in &self.partitions {
             if self.members(partition) == Members::These(BTreeSet::new()) {
                 warnings.push(format!("partition \"{}\" has no nodes", partition.name));
@@ -143,6 +145,23 @@ impl Config {
         warnings
     }
 }
+
+/// A key, and whether a configuration says it.
+type Said = (&'static str, fn(&Config) -> bool);
+
+/// Keys that are understood, and that nothing heeds yet.
+#[rustfmt::skip]
+const WITHOUT_EFFECT: &[Said] = &[
+    ("controller.leader_program", |it| it.controller.leader_program.is_some()),
+    ("controller.follower_program", |it| it.controller.follower_program.is_some()),
+    ("controller.audit_log", |it| it.controller.audit_log.is_some()),
+    ("scheduler.pack_nodes", |it| it.scheduler.pack_nodes != Scheduler::default().pack_nodes),
+    ("nodes.mem_spec_limit_mb", |it| it.nodes.iter().any(|it| it.mem_spec_limit_mb.is_some())),
+    ("nodes.restricted_cores_per_gpu", |it| it.nodes.iter().any(|it| it.restricted_cores_per_gpu != Node::default().restricted_cores_per_gpu)),
+    ("nodes.bcast_address", |it| it.nodes.iter().any(|it| it.bcast_address.is_some())),
+    ("partitions.exclusive_topology", |it| it.partitions.iter().any(|it| it.exclusive_topology)),
+    ("mesh.enabled", |it| it.mesh.enabled != Mesh::default().enabled),
+];
 
 impl Node {
     /// The arrangement declared, or `None` where nothing is and the hardware decides.

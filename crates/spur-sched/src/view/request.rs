@@ -23,7 +23,10 @@ pub fn shape_of(
 ) -> Shape {
     let layout = spec.layout();
     let placement = spec.placement();
-    let mut shape = counts(spec, &gpus(spec));
+    // Who says how many processors a task has knows what each GPU needs.
+    let default = rules.def_cpu_per_gpu.or(jobs.def_cpu_per_gpu);
+    let default = default.filter(|_| spec.cpus_per_task.is_none());
+    let mut shape = counts(spec, &gpus(spec), spec.gpu().cpus_per_gpu.or(default));
     shape.units_per_socket = layout.ntasks_per_socket;
     shape.units_per_core = layout.ntasks_per_core;
     shape.threads_per_core = layout.threads_per_core;
@@ -104,7 +107,7 @@ fn gpus(spec: &JobSpec) -> Gpus {
 }
 
 /// Nodes, units, processors and devices.
-fn counts(spec: &JobSpec, gpus: &Gpus) -> Shape {
+fn counts(spec: &JobSpec, gpus: &Gpus, cpus_per_gpu: Option<u32>) -> Shape {
     let nodes_min = spec.nodes_min.unwrap_or(1).max(1);
     let tasks = spec.ntasks.unwrap_or(nodes_min).max(nodes_min);
     let open = !spec.ntasks_said && spec.nodes_max.is_some_and(|max| max > nodes_min);
@@ -115,7 +118,6 @@ fn counts(spec: &JobSpec, gpus: &Gpus) -> Shape {
         None => tasks,
     };
     let each_gpu: u64 = gpus.per_task.iter().map(|request| request.count).sum();
-    let cpus_per_gpu = spec.gpu().cpus_per_gpu;
     let mut shape = Shape {
         nodes_min,
         nodes_max,
@@ -130,6 +132,9 @@ fn counts(spec: &JobSpec, gpus: &Gpus) -> Shape {
         let is_gpu = |request: &&gres::Request| request.name == "gpu";
         let on_node: u64 = gpus.per_node.iter().filter(is_gpu).map(|request| request.count).sum();
         shape.cpus_min = each.saturating_mul(small(on_node));
+    }
+    if let (Some(each), None) = (cpus_per_gpu, spec.cpus_per_task) {
+        shape.unit_cpus = shape.unit_cpus.max(each.saturating_mul(small(each_gpu)));
     }
     add(&mut shape.gres, &gpus.per_task, Per::Unit, 1);
     let whole: u64 = gpus.per_job.iter().map(|request| request.count).sum();

@@ -551,6 +551,7 @@ impl<D: Disk> Controller<D> {
             ends: duties::ends_at(&self.state, job).map_or(0, |end| end.0),
             cluster_name: self.state.settings.cluster_name.clone(),
             partition: partition_of(job),
+            harden: self.state.partition_of(job).is_some_and(|it| it.rules.harden),
             components,
             shares: node_shares(allocation),
             submitted: job.submitted.0,

@@ -13,6 +13,8 @@ pub struct Credentials {
     gid: Gid,
     /// All groups of the user, or none when nothing is to change.
     groups: Option<Vec<Gid>>,
+    /// No program it runs ever has more rights.
+    hardened: bool,
 }
 
 /// Why a process must not be started for somebody.
@@ -52,7 +54,7 @@ impl Credentials {
         let (asked, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
         if !own.is_root() {
             return if own == asked {
-                Ok(Credentials { uid: asked, gid: Gid::effective(), groups: None })
+                Ok(Credentials { uid: asked, gid: Gid::effective(), groups: None, hardened: false })
             } else {
                 Err(Refusal::NotRoot { own: own.as_raw(), asked: uid })
             };
@@ -64,7 +66,12 @@ impl Credentials {
         }
         let user_name = CString::new(user.name).map_err(|_| Refusal::Unknown(uid))?;
         let groups = unistd::getgrouplist(&user_name, gid).map_err(lookup)?;
-        Ok(Credentials { uid: asked, gid, groups: Some(groups) })
+        Ok(Credentials { uid: asked, gid, groups: Some(groups), hardened: false })
+    }
+
+    /// The same, but no program it runs ever has more rights.
+    pub fn hardened(self, hardened: bool) -> Credentials {
+        Credentials { hardened, ..self }
     }
 
     /// Who it is.
@@ -91,9 +98,12 @@ pub struct Error {
 /// are read back, and root must be out of reach.
 pub fn become_user(credentials: &Credentials) -> Result<(), Error> {
     let attempt = |attempt| move |source| Error { attempt, source };
-    let Credentials { uid, gid, groups } = credentials;
+    let Credentials { uid, gid, groups, hardened } = credentials;
     if let Some(groups) = groups {
         clear_ambient_capabilities();
+        if *hardened {
+            empty_bounding_set().map_err(attempt("give up capabilities"))?;
+        }
         unistd::setgroups(groups).map_err(attempt("set the groups"))?;
         unistd::setresgid(*gid, *gid, *gid).map_err(attempt("set the group"))?;
         unistd::setresuid(*uid, *uid, *uid).map_err(attempt("set the user"))?;
@@ -109,6 +119,29 @@ pub fn become_user(credentials: &Credentials) -> Result<(), Error> {
     let root = Uid::from_raw(0);
     if !uid.is_root() && (unistd::setuid(root).is_ok() || unistd::seteuid(root).is_ok()) {
         return Err(Error { attempt: "give up root", source: Errno::EPERM });
+    }
+    if *hardened {
+        // SAFETY: plain numbers.
+        let given_up = unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
+        Errno::result(given_up).map_err(attempt("give up new rights"))?;
+    }
+    Ok(())
+}
+
+/// Capabilities that no program can bring back, whoever owns it.
+fn empty_bounding_set() -> nix::Result<()> {
+    for capability in 0.. {
+        // SAFETY: plain numbers.
+        let is_set = unsafe { libc::prctl(libc::PR_CAPBSET_READ, capability, 0, 0, 0) };
+        match is_set {
+            0 => {}
+            1 => {
+                // SAFETY: plain numbers.
+                Errno::result(unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) })?;
+            }
+            // The kernel knows no further one.
+            _ => break,
+        }
     }
     Ok(())
 }

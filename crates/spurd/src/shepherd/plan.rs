@@ -79,6 +79,7 @@ impl Plan {
             Refusal::Lookup(_, ref source) => Error::Node(format!("{refusal}: {source}")),
             _ => Error::Request(refusal.to_string()),
         })?;
+        let owner = owner.hardened(launch.harden);
         let path = script::place(spool, run, &launch.script, &owner)
             .map_err(|error| Error::Node(format!("could not place the script: {error}")))?;
         let spec = launch.spec.clone().unwrap_or_default();

@@ -21,7 +21,7 @@ section! {
     cluster_name: String = "spur".to_string(), Everything, ["ClusterName"];
     /// Users who may do everything, beside root.
     admins: Vec<String> = vec![], Now, [];
-    /// Users who may look after all jobs, nodes and reservations, but not change accounts or rights.
+    /// Users who may look after all jobs and reservations, but not change nodes or rights.
     operators: Vec<String> = vec![], Now, [];
     /// What other users are not shown.
     private_data: Vec<Private> = vec![], Now, ["PrivateData"];

@@ -62,7 +62,8 @@ impl Program {
     ) -> Result<Program, String> {
         let step = launch.step.clone().unwrap_or_default();
         let owner = Credentials::resolve(launch.uid, launch.gid, &launch.user_name)
-            .map_err(|refusal| refusal.to_string())?;
+            .map_err(|refusal| refusal.to_string())?
+            .hardened(launch.harden);
         let here = step.nodes.get(step.node_id as usize).cloned().unwrap_or_default();
         if asked.arguments.is_empty() && asked.programs.is_empty() {
             return Err("there is no program to run".to_string());
