@@ -105,6 +105,11 @@ async fn run_command(
         Ok(child) => child,
         Err(error) => {
             let reason = reason(&error);
+            if error.kind() == std::io::ErrorKind::NotFound {
+                let name = &words[0];
+                complain(voice.name(), format!("_fork_command: Unable to find command \"{name}\""));
+                return 256;
+            }
             complain(voice.name(), format!("Unable to exec command \"{}\"", words[0]));
             complain(voice.name(), format!("{}: {reason}", words[0]));
             return 256;

@@ -71,9 +71,7 @@ impl Query {
             "jobname" | "name" => self.name = word(),
             "me" => {
                 let me = nix::unistd::getuid();
-                let known = nix::unistd::User::from_uid(me).ok().flatten();
-                let name = known.map_or_else(|| me.to_string(), |known| known.name);
-                self.user = Some((name, me.as_raw()));
+                self.user = Some((me.to_string(), me.as_raw()));
             }
             "nodelist" => self.nodes = word(),
             "partition" => self.partition = word(),

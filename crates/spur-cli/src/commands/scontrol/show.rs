@@ -23,6 +23,7 @@ type Entity = (&'static str, usize, fn(&mut Session, Option<&str>) -> u8);
 
 const ENTITIES: &[Entity] = &[
     ("aliases", 3, aliases),
+    ("assoc_mgr", 3, about::associations),
     ("bbstat", 2, |_, _| 0),
     ("burstbuffer", 2, |_, _| 0),
     ("config", 1, about::config),
@@ -60,7 +61,7 @@ const ENTITIES: &[Entity] = &[
 ];
 
 /// What real scontrol can show and this one cannot yet.
-const LATER: &[&str] = &["assoc_mgr", "slurmd"];
+const LATER: &[&str] = &["slurmd"];
 
 /// Runs `show`.
 pub fn run(session: &mut Session, words: &[&str]) -> u8 {

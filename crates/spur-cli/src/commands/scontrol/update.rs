@@ -79,6 +79,15 @@ pub fn create(session: &mut Session, words: &[&str]) -> u8 {
     for word in &words[1..] {
         match update::split(word) {
             Some(assignment) => assignments.push(assignment),
+            None if what == Entity::Reservation => {
+                complain(
+                    "scontrol",
+                    format!(
+                        "Misformatted parameter '{word}', most options have a parameter after '='.  No reservation created."
+                    ),
+                );
+                return 1;
+            }
             None => {
                 complain("scontrol", format!("Invalid input: {word}  Request aborted"));
                 return 1;
@@ -186,6 +195,11 @@ fn update_node(session: &mut Session, name: &str, assignments: Vec<Assignment>) 
         match update::node::set(&mut change, &assignment.key, &assignment.value) {
             Some(Ok(())) => {}
             None => return unsupported(session, assignment),
+            Some(Err(_)) if "weight".starts_with(&assignment.key.to_ascii_lowercase()) => {
+                let value = &assignment.value;
+                complain("scontrol", format!("Weight value ({value}) is not a valid number"));
+                return session.refuse("No changes specified");
+            }
             Some(Err(_)) => {
                 session.refuse(format!("Invalid input: {}", written(assignment)));
                 session.refuse("Request aborted");
@@ -211,6 +225,16 @@ fn update_partition(session: &mut Session, name: &str, assignments: Vec<Assignme
     if assignments.is_empty() {
         complain("scontrol", "No changes specified");
         return 1;
+    }
+    let states = ["up", "down", "drain", "inactive"];
+    let odd = assignments.iter().find(|it| {
+        let (key, value) = (it.key.to_ascii_lowercase(), it.value.to_ascii_lowercase());
+        key.len() >= 2 && "state".starts_with(&key) && !states.contains(&value.as_str())
+    });
+    if let Some(odd) = odd {
+        complain("scontrol", format!("Invalid input: {}", written(odd)));
+        complain("scontrol", "Acceptable State values are UP, DOWN, DRAIN and INACTIVE");
+        return session.refuse("slurm_update error: No error");
     }
     answered(session, Noun::Partition, name, assignments)
 }

@@ -126,7 +126,7 @@ fn load(
 
 fn is_wanted(query: &Query, node: &NodeView) -> bool {
     let status = NodeStatus(node.state);
-    let silent = status.has(NodeFlag::NotResponding) || status.base() == NodeState::Down;
+    let silent = status.has(NodeFlag::NotResponding);
     let told = status.has(NodeFlag::Drain)
         || status.has(NodeFlag::Fail)
         || status.base() == NodeState::Down;

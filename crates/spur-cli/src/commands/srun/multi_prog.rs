@@ -5,7 +5,7 @@ use spur_proto::internal::RankProgram;
 /// Reads the file for so many tasks. Words after the file's name are added to every program's.
 pub fn read(path: &str, tasks: u32, more: &[String]) -> Result<Vec<RankProgram>, String> {
     let text = std::fs::read_to_string(path)
-        .map_err(|_| format!("Unable to open configuration file {path}"))?;
+        .map_err(|_| format!("Could not open multi_prog config file {path}"))?;
     let mut programs: Vec<RankProgram> = Vec::new();
     let mut taken = vec![false; tasks as usize];
     for line in joined(&text) {

@@ -117,7 +117,7 @@ pub fn prepare(
         options.create(true).append(program.append).write(true).truncate(!program.append);
         options
             .open(&name)
-            .map_err(|error| format!("Could not open stdout file {name}: {}", reason(&error)))
+            .map_err(|error| format!("Could not open stdout file: {}", reason(&error)))
     };
     let (mut output_file, mut error_file) = (None, None);
     let mut joined = false;
@@ -147,29 +147,29 @@ pub fn prepare(
         Target::Theirs(pattern) => program.error = pattern.into_bytes(),
     }
     let mut only_input = None;
-    let input =
-        match target(&job.input, tasks) {
-            Target::Connection => Source::Own,
-            Target::Nothing => {
-                program.no_input = true;
-                Source::Nothing
-            }
-            Target::Only(rank) => {
-                program.only_input = Some(rank);
-                only_input = Some(rank);
-                Source::Own
-            }
-            Target::Ours(pattern) => {
-                let name = path(&pattern);
-                Source::File(File::open(&name).map_err(|error| {
-                    format!("Could not open stdin file {name}: {}", reason(&error))
-                })?)
-            }
-            Target::Theirs(pattern) => {
-                program.input = pattern.into_bytes();
-                Source::Nothing
-            }
-        };
+    let input = match target(&job.input, tasks) {
+        Target::Connection => Source::Own,
+        Target::Nothing => {
+            program.no_input = true;
+            Source::Nothing
+        }
+        Target::Only(rank) => {
+            program.only_input = Some(rank);
+            only_input = Some(rank);
+            Source::Own
+        }
+        Target::Ours(pattern) => {
+            let name = path(&pattern);
+            Source::File(
+                File::open(&name)
+                    .map_err(|error| format!("Could not open stdin file: {}", reason(&error)))?,
+            )
+        }
+        Target::Theirs(pattern) => {
+            program.input = pattern.into_bytes();
+            Source::Nothing
+        }
+    };
     let width = tasks.saturating_sub(1).to_string().len();
     let manner = Manner {
         label: request.step.label.then_some(width),
