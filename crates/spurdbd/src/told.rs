@@ -103,6 +103,9 @@ fn members(row: &RuleRow) -> Vec<Member> {
             ("control_host", quoted(&one.control_host)),
             ("control_port", one.control_port.to_string()),
         ],
+        RuleRow { resource: Some(one), .. } => {
+            vec![("count", one.count.to_string()), ("percent_allowed", one.promised().to_string())]
+        }
         RuleRow { wckey: Some(one), .. } => {
             vec![("wckey_name", quoted(&one.name)), ("user", quoted(&one.user_name))]
         }

@@ -46,7 +46,7 @@ fn sample() -> AccountingView {
 /// Rows as records would leave them, made by the engine itself.
 fn fill(location: &Location) {
     let mut connection = Connection::open(location).expect("a database");
-    let sql = "WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < $1) \
+    let sql = "WITH RECURSIVE number(n) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT n + 1 FROM number WHERE n < $1) \
         INSERT INTO jobs (cluster, job_id, submit_time, run, array_job_id, array_task_id, het_job_id, \
         het_job_offset, uid, gid, user_name, account, partition_name, qos, name, wckey, reservation, state, \
         eligible_time, start_time, closed_time, node_count, cpus, time_limit, record) \

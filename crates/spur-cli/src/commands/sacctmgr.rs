@@ -149,6 +149,7 @@ fn entity(word: &str) -> Option<Entity> {
         () if is("clusters", 2) => Some(Entity::Cluster),
         () if is("coordinators", 3) => Some(Entity::Coordinator),
         () if is("qos", 1) => Some(Entity::Qos),
+        () if is("resources", 4) => Some(Entity::Resource),
         () if is("users", 1) => Some(Entity::User),
         () => None,
     }

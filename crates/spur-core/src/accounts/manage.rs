@@ -4,6 +4,7 @@
 mod add;
 mod modify;
 mod remove;
+mod resource;
 #[cfg(test)]
 mod tests;
 
@@ -58,6 +59,7 @@ pub enum Entity {
     Cluster,
     Coordinator,
     Qos,
+    Resource,
     User,
 }
 

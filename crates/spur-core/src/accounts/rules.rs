@@ -2,7 +2,9 @@
 
 use crate::accounts::settings;
 use crate::auth::Level;
-use crate::views::rules::{AccountView, ClusterView, RuleRow, RulesView, UserView, WckeyView};
+use crate::views::rules::{
+    AccountView, ClusterView, ResourceView, RuleRow, RulesView, UserView, WckeyView,
+};
 use crate::views::{AssociationView, QosView};
 
 /// Slurm's numbers for admin levels.
@@ -294,6 +296,9 @@ impl RulesView {
         if let Some(one) = row.wckey {
             self.wckeys.push(one);
         }
+        if let Some(one) = row.resource {
+            self.resources.push(one);
+        }
     }
 
     /// Takes a row out.
@@ -306,6 +311,7 @@ impl RulesView {
             Kind::Association => self.associations.retain(|one| association_key(one) != key),
             Kind::Qos => self.qos.retain(|one| one.name != key),
             Kind::Wckey => self.wckeys.retain(|one| wckey_key(one) != key),
+            Kind::Resource => self.resources.retain(|one| one.key() != key),
         }
     }
 
@@ -325,6 +331,9 @@ impl RulesView {
             Kind::Qos => self.qos(&key).cloned().map(RuleRow::from),
             Kind::Wckey => {
                 self.wckeys.iter().find(|one| wckey_key(one) == key).cloned().map(RuleRow::from)
+            }
+            Kind::Resource => {
+                self.resources.iter().find(|one| one.key() == key).cloned().map(RuleRow::from)
             }
         }
     }
@@ -376,6 +385,7 @@ pub enum Kind {
     Association,
     Qos,
     Wckey,
+    Resource,
 }
 
 impl Kind {
@@ -388,6 +398,7 @@ impl Kind {
             Kind::Association => "Associations",
             Kind::Qos => "QOS",
             Kind::Wckey => "WCKeys",
+            Kind::Resource => "Resources",
         }
     }
 }
@@ -402,6 +413,7 @@ impl RuleRow {
             RuleRow { association: Some(one), .. } => (Kind::Association, association_key(one)),
             RuleRow { qos: Some(one), .. } => (Kind::Qos, one.name.clone()),
             RuleRow { wckey: Some(one), .. } => (Kind::Wckey, wckey_key(one)),
+            RuleRow { resource: Some(one), .. } => (Kind::Resource, one.key()),
             // An empty row names no user.
             _ => (Kind::User, String::new()),
         }
@@ -433,4 +445,17 @@ rows! {
     AssociationView => association;
     QosView => qos;
     WckeyView => wckey;
+    ResourceView => resource;
+}
+
+impl ResourceView {
+    /// `matlab@flex1`
+    pub fn key(&self) -> String {
+        format!("{}@{}", self.name, self.server)
+    }
+
+    /// How much of it is promised, in percent.
+    pub fn promised(&self) -> u32 {
+        self.shares.iter().map(|share| share.percent).sum()
+    }
 }

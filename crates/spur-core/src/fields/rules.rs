@@ -4,6 +4,7 @@ use super::short::*;
 use super::{Field, Value};
 use crate::accounts::rules::{ADMIN_ADMINISTRATOR, ADMIN_OPERATOR};
 use crate::job::JobStatus;
+use crate::views::rules::ResourceView;
 use crate::views::{
     AccountView, AccountingView, ClusterView, EventView, TransactionView, UserView, WckeyView,
 };
@@ -103,6 +104,35 @@ pub static EVENT_FIELDS: &[Field<EventView>] = &[
         (Some(uid), false) => Value::Text(format!("({uid})")),
         _ => text(""),
     }),
+];
+
+/// A resource, or a cluster's part of it.
+pub struct ResourceRow {
+    /// The resource.
+    pub one: ResourceView,
+    /// Whose part, and how much in percent.
+    pub share: Option<(String, u32)>,
+}
+
+/// `sacctmgr show resource`
+pub const RESOURCE: &str = "Name,Server,Type,Count,Allocated,ServerType";
+/// `sacctmgr show resource withclusters`
+pub const RESOURCE_WITH: &str = "Name,Server,Type,Count,Allocated,ServerType,Cluster,Allowed";
+
+/// Resources.
+pub static RESOURCE_FIELDS: &[Field<ResourceRow>] = &[
+    field("Name", "Name", 10, |r| text(&r.one.name)),
+    field("Server", "Server", 10, |r| text(&r.one.server)),
+    field("Type", "Type", 8, |_| text("License")),
+    field("Count", "Count", 6, |r| number(r.one.count)),
+    field("Allocated", "% Allocated", 11, |r| number(r.one.promised())),
+    field("ServerType", "ServerType", 10, |r| text(&r.one.server_type)),
+    field("Cluster", "Cluster", 10, |r| text(r.share.as_ref().map_or("", |(cluster, _)| cluster))),
+    field("Allowed", "% Allowed", 10, |r| match &r.share {
+        Some((_, percent)) => number(*percent),
+        None => text(""),
+    }),
+    field("Description", "Description", 20, |r| text(&r.one.description)),
 ];
 
 /// An event for an archive.

@@ -60,6 +60,33 @@ pub struct WckeyView {
     pub id: u32,
 }
 
+/// Something that clusters share, licences for one, and what part of it each may use.
+#[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
+pub struct ResourceView {
+    #[prost(string, tag = "1")]
+    pub name: String,
+    #[prost(string, tag = "2")]
+    pub server: String,
+    #[prost(string, tag = "3")]
+    pub description: String,
+    /// `flexlm`
+    #[prost(string, tag = "4")]
+    pub server_type: String,
+    #[prost(uint32, tag = "5")]
+    pub count: u32,
+    #[prost(message, repeated, tag = "6")]
+    pub shares: Vec<ResourceShare>,
+}
+
+/// A cluster's part of a resource.
+#[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
+pub struct ResourceShare {
+    #[prost(string, tag = "1")]
+    pub cluster: String,
+    #[prost(uint32, tag = "2")]
+    pub percent: u32,
+}
+
 /// All rules, as of one version.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct RulesView {
@@ -78,6 +105,8 @@ pub struct RulesView {
     pub qos: Vec<QosView>,
     #[prost(message, repeated, tag = "7")]
     pub wckeys: Vec<WckeyView>,
+    #[prost(message, repeated, tag = "8")]
+    pub resources: Vec<ResourceView>,
 }
 
 /// One row of the rules; exactly one member is there.
@@ -95,6 +124,8 @@ pub struct RuleRow {
     pub qos: Option<QosView>,
     #[prost(message, optional, tag = "6")]
     pub wckey: Option<WckeyView>,
+    #[prost(message, optional, tag = "7")]
+    pub resource: Option<ResourceView>,
 }
 
 /// An administrative change, as it is remembered.

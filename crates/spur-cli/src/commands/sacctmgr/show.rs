@@ -6,8 +6,8 @@ use spur_core::fields::format::{self, FormatError};
 use spur_core::fields::qos::{self, QOS_FIELDS};
 use spur_core::fields::render::Layout;
 use spur_core::fields::rules::{
-    self, ACCOUNT_FIELDS, CLUSTER_FIELDS, EVENT_FIELDS, PROBLEM_FIELDS, TRANSACTION_FIELDS,
-    TRES_FIELDS, USER_FIELDS, WCKEY_FIELDS,
+    self, ACCOUNT_FIELDS, CLUSTER_FIELDS, EVENT_FIELDS, PROBLEM_FIELDS, RESOURCE_FIELDS,
+    ResourceRow, TRANSACTION_FIELDS, TRES_FIELDS, USER_FIELDS, WCKEY_FIELDS,
 };
 use spur_core::fields::{Column, Field, RenderContext, render};
 use spur_core::time::moment::{self, Toward};
@@ -41,6 +41,8 @@ pub(super) struct Wanted {
     no_limits: bool,
     /// `onlydefaults`: only what users are charged to by default.
     defaults_only: bool,
+    /// `withclusters`: who has which part of a resource.
+    with_clusters: bool,
     /// `wsub`: what is below the accounts that are asked for, too.
     with_below: bool,
     pub(super) start: i64,
@@ -51,17 +53,6 @@ pub(super) struct Wanted {
 
 /// Tables that have nothing in them: their names and columns.
 const EMPTY: &[(&str, &[(&str, usize)])] = &[
-    (
-        "resources",
-        &[
-            ("Name", 10),
-            ("Server", 10),
-            ("Type", 8),
-            ("Count", 6),
-            ("% Allocated", 11),
-            ("ServerType", 10),
-        ],
-    ),
     (
         "reservations",
         &[
@@ -126,6 +117,9 @@ fn read(style: &Style, words: &[String]) -> Result<Wanted, u8> {
             }
             word if word.name.is_empty() && begins(&bare, "onlydefaults", 4) => {
                 wanted.defaults_only = true;
+            }
+            word if word.name.is_empty() && begins(&bare, "withclusters", 5) => {
+                wanted.with_clusters = true;
             }
             word if word.name.is_empty() && begins(&bare, "withsubaccounts", 5) => {
                 wanted.with_below = true;
@@ -260,6 +254,9 @@ async fn answer_to(
         let reply = client.ping_accounting(PingAccountingRequest {}).await;
         return Ok(Ok(truth::configuration(&reply.map_err(accounting::refused)?.into_inner())));
     }
+    if is("resources", 4) && !is("reservations", 4) {
+        return Ok(resources(style, wanted, &all));
+    }
     if let Some((_, columns)) = EMPTY.iter().find(|(name, _)| is(name, 2)) {
         return Ok(Ok(empty(style, columns)));
     }
@@ -286,11 +283,40 @@ async fn answer_to(
                 table(style, QOS_FIELDS, wanted, qos::DEFAULT, &rows)
             }
         }
-        Entity::Coordinator => Err(NO_ENTITY.to_string()),
+        Entity::Coordinator | Entity::Resource => Err(NO_ENTITY.to_string()),
         Entity::Account => accounts(style, wanted, &all, &which, &more),
         Entity::User => users(style, wanted, &all, &which, &more),
         Entity::Cluster => clusters(style, wanted, &all, &which),
     })
+}
+
+fn resources(style: &Style, wanted: &Wanted, all: &RulesView) -> Result<String, String> {
+    let names = |known: &str| -> Vec<String> {
+        let words = wanted.conditions.iter();
+        let of = words.filter(|word| match known {
+            "names" => word.name.is_empty() || word.is(&["names"]),
+            known => word.is(&[known]),
+        });
+        of.flat_map(Word::list).collect()
+    };
+    let (with, named, servers, clusters) =
+        (wanted.with_clusters, names("names"), names("servers"), names("clusters"));
+    let mut rows = Vec::new();
+    let mut all = all.resources.clone();
+    all.retain(|one| has(&named, &one.name) && has(&servers, &one.server));
+    all.sort_by_key(|one| one.key());
+    for one in all {
+        if !with {
+            rows.push(ResourceRow { one, share: None });
+            continue;
+        }
+        for share in one.shares.iter().filter(|share| has(&clusters, &share.cluster)) {
+            let share = Some((share.cluster.clone(), share.percent));
+            rows.push(ResourceRow { one: one.clone(), share });
+        }
+    }
+    let default = if with { rules::RESOURCE_WITH } else { rules::RESOURCE };
+    table(style, RESOURCE_FIELDS, wanted, default, &rows)
 }
 
 fn own(all: &RulesView) -> String {

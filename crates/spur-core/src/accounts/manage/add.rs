@@ -1,6 +1,8 @@
 //! `sacctmgr add`.
 
-use super::{Entity, Plan, Refusal, Request, Word, admin_level, clusters, no_preemption_loop, set};
+use super::{
+    Entity, Plan, Refusal, Request, Word, admin_level, clusters, no_preemption_loop, resource, set,
+};
 use crate::accounts::rules::{ADMIN_NONE, ROOT};
 use crate::accounts::settings::{self, Setting};
 use crate::fields::rules::admin;
@@ -14,6 +16,7 @@ pub fn add(rules: &RulesView, entity: Entity, request: &Request) -> Result<Plan,
         Entity::Qos => qos(rules, request),
         Entity::Cluster => add_clusters(rules, request),
         Entity::Coordinator => coordinators(rules, request),
+        Entity::Resource => resource::add(rules, request),
         Entity::Association => Err(Refusal::Wrong(NO_ENTITY.to_string())),
     }
 }

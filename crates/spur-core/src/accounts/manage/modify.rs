@@ -1,13 +1,17 @@
 //! `sacctmgr modify`.
 
 use super::{
-    Conditions, Entity, Plan, Refusal, Request, Word, admin_level, no_preemption_loop, set,
+    Conditions, Entity, Plan, Refusal, Request, Word, admin_level, no_preemption_loop, resource,
+    set,
 };
 use crate::accounts::settings;
 use crate::views::{AssociationView, QosView, RulesView};
 
 /// Thinks out a modification.
 pub fn modify(rules: &RulesView, entity: Entity, request: &Request) -> Result<Plan, Refusal> {
+    if entity == Entity::Resource {
+        return resource::modify(rules, request);
+    }
     let which = Conditions::read(&request.which)?;
     if request.set.is_empty() {
         return Err(Refusal::Wrong(" You didn't give me anything to set".to_string()));
@@ -17,7 +21,7 @@ pub fn modify(rules: &RulesView, entity: Entity, request: &Request) -> Result<Pl
         Entity::User => users(rules, &which, &request.set),
         Entity::Qos => qos(rules, &which, &request.set),
         Entity::Cluster => clusters(rules, &which, &request.set),
-        Entity::Association | Entity::Coordinator => Err(Refusal::Wrong(
+        Entity::Association | Entity::Coordinator | Entity::Resource => Err(Refusal::Wrong(
             "No valid entity in modify command\nInput line must include \"Account\", \"Cluster\", \
              \"Federation\", \"Job\", \"QOS\", \"Resource\" or \"User\""
                 .to_string(),

@@ -1,7 +1,7 @@
 //! `sacctmgr delete`.
 
 use super::add::coordinator_words;
-use super::{Conditions, Entity, Plan, Refusal, Request};
+use super::{Conditions, Entity, Plan, Refusal, Request, resource};
 use crate::accounts::rules::ROOT;
 use crate::views::{AssociationView, RulesView};
 
@@ -9,6 +9,9 @@ use crate::views::{AssociationView, RulesView};
 pub fn remove(rules: &RulesView, entity: Entity, request: &Request) -> Result<Plan, Refusal> {
     if entity == Entity::Coordinator {
         return coordinators(rules, request);
+    }
+    if entity == Entity::Resource {
+        return resource::remove(rules, request);
     }
     let mut words = request.which.clone();
     words.extend(request.set.iter().cloned());
@@ -25,7 +28,7 @@ pub fn remove(rules: &RulesView, entity: Entity, request: &Request) -> Result<Pl
         Entity::User => users(rules, &which),
         Entity::Qos => qos(rules, &which),
         Entity::Cluster => clusters(rules, &which),
-        Entity::Association | Entity::Coordinator => Err(Refusal::Wrong(
+        Entity::Association | Entity::Coordinator | Entity::Resource => Err(Refusal::Wrong(
             "No valid entity in delete command\nInput line must include \"Account\", \"Cluster\", \
              \"Coordinator\", \"Federation\", \"QOS\", \"Resource\", or \"User\""
                 .to_string(),

@@ -163,3 +163,37 @@ fn a_coordinator_rules_below_and_never_over_itself() {
     };
     assert!(may(new.into()), "somebody new");
 }
+
+#[test]
+fn resources_are_shared_among_clusters() {
+    let mut site = site();
+    assert_eq!(
+        site.add(
+            Entity::Resource,
+            "name=matlab count=50 server=flex1 servertype=flexlm type=license cluster=oracle percentallowed=50"
+        ),
+        " Adding Resource(s)\n  matlab@flex1\n   Cluster - oracle\t50%\n Settings\n  Name           = \
+         matlab\n  Server         = flex1\n  Description    = matlab\n  ServerType     = flexlm\n  Count          \
+         = 50\n  Type           = License\n"
+    );
+    let again = add(&site.0, Entity::Resource, &request("matlab server=flex1 cluster=oracle"));
+    assert_eq!(again, Err(Refusal::Nothing(" Nothing new added.".to_string())));
+    let bare = add(&site.0, Entity::Resource, &request("name=x"));
+    assert!(matches!(bare, Err(Refusal::Wrong(text)) if text.contains("resource type")));
+    assert_eq!(
+        site.modify(Entity::Resource, "name=matlab cluster=oracle set percentallowed=70"),
+        " Modified server resource ...\n  Cluster - oracle\t- matlab@flex1\n"
+    );
+    assert_eq!(site.0.resources[0].promised(), 70);
+    let much = modify(&site.0, Entity::Resource, &request("matlab set percentallowed=170"));
+    assert!(matches!(much, Err(Refusal::Wrong(_))));
+    assert_eq!(
+        site.remove(Entity::Resource, "matlab cluster=oracle"),
+        " Deleting resource(s)...\n  Cluster - oracle\t- matlab@flex1\n"
+    );
+    assert_eq!(
+        site.remove(Entity::Resource, "matlab"),
+        " Deleting resource(s)...\n  matlab@flex1\n"
+    );
+    assert!(site.0.resources.is_empty());
+}
