@@ -150,7 +150,7 @@ pub fn stats(rules: &RulesView, daemon: &PingAccountingReply) -> String {
          sacctmgr show stats output at {}\n\
          *******************************************************************\n\n\
          Database: {} (spurdbd {})\nRules version: {}\nClusters: {}\nAccounts: {}\nUsers: {}\n\
-         Associations: {}\nQOS: {}\n\nReports are summed when they are asked for: there is no rollup.\n",
+         Associations: {}\nQOS: {}\n\nUsage is rolled up by the hour, day and month; reports add what is not yet.\n",
         display::moment(zone::now(), &zone::Local),
         daemon.engine,
         daemon.version,
