@@ -6,6 +6,7 @@ pub mod conformance;
 pub mod docs;
 pub mod layers;
 pub mod man;
+pub mod mutations;
 pub mod purity;
 pub mod replay;
 pub mod vm;

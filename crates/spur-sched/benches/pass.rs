@@ -264,6 +264,7 @@ fn shapes(chance: &mut Chance) -> Vec<Alike> {
 fn pending(id: JobId, shapes: &[Alike], chance: &mut Chance) -> PendingJob {
     let (shape, partitions, charges) = &shapes[chance.below(shapes.len() as u64) as usize];
     PendingJob {
+        ranks_by_tier: false,
         id,
         count: 1,
         partitions: partitions.clone(),

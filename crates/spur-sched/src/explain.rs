@@ -145,10 +145,12 @@ impl Planner {
         };
         // A job that starts with another stands in its place.
         let other = class.with.iter().find(|it| it.job == job);
-        let (shape, partition, charges) = match other {
-            Some(it) => (&*it.shape, &it.partition, &it.charges),
-            None => (&*class.shape, &class.partition, &class.charges),
+        let (place_of, charges) = match other {
+            Some(it) => (it.places.first(), &it.charges),
+            None => (None, &class.charges),
         };
+        let (partition, shape) =
+            place_of.map_or((&class.partition, &class.shape), |it| (&it.0, &it.1));
         let fits = Fits::of(shape, partition, &self.nodes);
         let mut told = Explanation {
             wait,

@@ -210,18 +210,22 @@ impl Queue {
 
     fn class(&mut self, job: &PendingJob, place: usize, barred: Option<Reason>) -> u32 {
         let shared = job.with.is_empty();
+        let displaces = match job.ranks_by_tier {
+            true => u32::from(job.partitions[place].1) + 1,
+            false => job.rank,
+        };
         let address = (
             Arc::as_ptr(&job.partitions).cast::<u8>() as usize + place,
             Arc::as_ptr(&job.shape) as usize,
             Arc::as_ptr(&job.charges).cast::<u8>() as usize,
-            job.rank << 9 | barred.map_or(0, |reason| reason.number() + 1),
+            displaces << 9 | barred.map_or(0, |reason| reason.number() + 1),
         );
         if let Some(class) = self.by_address.get(&address).filter(|_| shared) {
             return *class;
         }
         let partition = &job.partitions[place].0;
         let (shape, charges, with) = (job.shape.clone(), job.charges.clone(), job.with.clone());
-        let key = (partition.clone(), shape, charges, with, job.rank, barred);
+        let key = (partition.clone(), shape, charges, with, displaces, barred);
         let next = self.unused.last().copied().unwrap_or(self.classes.len() as u32);
         let class = *self.ids.entry(key).or_insert(next);
         if class == next {
@@ -235,7 +239,7 @@ impl Queue {
                 shape: job.shape.clone(),
                 charges: job.charges.clone(),
                 with: job.with.clone(),
-                rank: job.rank,
+                rank: displaces,
                 barred,
                 jobs: BTreeSet::new(),
                 first: None,

@@ -75,6 +75,7 @@ impl Cluster {
         let mut wanted = Shape { memory: Memory::None, secs: 3600, ..Shape::default() };
         shape(&mut wanted);
         let mut pending = PendingJob {
+            ranks_by_tier: false,
             id,
             count: 1,
             partitions: [("all".into(), 1)].into(),

@@ -20,10 +20,23 @@ use crate::waits::Wait;
 /// One of them.
 struct Member {
     job: JobId,
+    charges: Arc<[Charge]>,
+    /// Where it may be, the first to be tried first; there is one at least.
+    places: Vec<Somewhere>,
+}
+
+/// A partition that it may be in.
+struct Somewhere {
     partition: Arc<str>,
     shape: Arc<Shape>,
-    charges: Arc<[Charge]>,
     fits: Arc<Fits>,
+}
+
+impl Member {
+    /// The first that could ever do, or the first.
+    fn likely(&self) -> &Somewhere {
+        self.places.iter().find(|it| it.fits.never.is_none()).unwrap_or(&self.places[0])
+    }
 }
 
 /// A place for one of them, and on which kinds of nodes.
@@ -43,11 +56,12 @@ impl Planner {
         full: bool,
     ) {
         let members = self.party(key.1, class);
-        if let Some(reason) = members.iter().find_map(|it| it.fits.never) {
+        if let Some(reason) = members.iter().find_map(|it| it.likely().fits.never) {
             pass.by_class[class as usize] = reason.into();
             return;
         }
-        let outside = members.iter().find_map(|it| self.outside_reservation(pass, &it.shape));
+        let outside =
+            members.iter().find_map(|it| self.outside_reservation(pass, &it.likely().shape));
         if let Some(reason) = outside {
             pass.by_class[class as usize] = reason.into();
             return;
@@ -55,7 +69,10 @@ impl Planner {
         if !pass.failed[class as usize] {
             // The hardest to place first; as they were asked for where that does not do.
             let mut order: Vec<&Member> = members.iter().collect();
-            order.sort_by_key(|it| (self.choices(&it.fits), std::cmp::Reverse(it.shape.cpus())));
+            order.sort_by_key(|it| {
+                let likely = it.likely();
+                (self.choices(&likely.fits), std::cmp::Reverse(likely.shape.cpus()))
+            });
             let asked: Vec<&Member> = members.iter().collect();
             // Each on nodes of its own, as Slurm has it, or beside each other where there are too few.
             let ways = [(&order, true), (&asked, true), (&order, false), (&asked, false)];
@@ -81,7 +98,8 @@ impl Planner {
             }
             pass.failed[class as usize] = true;
         }
-        let closed = members.iter().any(|it| !it.fits.possible_now(&it.shape, &self.nodes));
+        let is_open = |it: &Somewhere| it.fits.possible_now(&it.shape, &self.nodes);
+        let closed = members.iter().any(|it| !it.places.iter().any(is_open));
         if closed {
             pass.by_class[class as usize] = Reason::ReqNodeNotAvail.into();
             return;
@@ -89,7 +107,7 @@ impl Planner {
         if full {
             return;
         }
-        let partition = members[0].partition.clone();
+        let partition = members[0].likely().partition.clone();
         let promised = pass.promised.entry(partition).or_default();
         *promised += 1;
         let reason = if *promised == 1 { Reason::Resources } else { Reason::Priority };
@@ -103,22 +121,21 @@ impl Planner {
     /// The job that leads, and those that start with it.
     fn party(&self, job: JobId, class: u32) -> Vec<Member> {
         let it = &self.queue.classes[class as usize];
-        let look_up = |shape: &Arc<Shape>, partition: &Arc<str>| {
-            Arc::new(Fits::of(shape, partition, &self.nodes))
+        let look_up = |(partition, shape): &(Arc<str>, Arc<Shape>)| Somewhere {
+            partition: partition.clone(),
+            shape: shape.clone(),
+            fits: Arc::new(Fits::of(shape, partition, &self.nodes)),
         };
-        let first = Member {
-            job,
-            partition: it.partition.clone(),
-            shape: it.shape.clone(),
-            charges: it.charges.clone(),
-            fits: it.fits.clone().unwrap_or_else(|| look_up(&it.shape, &it.partition)),
-        };
+        // The first one waits in each of its partitions by itself.
+        let mut own = look_up(&(it.partition.clone(), it.shape.clone()));
+        if let Some(fits) = &it.fits {
+            own.fits = fits.clone();
+        }
+        let first = Member { job, charges: it.charges.clone(), places: vec![own] };
         let others = it.with.iter().map(|it| Member {
             job: it.job,
-            partition: it.partition.clone(),
-            shape: it.shape.clone(),
             charges: it.charges.clone(),
-            fits: look_up(&it.shape, &it.partition),
+            places: it.places.iter().map(look_up).collect(),
         });
         std::iter::once(first).chain(others).collect()
     }
@@ -138,21 +155,27 @@ impl Planner {
         let mark = self.mark(pass);
         let mut taken = BTreeSet::new();
         for member in members {
-            let mut fits = member.fits.clone();
-            if apart && !taken.is_empty() {
-                Arc::make_mut(&mut fits).barred.extend(&taken);
-            }
-            let (fits, shape) = (&fits, &member.shape);
             let limit = self.over(&member.charges);
-            let found = if limit.is_none() { self.place(pass, fits, shape) } else { None };
-            let Some((chosen, secs)) = found else {
+            let mut found = None;
+            for somewhere in member.places.iter().filter(|_| limit.is_none()) {
+                let mut fits = somewhere.fits.clone();
+                if apart && !taken.is_empty() {
+                    Arc::make_mut(&mut fits).barred.extend(&taken);
+                }
+                let place = self.place(pass, &fits, &somewhere.shape);
+                found = place.map(|place| (somewhere, fits, place));
+                if found.is_some() {
+                    break;
+                }
+            }
+            let Some((somewhere, fits, (chosen, secs))) = found else {
                 self.take_back(pass, mark);
                 return Some(limit.unwrap_or(Reason::Resources));
             };
             taken.extend(chosen.iter().map(|(node, _)| *node));
-            let (partition, charges) = (member.partition.clone(), member.charges.clone());
+            let (partition, charges) = (somewhere.partition.clone(), member.charges.clone());
             let whose = Whose { job: member.job, task: 0, partition, charges };
-            self.start(pass, whose, fits, shape, &chosen, secs);
+            self.start(pass, whose, &fits, &somewhere.shape, &chosen, secs);
         }
         None
     }
@@ -165,11 +188,12 @@ impl Planner {
             let mut held: Vec<(&Member, Found, u32)> = Vec::new();
             let mut later = None;
             for member in members {
-                let found = self.earliest(pass, &member.fits, &member.shape, from);
+                let likely = member.likely();
+                let found = self.earliest(pass, &likely.fits, &likely.shape, from);
                 match found {
                     Some((place, kinds)) if held.is_empty() || place.at <= from => {
                         from = from.max(place.at);
-                        let shape = &member.shape;
+                        let shape = &likely.shape;
                         let calendar = &mut pass.calendar;
                         let cpus = calendar.hold(&self.nodes, member.job, shape, &kinds, &place);
                         held.push((member, (place, kinds), cpus));
@@ -183,7 +207,8 @@ impl Planner {
             }
             if later.is_none() {
                 for (member, (place, _), cpus) in &held {
-                    let promised = self.promised(pass, place, member.partition.clone(), *cpus);
+                    let promised =
+                        self.promised(pass, place, member.likely().partition.clone(), *cpus);
                     pass.held.insert(member.job, promised);
                 }
                 return Some(from);

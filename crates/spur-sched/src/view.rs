@@ -186,6 +186,8 @@ pub struct PendingJob {
     pub standing: Standing,
     /// The rank by which it displaces running jobs of lower rank; zero when it displaces nobody.
     pub rank: u32,
+    /// That rank is the tier of each partition it waits in, not one for all.
+    pub ranks_by_tier: bool,
     /// Jobs that start with it or not at all, and wait with it: they are not queued themselves.
     pub with: Arc<[Companion]>,
 }
@@ -195,10 +197,8 @@ pub struct PendingJob {
 pub struct Companion {
     /// Its number.
     pub job: JobId,
-    /// Where it runs.
-    pub partition: Arc<str>,
-    /// What must be found.
-    pub shape: Arc<Shape>,
+    /// Where it may run, and what must be found there, in the order in which it is tried.
+    pub places: Arc<[(Arc<str>, Arc<Shape>)]>,
     /// What a start uses of the counters.
     pub charges: Arc<[Charge]>,
 }

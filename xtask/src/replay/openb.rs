@@ -72,6 +72,7 @@ fn place(
         next += 1;
         let id = JobId(next as u32 + (asked as u32).wrapping_mul(16) % 1_000_000_000);
         planner.put_job(&Arc::new(PendingJob {
+            ranks_by_tier: false,
             id,
             count: 1,
             partitions: partitions.clone(),

@@ -181,6 +181,7 @@ impl World<'_> {
             }
         };
         self.planner.put_job(&Arc::new(PendingJob {
+            ranks_by_tier: false,
             id: id(index),
             count: 1,
             partitions: self.partitions.clone(),

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use crate::blob::BlobHash;
+use crate::config::Allowed;
 use crate::config::words::PartitionState;
 use crate::errors::SlurmError;
 use crate::ids::{Epoch, JobId, NodeName};
 use crate::job::{
-    Array, Cause, Component, ExitStatus, Granted, Hold, Job, JobSpec, Owner, Pause, Phase, Steps,
-    array, sharing,
+    Array, Cause, Component, ExitStatus, Granted, Hold, Job, JobSpec, Owner, Pause, Phase, Reason,
+    Steps, array, sharing,
 };
 use crate::partition::Partition;
 use crate::state::{
@@ -404,6 +405,19 @@ impl State {
             names.filter_map(|name| self.partition(name)).collect();
         let default = named.is_empty().then(|| self.partition_of(job)).flatten();
         named.into_iter().chain(default)
+    }
+
+    /// Why a job may never run in a partition, by its account or QOS; it waits until one of them is changed.
+    pub fn bars(&self, job: &Job, partition: &crate::partition::Partition) -> Option<Reason> {
+        let (rules, spec) = (&partition.rules, &job.spec);
+        let is_denied = |allowed: &Allowed, denied: &[String], name: &str| match allowed {
+            Allowed::These(_) => !allowed.allows(name),
+            Allowed::All => denied.iter().any(|it| it == name),
+        };
+        if is_denied(&rules.allow_accounts, &rules.deny_accounts, &spec.account) {
+            return Some(Reason::AccountNotAllowed);
+        }
+        is_denied(&rules.allow_qos, &rules.deny_qos, &spec.qos).then_some(Reason::QOSNotAllowed)
     }
 
     /// The partition a job is in: the one it runs in, the first it names, or the default one.

@@ -14,6 +14,7 @@ use spur_core::time::Timestamp;
 use spur_core::views::{AssociationView, QosView, RulesView};
 
 /// A cluster of nodes `n1`, `n2` … with so many processors each, and its jobs.
+#[derive(Clone)]
 pub struct Cluster(pub State);
 
 pub fn cluster(cpus: &[u32]) -> Cluster {
@@ -153,6 +154,53 @@ fn a_job_of_several_partitions_runs_where_there_is_room() {
     let cluster = cluster.started();
     let run = &cluster.0.jobs[&spur_core::ids::JobId(2)];
     assert_eq!(cluster.0.partition_of(run).map(|it| it.name.as_str()), Some("b"));
+}
+
+#[test]
+fn a_job_displaces_others_by_the_highest_of_its_partitions() {
+    let text = "[preemption]\nby = \"partition_tier\"\nmode = \"requeue\"\n\
+                [[partitions]]\nname = \"low\"\n[[partitions]]\nname = \"small\"\n\
+                [[partitions]]\nname = \"high\"\npriority_tier = 2\n";
+    let config = spur_core::config::read(text).expect("is in order");
+    let mut cluster = cluster(&[2]);
+    cluster.apply(Command::Configure(Settings::of(&config)));
+    let job = |partition: &str| JobSpec {
+        partition: partition.to_string(),
+        ntasks: Some(2),
+        ..JobSpec::default()
+    };
+    let cluster = cluster.submit(job("low")).started();
+    let victims = |spec| Planner::default().plan(&cluster.clone().submit(spec).0).preempts.len();
+    assert_eq!(victims(job("small,low")), 0);
+    assert_eq!(victims(job("small,high")), 1);
+}
+
+#[test]
+fn partitions_are_for_accounts_and_qos_that_they_name() {
+    let text = "[[partitions]]\nname = \"theirs\"\nallow_accounts = [\"a\"]\n\
+                [[partitions]]\nname = \"not\"\ndeny_accounts = [\"a\"]\nallow_qos = [\"q\"]\n";
+    let config = spur_core::config::read(text).expect("is in order");
+    let mut cluster = cluster(&[8]);
+    cluster.apply(Command::Configure(Settings::of(&config)));
+    let job = |partition: &str, account: &str, qos: &str| JobSpec {
+        partition: partition.to_string(),
+        account: account.to_string(),
+        qos: qos.to_string(),
+        ..JobSpec::default()
+    };
+    let cluster = cluster
+        .submit(job("theirs", "", ""))
+        .submit(job("theirs", "b", ""))
+        .submit(job("theirs", "a", ""))
+        .submit(job("not", "a", "q"))
+        .submit(job("not", "b", ""))
+        .submit(job("not", "b", "q"))
+        .submit(job("theirs,not", "b", "q"));
+    let barred = ["1 AccountNotAllowed", "2 AccountNotAllowed", "4 AccountNotAllowed"];
+    let plan = cluster.plan();
+    assert!(barred.iter().all(|it| plan.contains(&(*it).to_string())), "{plan:?}");
+    assert!(plan.contains(&"5 QOSNotAllowed".to_string()), "{plan:?}");
+    assert_eq!(plan.iter().filter(|it| it.contains(" on n1")).count(), 3, "{plan:?}");
 }
 
 /// A cluster of one node where jobs of `high` displace those of `low`, as these words say.

@@ -127,6 +127,7 @@ fn pending(id: JobId, wish: &Wish) -> PendingJob {
     let partitions: &[(Arc<str>, u16)] =
         if wish.two { &[("odd".into(), 2), ("all".into(), 1)] } else { &[("all".into(), 1)] };
     PendingJob {
+        ranks_by_tier: false,
         id,
         count: u32::from(wish.count),
         partitions: partitions.into(),

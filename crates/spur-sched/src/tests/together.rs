@@ -71,3 +71,17 @@ fn they_hold_one_place_in_the_future() {
     assert_eq!(starts[0], starts[1]);
     assert!(starts[0].is_some());
 }
+
+#[test]
+fn a_component_is_in_any_of_its_partitions() {
+    let text = "[[partitions]]\nname = \"a\"\nnodes = \"n1\"\n\
+                [[partitions]]\nname = \"b\"\nnodes = \"n2\"\n\
+                [[nodes]]\nnames = \"n[1-2]\"\ncpus = 2\n";
+    let config = spur_core::config::read(text).expect("is in order");
+    let mut cluster = cluster(&[2, 2]);
+    cluster.apply(Command::Configure(spur_core::state::Settings::of(&config)));
+    let part = |partition: &str| JobSpec { partition: partition.to_string(), ..tasks(2) };
+    let plan = het(cluster, vec![part("a"), part("a,b")]).plan();
+    assert_eq!(plan.len(), 2, "{plan:?}");
+    assert!(plan.contains(&"2 on n2:2".to_string()), "{plan:?}");
+}

@@ -193,19 +193,7 @@ impl Follower {
 
     /// A waiting job as the planner sees it.
     fn pending(&mut self, planner: &mut Planner, state: &State, job: &Job) -> PendingJob {
-        // Those that let it in; where none does, the first says why.
-        let all: Vec<&Partition> = state.partitions_of(job).collect();
-        let mut open = all.clone();
-        open.retain(|it| !matches!(standing(state, job, Some(it)), Standing::Barred(_)));
-        if open.is_empty() {
-            open.extend(all.first());
-        }
-        // Where its priority is highest it is tried first.
-        let factor = match state.settings.config.priority.weight_partition {
-            0 => |_: &Partition| 0,
-            _ => |it: &Partition| it.rules.priority_job_factor,
-        };
-        open.sort_by_key(|it| std::cmp::Reverse((it.rules.priority_tier, factor(it))));
+        let open = open_partitions(state, job);
         let partition = open.first().copied();
         let (with, together) = self.companions(planner, state, job);
         let standing = match standing(state, job, partition) {
@@ -254,6 +242,7 @@ impl Follower {
             user: job.owner.uid.0,
             charges: self.charges(planner, state, job),
             standing,
+            ranks_by_tier: state.settings.config.preemption.by == PreemptBy::PartitionTier,
             rank: open.iter().map(|it| rank(state, job, Some(it))).min().unwrap_or(0),
             with,
         }
@@ -277,22 +266,26 @@ impl Follower {
         }
         let mut found = Vec::with_capacity(others.len());
         for other in &others {
-            let partition = state.partitions_of(other).next();
-            together = match (together, standing(state, other, partition)) {
+            let open = open_partitions(state, other);
+            together = match (together, standing(state, other, open.first().copied())) {
                 (Standing::Ready, Standing::Ready) => {
                     limits::bar(state, other, &self.basis).map_or(Standing::Ready, Standing::Barred)
                 }
                 (Standing::Ready, other) => other,
                 (together, _) => together,
             };
-            let Some(partition) = partition else { continue };
+            if open.is_empty() {
+                continue;
+            }
             let jobs = &state.settings.config.jobs;
-            let mut shape = request::shape_of(&other.spec, other.owner.uid, &partition.rules, jobs);
-            shape.avoid = avoided(other);
+            let places = open.iter().map(|it| {
+                let mut shape = request::shape_of(&other.spec, other.owner.uid, &it.rules, jobs);
+                shape.avoid = avoided(other);
+                (it.name.as_str().into(), self.shapes.one(shape))
+            });
             found.push(Companion {
                 job: other.id,
-                partition: partition.name.as_str().into(),
-                shape: self.shapes.one(shape),
+                places: places.collect(),
                 charges: self.charges(planner, state, other),
             });
         }
@@ -386,6 +379,23 @@ impl Follower {
         };
         planner.put_run(RunId(job.id, 0), &Arc::new(run));
     }
+}
+
+/// The partitions that let a job in; where none does, the first says why.
+fn open_partitions<'a>(state: &'a State, job: &'a Job) -> Vec<&'a Partition> {
+    let all: Vec<&Partition> = state.partitions_of(job).collect();
+    let mut open = all.clone();
+    open.retain(|it| !matches!(standing(state, job, Some(it)), Standing::Barred(_)));
+    if open.is_empty() {
+        open.extend(all.first());
+    }
+    // Where its priority is highest it is tried first.
+    let factor = match state.settings.config.priority.weight_partition {
+        0 => |_: &Partition| 0,
+        _ => |it: &Partition| it.rules.priority_job_factor,
+    };
+    open.sort_by_key(|it| std::cmp::Reverse((it.rules.priority_tier, factor(it))));
+    open
 }
 
 /// Nodes on which something went wrong with a job.
@@ -509,6 +519,9 @@ fn standing(state: &State, job: &Job, partition: Option<&Partition>) -> Standing
         }
         Some(reason) => return Standing::Barred(reason),
         None => {}
+    }
+    if let Some(reason) = state.bars(job, partition) {
+        return Standing::Barred(reason);
     }
     match rules.state {
         PartitionState::Down => return Standing::Barred(Reason::PartitionDown),

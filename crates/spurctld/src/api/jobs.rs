@@ -23,6 +23,7 @@ use spur_proto::status::{from_status, remarked, to_status};
 use tonic::{Code, Status};
 
 use super::control::tasks;
+use super::groups;
 use super::read::{expect, job_outline, job_view};
 use super::service::Service;
 use super::why::USUAL;
@@ -72,6 +73,9 @@ impl Service {
             environment: BlobHash::of(&request.environment),
             blobs: vec![Blob { bytes: request.script }, Blob { bytes: request.environment }],
         };
+        let specs = std::iter::once(&submit.spec).chain(&submit.others);
+        let state = &self.inbox.published().state;
+        groups::check(state, specs, &submit.owner).await.map_err(to_status)?;
         self.gauge(&submit)?;
         let (owner, asked) = (submit.owner.clone(), submit.spec.clone());
         let proposed = self.propose(Command::Submit(Box::new(submit))).await;

@@ -6,6 +6,7 @@ mod attendance;
 mod control;
 mod controllers;
 mod crontabs;
+mod groups;
 mod identify;
 mod jobs;
 mod machines;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use spur_core::accounts::record::ending;
-use spur_core::config::{Config, DefaultMemory, sections};
+use spur_core::config::{Allowed, Config, DefaultMemory, sections};
 use spur_core::cron;
 use spur_core::ids::NodeName;
 use spur_core::job::dependency::{self, Dependency};
@@ -12,6 +12,7 @@ use spur_core::job::{
     Reason, signal,
 };
 use spur_core::limit::Limit;
+use spur_core::partition::Partition;
 use spur_core::state::State;
 use spur_core::time::Timestamp;
 use spur_core::views::{JobNodeShare, JobView};
@@ -113,6 +114,8 @@ fn outline(view: &mut JobView, published: &Published, job: &Job) {
     }
     if published.waits.get(job.id).is_some_and(|wait| wait.reserved && wait.reason == reason) {
         view.state_description = format!("{reason}, May be reserved for other job");
+    } else if let Some(words) = not_allowed(reason, job, partition) {
+        view.state_description = words;
     } else if job.hold == Hold::Launch {
         view.state_description = "launch failed requeued held".to_string();
     } else if reason == Reason::ReqNodeNotAvail {
@@ -134,6 +137,35 @@ pub(super) fn expect(view: &mut JobView, promised: &Promised) {
         _ => 0,
     };
     view.scheduled_nodes = hostlist::compress(promised.nodes.iter().map(NodeName::as_str));
+}
+
+/// Slurm's words for a job that its partition does not let in.
+fn not_allowed(reason: Reason, job: &Job, partition: Option<&Partition>) -> Option<String> {
+    let partition = partition?;
+    let (rules, name) = (&partition.rules, &partition.name);
+    let (what, has, allowed) = match reason {
+        Reason::AccountNotAllowed => ("account", &job.spec.account, &rules.allow_accounts),
+        Reason::QOSNotAllowed => ("QOS", &job.spec.qos, &rules.allow_qos),
+        _ => return None,
+    };
+    let denied = match reason {
+        Reason::AccountNotAllowed => &rules.deny_accounts,
+        _ => &rules.deny_qos,
+    };
+    Some(match allowed {
+        Allowed::These(these) if has.is_empty() => format!(
+            "Job's {what} not known, so it can't use this partition ({name} allows {})",
+            these.join(",")
+        ),
+        Allowed::These(these) => format!(
+            "Job's {what} not permitted to use this partition ({name} allows {} not {has})",
+            these.join(",")
+        ),
+        Allowed::All => format!(
+            "Job's {what} not permitted to use this partition ({name} denies {} including {has})",
+            denied.join(",")
+        ),
+    })
 }
 
 /// What a job that asks for no memory gets, where that is a fixed amount.
