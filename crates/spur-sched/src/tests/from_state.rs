@@ -125,6 +125,11 @@ fn who_cannot_end_before_the_deadline_does_not_start() {
     };
     assert_eq!(cluster(&[8]).submit(spec(10)).plan(), ["1 on n1:1"]);
     assert_eq!(cluster(&[8]).submit(spec(11)).plan(), ["1 DeadLine"]);
+    let mut less = spec(30);
+    less.lifecycle_mut().time_min = Some(spur_core::limit::Limit::Is(5));
+    let cluster = cluster(&[8]).submit(less);
+    let plan = crate::Planner::default().plan(&cluster.0);
+    assert_eq!(plan.starts[0].minutes, Some(10));
 }
 
 #[test]
