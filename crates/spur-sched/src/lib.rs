@@ -3,6 +3,7 @@
 //! No IO, no clock, no chance: the same view gives the same plan.
 
 mod advise;
+mod begin;
 mod bits;
 mod decision;
 mod explain;

@@ -12,48 +12,47 @@ use spur_core::time::Timestamp;
 
 use crate::decision::{Decisions, Start};
 use crate::fit::Fit;
-use crate::nodes::{Held, NodeIndex, Nodes};
+use crate::nodes::{Held, NodeIndex};
 use crate::place::network::{self, Barred, Within};
 use crate::place::{self, Chosen, Mix, Search};
 use crate::planner::Planner;
 use crate::possible::Fits;
 use crate::preempt;
-use crate::queue::{Class, Key};
+use crate::queue::Key;
 use crate::shape::Shape;
-use crate::short::Gained;
 use crate::timeline::{Ahead, Calendar, Place};
 use crate::view::{Charge, RunId, ViewReservation, ViewShare};
 use crate::waits::{Promised, Wait, Waits};
 
 /// When a class is looked at: in turn, or behind the promises by how long its jobs take.
-type Turn = (u8, i64, Key, u32);
+pub(crate) type Turn = (u8, i64, Key, u32);
 
 pub(crate) struct Pass {
     pub(crate) now: i64,
-    mix: Mix,
+    pub(crate) mix: Mix,
     pub(crate) calendar: Calendar,
-    heap: BinaryHeap<Reverse<Turn>>,
+    pub(crate) heap: BinaryHeap<Reverse<Turn>>,
     pub(crate) by_class: Vec<Wait>,
     pub(crate) special: BTreeMap<JobId, Option<Wait>>,
     /// Promises made to jobs of each partition.
     pub(crate) promised: BTreeMap<Arc<str>, u32>,
     /// Places promised to jobs that wait in several partitions.
-    places: BTreeMap<JobId, (Place, Arc<Shape>, Vec<Fit>)>,
+    pub(crate) places: BTreeMap<JobId, (Place, Arc<Shape>, Vec<Fit>)>,
     /// The same for readers, for all jobs that hold a promise.
     pub(crate) held: BTreeMap<JobId, Promised>,
     /// Tasks started of records that stand for several.
-    begun: BTreeMap<JobId, u32>,
+    pub(crate) begun: BTreeMap<JobId, u32>,
     /// Classes that do not fit now.
     pub(crate) failed: Vec<bool>,
     /// Nodes of reservations.
     pub(crate) reserved: BTreeMap<Arc<str>, BTreeSet<NodeIndex>>,
     pub(crate) out: Decisions,
     /// What this pass took, to be given back at its end.
-    taken: Vec<(RunId, NodeIndex, i64)>,
-    charged: Vec<(Arc<str>, u64)>,
-    displaced: BTreeSet<RunId>,
+    pub(crate) taken: Vec<(RunId, NodeIndex, i64)>,
+    pub(crate) charged: Vec<(Arc<str>, u64)>,
+    pub(crate) displaced: BTreeSet<RunId>,
     /// Classes of which it was asked whether a reservation keeps them out.
-    wondered: u32,
+    pub(crate) wondered: u32,
 }
 
 /// A point in a pass to which it can go back.
@@ -142,68 +141,8 @@ impl Planner {
         }
     }
 
-    fn begin(&mut self) -> Pass {
-        let mut pass = Pass {
-            now: self.now(),
-            mix: self.mix(),
-            calendar: Calendar::default(),
-            heap: BinaryHeap::new(),
-            by_class: Vec::with_capacity(self.queue.classes.len()),
-            special: BTreeMap::new(),
-            promised: BTreeMap::new(),
-            places: BTreeMap::new(),
-            held: BTreeMap::new(),
-            begun: BTreeMap::new(),
-            failed: vec![false; self.queue.classes.len()],
-            reserved: BTreeMap::new(),
-            out: Decisions::default(),
-            taken: Vec::new(),
-            charged: Vec::new(),
-            displaced: BTreeSet::new(),
-            wondered: 0,
-        };
-        for (name, reservation) in &self.reservations {
-            let nodes: BTreeSet<NodeIndex> =
-                reservation.nodes.iter().filter_map(|node| self.nodes.index(node)).collect();
-            for (start, end) in reservation.turns() {
-                for node in &nodes {
-                    pass.calendar.reserve(*node, start, end, name);
-                }
-            }
-            pass.reserved.insert(name.clone(), nodes);
-        }
-        let mut turns: Vec<Reverse<Turn>> = Vec::new();
-        let mut asleep = Asleep::new(self.queue.wards.len(), self.depth());
-        let mut gained = Gained::default();
-        for (id, class) in (0..).zip(&mut self.queue.classes) {
-            let reason = match (class.barred, class.first) {
-                (Some(reason), _) => reason,
-                (None, None) => Reason::None,
-                (None, Some(key)) => {
-                    class.look_up(&self.nodes);
-                    let never = class.fits.as_ref().and_then(|fits| fits.never);
-                    if never.is_none() {
-                        let sleeps = class.is_plain()
-                            && class.is_still_short(&self.nodes, &mut gained)
-                            && class.is_possible_now(&self.nodes);
-                        pass.failed[id as usize] = sleeps;
-                        match sleeps {
-                            true => asleep.put(class.ward, key, id),
-                            false => turns.push(Reverse((0, 0, key, id))),
-                        }
-                    }
-                    never.unwrap_or(Reason::Priority)
-                }
-            };
-            pass.by_class.push(reason.into());
-        }
-        turns.extend(asleep.first().map(|(key, class)| Reverse((0, 0, key, class))));
-        pass.heap = BinaryHeap::from(turns);
-        pass
-    }
-
     /// How many jobs of a partition hold a promise.
-    fn depth(&self) -> u32 {
+    pub(crate) fn depth(&self) -> u32 {
         if self.policy.backfill { self.policy.depth } else { 1 }
     }
 
@@ -628,64 +567,6 @@ impl Planner {
             special: Arc::new(pass.special),
         };
         pass.out
-    }
-}
-
-impl Class {
-    /// Finds out where its jobs can be, if that is not known.
-    fn look_up(&mut self, nodes: &Nodes) {
-        if self.fits.as_ref().is_none_or(|fits| fits.version != nodes.version) {
-            self.fits = Some(Arc::new(Fits::of(&self.shape, &self.partition, nodes)));
-            (self.short, self.possible) = (None, None);
-        }
-    }
-
-    /// Whether nothing but free nodes decides about its jobs.
-    fn is_plain(&self) -> bool {
-        self.charges.is_empty()
-            && self.with.is_empty()
-            && self.in_several == 0
-            && self.shape.reservation.is_empty()
-    }
-
-    /// Whether the nodes that take jobs at present would do if they were empty.
-    fn is_possible_now(&mut self, nodes: &Nodes) -> bool {
-        if let Some((told, possible)) = self.possible
-            && told == nodes.usable
-        {
-            return possible;
-        }
-        let fits = self.fits.as_ref();
-        let possible = fits.is_some_and(|fits| fits.possible_now(&self.shape, nodes));
-        self.possible = Some((nodes.usable, possible));
-        possible
-    }
-}
-
-/// Classes that cannot start, by partition: of each the first few, to which something may be promised.
-struct Asleep {
-    depth: usize,
-    wards: Vec<BinaryHeap<(Key, u32)>>,
-}
-
-impl Asleep {
-    fn new(wards: usize, depth: u32) -> Asleep {
-        Asleep { depth: depth as usize, wards: (0..wards).map(|_| BinaryHeap::new()).collect() }
-    }
-
-    fn put(&mut self, ward: u32, key: Key, class: u32) {
-        let first = &mut self.wards[ward as usize];
-        if first.len() < self.depth {
-            first.push((key, class));
-        } else if let Some(mut last) = first.peek_mut()
-            && (key, class) < *last
-        {
-            *last = (key, class);
-        }
-    }
-
-    fn first(self) -> impl Iterator<Item = (Key, u32)> {
-        self.wards.into_iter().flatten()
     }
 }
 

@@ -10,13 +10,15 @@ mod run;
 mod terminal;
 
 use std::io::IsTerminal;
+use std::time::Duration;
 
 use spur_core::errors::SlurmError;
 use spur_core::options::{OptionError, Request, Surroundings, Tool, fill_defaults};
+use spur_core::views::StepView;
 use spur_proto::caller::CallError;
 use spur_proto::slurm::controller_client::ControllerClient;
 use spur_proto::slurm::create_step_reply::Reply as Told;
-use spur_proto::slurm::{CreateStepRequest, StepAccess};
+use spur_proto::slurm::{CreateStepRequest, ListStepsRequest, StepAccess};
 use tonic::Streaming;
 
 use self::run::Part;
@@ -148,8 +150,38 @@ async fn launch(
     }
     run_beside(&request.tool.prolog);
     let status = run::run(voice, request, &parts, prepared, Some(attended)).await;
+    if inside {
+        until_over(&parts).await;
+    }
     run_beside(&request.tool.epilog);
     Ok(status)
+}
+
+/// What a step had is there for the next one of the script once the controller knows that it is over, a moment
+/// after its tasks are. A controller that is away is not waited for.
+async fn until_over(parts: &[Part]) {
+    const PATIENCE: Duration = Duration::from_secs(2);
+    let job_ids = parts.iter().map(|part| part.access.job_id).collect();
+    let is_ours = |step: &StepView| {
+        let mut ours = parts.iter().map(|part| &part.access);
+        ours.any(|it| it.job_id == step.job_id && it.step_id.to_string() == step.step_id)
+    };
+    let request = ListStepsRequest { job_ids, ..ListStepsRequest::default() };
+    let ask = |mut client: ControllerClient<_>| {
+        let request = request.clone();
+        async move { client.list_steps(request).await }
+    };
+    let mut pause = Duration::from_millis(1);
+    let all_are_over = async {
+        while let Ok(reply) = allocation::caller().call(ask).await {
+            if !reply.steps.iter().any(is_ours) {
+                return;
+            }
+            tokio::time::sleep(pause).await;
+            pause *= 2;
+        }
+    };
+    let _ = tokio::time::timeout(PATIENCE, all_are_over).await;
 }
 
 async fn end_all(parts: &[Part]) {
