@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output};
 
-use spur_tests::harness::binary;
+use spur_tests::harness::{Cluster, binary};
 
 fn config(words: &[&str]) -> Output {
     Command::new(binary("spur")).arg("config").args(words).output().expect("spur runs")
@@ -42,4 +42,22 @@ fn a_slurm_conf_becomes_a_spur_conf() {
     for line in ["cluster_name = \"old\"", "name = \"batch\"", "names = \"n[1-4]\""] {
         assert!(made.contains(line), "{line} is missing in:\n{made}");
     }
+}
+
+#[test]
+fn partitions_and_keys_are_said_with_the_command_that_starts_a_cluster() {
+    let more = ["--partition", "cpu=n[1-2]", "--partition", "gpu=n3", "--set", "cluster_name=mine"];
+    let cluster = Cluster::up_with("n[1-3]", 2, &more);
+    assert_eq!(listed(&cluster), "cpu* n[1-2]\ngpu n3\n");
+    let shown = cluster.run("scontrol show config").stdout;
+    let name = shown.lines().find(|line| line.starts_with("ClusterName")).unwrap_or_default();
+    assert!(name.ends_with("= mine"), "{name}");
+    // The next time it need not be said again.
+    cluster.down();
+    cluster.start("n[1-3]", 2);
+    assert_eq!(listed(&cluster), "cpu* n[1-2]\ngpu n3\n");
+}
+
+fn listed(cluster: &Cluster) -> String {
+    cluster.run_words("sinfo", &["-h", "-o", "%P %N"]).stdout
 }

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use clap::Parser;
 use nix::fcntl::{Flock, FlockArg};
-use spur_core::hostlist;
 use spur_core::node::{NodeState, NodeStatus};
 use spur_core::size;
+use spur_core::{config, hostlist};
 use spur_proto::caller::Caller;
 use spur_proto::client::Address;
 use spur_proto::slurm::ListNodesRequest;
@@ -45,9 +45,15 @@ struct Arguments {
     /// Resources to declare on each node for trials, as in gpu:mi300x:8. Default: what the machine has.
     #[arg(long)]
     gres: Option<String>,
+    /// A partition and its nodes, as in gpu=n[1-2]; may be said several times. The first is the default one.
+    #[arg(long, value_name = "NAME=HOSTLIST")]
+    partition: Vec<String>,
     /// The cluster's configuration; none is needed.
     #[arg(long)]
     config: Option<PathBuf>,
+    /// A key of the configuration, as in scheduler.interval_secs=2; may be said several times.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
     /// Keep no history of jobs; sacct has nothing to show then.
     #[arg(long)]
     no_accounting: bool,
@@ -205,8 +211,35 @@ fn lock(layout: &Layout) -> anyhow::Result<Option<Flock<File>>> {
     Ok(Flock::lock(file, FlockArg::LockExclusiveNonblock).ok())
 }
 
+/// The configuration: the file that was named, or one with what else was said, which stays for the next time.
+fn configuration(layout: &Layout, arguments: &Arguments) -> anyhow::Result<Option<PathBuf>> {
+    let own = layout.dir.join("spur.conf");
+    let named = arguments.config.as_ref().map(|config| {
+        let found = std::fs::canonicalize(config);
+        found.with_context(|| format!("could not find {}", config.display()))
+    });
+    let named = named.transpose()?;
+    if arguments.set.is_empty() && arguments.partition.is_empty() {
+        return Ok(named.or_else(|| own.exists().then_some(own)));
+    }
+    let text = match &named {
+        Some(named) => std::fs::read_to_string(named)
+            .with_context(|| format!("could not read {}", named.display()))?,
+        None => String::new(),
+    };
+    let text = config::said::with(&text, &arguments.set, &arguments.partition);
+    let text = text.map_err(|problem| anyhow::anyhow!("{problem}"))?;
+    if let Err(problems) = config::read(&text) {
+        let lines: Vec<String> = problems.lines(&own.display().to_string()).collect();
+        bail!("this makes no configuration\n{}\n{text}", lines.join("\n"));
+    }
+    std::fs::write(&own, text).with_context(|| format!("could not write {}", own.display()))?;
+    Ok(Some(own))
+}
+
 fn daemons(layout: &Layout, arguments: &Arguments) -> anyhow::Result<Vec<Daemon>> {
     let text = |path: &Path| path.display().to_string();
+    let config = configuration(layout, arguments)?;
     let count = arguments.controllers.unwrap_or_else(|| layout.controllers());
     if count == 2 {
         note("spur: two controllers survive the loss of none; say --controllers 3");
@@ -218,8 +251,8 @@ fn daemons(layout: &Layout, arguments: &Arguments) -> anyhow::Result<Vec<Daemon>
         let database = format!("sqlite:{}", text(&layout.dir.join("accounting.db")));
         let args = ["-D", "--database-url", &database, "--listen", &accounting];
         let mut args = args.map(str::to_string).to_vec();
-        if let Some(config) = &arguments.config {
-            args.extend(["--config".to_string(), text(&std::path::absolute(config)?)]);
+        if let Some(config) = &config {
+            args.extend(["--config".to_string(), text(config)]);
         }
         daemons.push(Daemon { name: "spurdbd".to_string(), program: beside("spurdbd")?, args });
     }
@@ -234,10 +267,8 @@ fn daemons(layout: &Layout, arguments: &Arguments) -> anyhow::Result<Vec<Daemon>
         if count > 1 {
             args.extend(["--controllers".to_string(), addresses.clone()]);
         }
-        if let Some(config) = &arguments.config {
-            let config = std::fs::canonicalize(config)
-                .with_context(|| format!("could not find {}", config.display()))?;
-            args.extend(["--config".to_string(), text(&config)]);
+        if let Some(config) = &config {
+            args.extend(["--config".to_string(), text(config)]);
         }
         if !arguments.no_accounting {
             args.extend(["--accounting".to_string(), accounting.clone()]);

@@ -14,6 +14,7 @@ mod keys;
 mod problems;
 mod raw;
 mod resolve;
+pub mod said;
 pub mod sections;
 mod sharing;
 mod show;
