@@ -95,3 +95,42 @@ fn what_no_node_has_is_refused_at_once() {
         assert_eq!(told.status, 0, "{words}: {}", told.stderr);
     }
 }
+
+#[test]
+fn owners_are_told_by_mail_in_slurms_words() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (program, sent) = (dir.path().join("mail"), dir.path().join("sent"));
+    let script =
+        format!("#!/bin/sh\necho \"$1|$2|$3|$SLURM_JOB_MAIL_TYPE\" >> {}\n", sent.display());
+    fs::write(&program, script).expect("writes");
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(&program, executable).expect("permissions");
+    let set = format!("jobs.mail_program={}", program.display());
+    let cluster = Cluster::up_with("n1", 2, &["--set", &set]);
+    cluster.run("sbatch --wait --mail-type=ALL --mail-user=a@b --wrap false");
+    cluster.run("sbatch --wait --mail-type=END --wrap false");
+    cluster.run("sbatch --wait --mail-type=END --array=1-2 --wrap true");
+    let owner = cluster.squeue("2", "%u");
+    let wanted = [
+        "-s|Slurm Job_id=2 Name=wrap Began, Queued time T|a@b|Began".to_string(),
+        "-s|Slurm Job_id=2 Name=wrap Failed, Run time T, FAILED, ExitCode 1|a@b|Failed".to_string(),
+        format!(
+            "-s|Slurm Array Summary Job_id=4_* (4) Name=wrap Ended, COMPLETED, ExitCode [0-0]|{owner}|Ended"
+        ),
+    ];
+    let told = until("three letters are sent", || {
+        let text = fs::read_to_string(&sent).unwrap_or_default();
+        let lines: Vec<String> = text.lines().map(without_times).collect();
+        (lines.len() >= wanted.len()).then_some(lines)
+    });
+    assert_eq!(told, wanted, "who asks for the end is not told of a failure");
+}
+
+/// `00:00:01` is `T`.
+fn without_times(line: &str) -> String {
+    let word = |word: &str| match word.strip_prefix("00:00:") {
+        Some(rest) => format!("T{}", &rest[2..]),
+        None => word.to_string(),
+    };
+    line.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}

@@ -1,4 +1,4 @@
-//! Runs programs of triggers on this machine, as the users who set them.
+//! Runs programs on this machine: those of triggers, as the users who set them, and the one that sends mail.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -18,11 +18,12 @@ const PASSED_ON: &[&str] = &["PATH", "TZ", "LANG", "SPUR_CONF", "SPUR_CONTROLLER
 
 /// Starts a program; nobody waits for it.
 pub fn run(program: Program) {
-    let name = program.line.clone();
-    let started = std::thread::Builder::new().name("trigger".to_string()).spawn(move || {
+    let name = program.words.join(" ");
+    let line = name.clone();
+    let started = std::thread::Builder::new().name("program".to_string()).spawn(move || {
         match see_through(&program) {
-            Ok(status) => tracing::info!("{}: {status}", program.line),
-            Err(error) => tracing::warn!("{}: {error}", program.line),
+            Ok(status) => tracing::info!("{line}: {status}"),
+            Err(error) => tracing::warn!("{line}: {error}"),
         }
     });
     if let Err(error) = started {
@@ -31,19 +32,19 @@ pub fn run(program: Program) {
 }
 
 fn see_through(program: &Program) -> std::io::Result<String> {
-    let mut words = program.line.split_ascii_whitespace();
-    let mut command = Command::new(words.next().unwrap_or_default());
-    command.args(words);
-    if !program.argument.is_empty() {
-        command.arg(&program.argument);
-    }
+    let (name, arguments) = program.words.split_first().ok_or(std::io::ErrorKind::NotFound)?;
+    let mut command = Command::new(name);
+    command.args(arguments);
     command.env_clear();
     let variables = PASSED_ON.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
-    command.envs(variables).env("USER", &program.owner.name);
+    command.envs(variables).envs(program.variables.iter().map(|(name, value)| (name, value)));
     command.current_dir("/").process_group(0);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    if geteuid().is_root() {
-        command.uid(program.owner.uid.0).gid(program.owner.gid.0);
+    if let Some(owner) = &program.owner {
+        command.env("USER", &owner.name);
+        if geteuid().is_root() {
+            command.uid(owner.uid.0).gid(owner.gid.0);
+        }
     }
     let mut child = command.spawn()?;
     let group = Pid::from_raw(child.id() as i32);

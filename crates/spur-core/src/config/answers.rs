@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::resolve::Config;
-use super::sections::{Mesh, Node, Partition, Scheduler};
+use super::sections::{Agent, Cgroup, Mesh, Node, Partition, Scheduler};
 use super::sharing::DefaultMemory;
 use super::things::NodeList;
 use super::words::Unreachable;
@@ -160,6 +160,21 @@ const WITHOUT_EFFECT: &[Said] = &[
     ("nodes.restricted_cores_per_gpu", |it| it.nodes.iter().any(|it| it.restricted_cores_per_gpu != Node::default().restricted_cores_per_gpu)),
     ("nodes.bcast_address", |it| it.nodes.iter().any(|it| it.bcast_address.is_some())),
     ("partitions.exclusive_topology", |it| it.partitions.iter().any(|it| it.exclusive_topology)),
+    ("hooks.prolog_controller", |it| !it.hooks.prolog_controller.is_empty()),
+    ("hooks.epilog_controller", |it| !it.hooks.epilog_controller.is_empty()),
+    ("hooks.reservation_prolog", |it| it.hooks.reservation_prolog.is_some()),
+    ("hooks.reservation_epilog", |it| it.hooks.reservation_epilog.is_some()),
+    ("hooks.job_submit", |it| !it.hooks.job_submit.is_empty()),
+    ("hooks.unkillable_step", |it| it.hooks.unkillable_step.is_some()),
+    ("agent.autodetect", |it| it.agent.autodetect != Agent::default().autodetect),
+    ("agent.plugstack", |it| it.agent.plugstack != Agent::default().plugstack),
+    ("cgroup.mount_point", |it| it.cgroup.mount_point != Cgroup::default().mount_point),
+    ("accounting.purge_reservations_after", |it| it.accounting.purge_reservations_after.is_some()),
+    ("accounting.purge_suspends_after", |it| it.accounting.purge_suspends_after.is_some()),
+    ("accounting.max_query_span", |it| it.accounting.max_query_span.is_some()),
+    ("rest.tls_cert", |it| it.rest.tls_cert.is_some()),
+    ("gres.multiple_files", |it| it.gres.iter().any(|it| it.multiple_files.is_some())),
+    ("gres.autodetect", |it| it.gres.iter().any(|it| it.autodetect.is_some())),
     ("mesh.enabled", |it| it.mesh.enabled != Mesh::default().enabled),
 ];
 

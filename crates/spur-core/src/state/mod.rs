@@ -17,6 +17,7 @@ mod het;
 mod index;
 mod jobs;
 mod layers;
+pub mod letters;
 mod licenses;
 mod named;
 mod nodes;

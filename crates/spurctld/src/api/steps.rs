@@ -252,7 +252,10 @@ impl Service {
             ranks: share.ranks.clone(),
             cpus: share.cpus,
         });
+        let hooks = &published.state.settings.config.hooks;
         Ok(StepAccess {
+            prolog: hooks.srun_prolog.clone().unwrap_or_default(),
+            epilog: hooks.srun_epilog.clone().unwrap_or_default(),
             job_id: job.id.0,
             step_id: step.id.0,
             nodes: nodes.collect(),

@@ -19,6 +19,7 @@ use spur_core::blob::BlobHash;
 use spur_core::errors::SlurmError;
 use spur_core::ids::{JobId, NodeName, StepId};
 use spur_core::job::Owner;
+use spur_core::state::letters::{self, Letter};
 use spur_core::state::{self, Command, Effect, Entry, Reply, Settings, State};
 use spur_core::time::{FixedOffset, Timestamp, Zone};
 use spur_core::views::AccountingRecord;
@@ -107,15 +108,31 @@ pub enum Output {
     Record(Vec<AccountingRecord>),
 }
 
-/// A program that a user wants run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A program to be run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
-    /// As whom.
-    pub owner: Owner,
+    /// As whom; as this controller's own user if nobody is named.
+    pub owner: Option<Owner>,
     /// Which, with its arguments.
-    pub line: String,
-    /// One argument more, unless it is empty.
-    pub argument: String,
+    pub words: Vec<String>,
+    /// What it finds in its environment, beside what all have.
+    pub variables: Vec<(&'static str, String)>,
+}
+
+impl Program {
+    /// The user's program of a trigger, with one argument more unless it is empty.
+    fn of_trigger(owner: Owner, line: &str, argument: String) -> Program {
+        let words = line.split_ascii_whitespace().map(ToString::to_string);
+        let words = words.chain(Some(argument).filter(|it| !it.is_empty())).collect();
+        Program { owner: Some(owner), words, variables: Vec::new() }
+    }
+
+    /// The site's mail program, called as Slurm calls it.
+    fn of_letter(mail_program: &str, letter: Letter) -> Program {
+        let Letter { to, subject, variables } = letter;
+        let words = vec![mail_program.to_string(), "-s".to_string(), subject, to];
+        Program { owner: None, words, variables }
+    }
 }
 
 /// Why a call was not carried out.
@@ -145,6 +162,8 @@ pub struct Controller<D = RealDisk> {
     waits: Waits,
     /// Up to when begin times have been looked at.
     begun: Timestamp,
+    /// Which parts of time limits were told to owners.
+    told: letters::Told,
     /// Of the key that step credentials are signed with.
     public_key: Vec<u8>,
     /// By whose clocks crontabs are meant.
@@ -183,6 +202,7 @@ impl<D: Disk> Controller<D> {
             duties: 0,
             waits: Waits::default(),
             begun: Timestamp(0),
+            told: letters::Told::new(),
             public_key: Vec::new(),
             zone: Box::new(FixedOffset::UTC),
         }
@@ -273,6 +293,11 @@ impl<D: Disk> Controller<D> {
                 self.reassert();
                 self.agents.tell_loads(now);
                 self.tick(now);
+                if self.leads() {
+                    let at = self.stamp(now);
+                    let due = letters::as_time_passes(&self.state, at, &mut self.told);
+                    self.post(due, &mut out);
+                }
             }
         }
         Ok(out)
@@ -383,15 +408,17 @@ impl<D: Disk> Controller<D> {
         out: &mut Vec<Output>,
     ) -> Result<(), store::Error> {
         let mut errands = Vec::new();
+        let before = self.leads().then(|| self.state.clone());
         for entry in entries {
             let applied = state::apply(&mut self.state, entry);
             for effect in applied.effects {
                 match effect {
                     Effect::KeepBlob { hash, bytes } => self.blobs.keep(hash, &bytes)?,
                     Effect::DropBlob { hash } => self.blobs.discard(hash)?,
-                    Effect::RunProgram { owner, program: line, argument } => {
+                    Effect::RunProgram { owner, program, argument } => {
                         if self.leads() {
-                            out.push(Output::Run(Program { owner, line, argument }));
+                            let program = Program::of_trigger(owner, &program, argument);
+                            out.push(Output::Run(program));
                         }
                     }
                     Effect::Launch { .. } | Effect::Kill { .. } | Effect::Signal { .. } => {
@@ -409,10 +436,18 @@ impl<D: Disk> Controller<D> {
                 self.answer(now, waiter, applied.reply, out);
             }
         }
+        if let Some(before) = before {
+            self.post(letters::between(&before, &self.state), out);
+        }
         if self.leads() {
             self.run_errands(errands, out)?;
         }
         Ok(())
+    }
+
+    fn post(&self, letters: Vec<Letter>, out: &mut Vec<Output>) {
+        let program = &self.state.settings.config.jobs.mail_program;
+        out.extend(letters.into_iter().map(|it| Output::Run(Program::of_letter(program, it))));
     }
 
     fn answer(

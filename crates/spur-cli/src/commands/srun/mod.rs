@@ -148,12 +148,13 @@ async fn launch(
     if asked.iter().any(|it| it.group.is_some()) {
         het::join(job, request, &mut parts, &mut prepared);
     }
-    run_beside(&request.tool.prolog);
+    let site = parts.first().map(|part| part.access.clone()).unwrap_or_default();
+    run_beside([&request.tool.prolog, &site.prolog]);
     let status = run::run(voice, request, &parts, prepared, Some(attended)).await;
     if inside {
         until_over(&parts).await;
     }
-    run_beside(&request.tool.epilog);
+    run_beside([&request.tool.epilog, &site.epilog]);
     Ok(status)
 }
 
@@ -292,11 +293,10 @@ async fn end_step(access: &StepAccess) {
     let _ = allocation::caller().call(ask).await;
 }
 
-/// `--prolog` and `--epilog` are run by srun itself, where it was called.
-fn run_beside(program: &str) {
-    if program.is_empty() || program == "none" {
-        return;
-    }
+/// `--prolog` and `--epilog`, or the site's, are run by srun itself, where it was called.
+fn run_beside(programs: [&String; 2]) {
+    let program = programs.into_iter().find(|program| !program.is_empty());
+    let Some(program) = program.filter(|program| *program != "none") else { return };
     if let Err(error) = std::process::Command::new(program).status() {
         note(format!("srun: error: {program}: {error}"));
     }
