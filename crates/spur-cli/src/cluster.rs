@@ -150,6 +150,11 @@ impl Controller {
         Controller { runtime: runtime(), caller: caller() }
     }
 
+    /// Whoever leads the cluster of these controllers.
+    pub fn at(addresses: Vec<Address>) -> Controller {
+        Controller { runtime: runtime(), caller: Caller::new(addresses, PATIENCE) }
+    }
+
     /// Jobs, fetched page by page: no answer is larger than a message may be.
     pub fn jobs(&mut self, request: &ListJobsRequest) -> Result<Vec<JobView>, CallError> {
         let mut jobs = Vec::new();

@@ -52,6 +52,10 @@ fn partitions_and_keys_are_said_with_the_command_that_starts_a_cluster() {
     let shown = cluster.run("scontrol show config").stdout;
     let name = shown.lines().find(|line| line.starts_with("ClusterName")).unwrap_or_default();
     assert!(name.ends_with("= mine"), "{name}");
+    let dir = cluster.dir().display().to_string();
+    let status = Command::new(binary("spur")).args(["status", "--dir", &dir]).output();
+    let status = String::from_utf8_lossy(&status.expect("spur runs").stdout).into_owned();
+    assert!(status.contains("mine"), "{status}");
     // The next time it need not be said again.
     cluster.down();
     cluster.start("n[1-3]", 2);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Parser;
@@ -15,6 +16,7 @@ use spur_core::views::{JobView, NodeView};
 use spur_proto::caller::CallError;
 use spur_proto::slurm::ListJobsRequest;
 
+use super::layout::Layout;
 use crate::cluster::Controller;
 use crate::output::{complain, print};
 use crate::zone;
@@ -22,6 +24,9 @@ use crate::zone;
 /// Says how the cluster stands: nodes, processors, GPUs, jobs, and why those that wait do.
 #[derive(Parser)]
 struct Status {
+    /// The directory of a cluster of this machine; else the one that all commands find.
+    #[arg(long)]
+    dir: Option<PathBuf>,
     /// One JSON object.
     #[arg(long)]
     json: bool,
@@ -55,7 +60,15 @@ pub fn run(args: &[String]) -> u8 {
         Ok(arguments) => arguments,
         Err(status) => return status,
     };
-    match look(&mut Controller::find()) {
+    let mut controller = match arguments.dir.map(|dir| Layout::new(Some(dir))) {
+        None => Controller::find(),
+        Some(Ok(layout)) => Controller::at(layout.known_addresses()),
+        Some(Err(error)) => {
+            complain("spur status", error);
+            return 1;
+        }
+    };
+    match look(&mut controller) {
         Ok(picture) if arguments.json => print(&format!("{}\n", summary_json(&picture))),
         Ok(picture) => print(&summary(&picture)),
         Err(error) => {

@@ -72,9 +72,9 @@ mod tests {
         assert_eq!(config.jobs.mail_program, "/bin/true");
         assert!(!config.jobs.requeue);
         assert_eq!(config.limits.max_array_size, 7);
-        let names: Vec<(&str, bool)> =
+        let names: Vec<(&str, Option<bool>)> =
             config.partitions.iter().map(|it| (it.name.as_str(), it.default)).collect();
-        assert_eq!(names, [("cpu", true), ("gpu", false)]);
+        assert_eq!(names, [("cpu", Some(true)), ("gpu", Some(false))]);
         assert!(with("", &["nonsense".to_string()], &[]).is_err());
         assert!(with(file, &["jobs.requeue.x=1".to_string()], &[]).is_err());
     }
