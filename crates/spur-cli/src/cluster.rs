@@ -25,8 +25,8 @@ use spur_proto::slurm::{
     ListPartitionsRequest, ListPrioritiesRequest, ListReservationsRequest, ListSharesRequest,
     ListStepsRequest, ListTriggersRequest, PingReply, PingRequest, PlanReply, PlanRequest,
     ReconfigureRequest, RevokeTokensRequest, SetCrontabReply, SetCrontabRequest, SetTriggerRequest,
-    ShutdownRequest, SignalStepRequest, Trigger, TryJobReply, TryJobRequest, WaitJobRequest,
-    WatchRequest,
+    ShutdownRequest, SignalStepRequest, Trigger, TryJobReply, TryJobRequest, WaitJobReply,
+    WaitJobRequest, WatchRequest,
 };
 use tonic::transport::Channel;
 
@@ -360,12 +360,10 @@ impl Controller {
         self.runtime.block_on(self.caller.call(ask))
     }
 
-    /// The job when it is over.
-    pub fn wait(&mut self, job_id: u32) -> Result<JobView, CallError> {
-        let ask =
-            |mut client: Client| async move { client.wait_job(WaitJobRequest { job_id }).await };
-        let reply = self.runtime.block_on(self.caller.call_and_wait(ask))?;
-        Ok(reply.job.unwrap_or_default())
+    /// The job when it is over; of an array, all of it or one task.
+    pub fn wait(&mut self, request: WaitJobRequest) -> Result<WaitJobReply, CallError> {
+        let ask = |mut client: Client| async move { client.wait_job(request).await };
+        self.runtime.block_on(self.caller.call_and_wait(ask))
     }
 
     /// Tells what happens, until the controller goes away.

@@ -72,6 +72,7 @@ pub const NATIVE: &[Command] = &[
     command("alloc", "get an allocation, as salloc", commands::salloc::run),
     command("exec", "a shell or a command inside a running job", native::exec::run),
     command("wait", "return when jobs are over, with their exit code", native::wait::run),
+    command("retry", "have what failed run again", native::retry::run),
     command("watch", "tell what becomes of jobs and nodes, as it happens", native::watch::run),
     command("version", "print the version", native::version::run),
     command("help", "show the commands", show_help),

@@ -73,3 +73,48 @@ fn the_cluster_is_shown_and_looked_after() {
     assert!(told.stdout.contains("node n1 is idle+drain: bad disk"), "{}", told.stdout);
     assert!(told.stdout.contains("scontrol update nodename=n1 state=resume"), "{}", told.stdout);
 }
+
+#[test]
+fn an_array_is_waited_for_as_a_whole_and_what_failed_runs_again() {
+    let cluster = Cluster::up("n1", 4);
+    let flag = cluster.work_dir().join("mended");
+    let script = format!(
+        "echo task $SLURM_ARRAY_TASK_ID; [ $SLURM_ARRAY_TASK_ID = 2 ] && [ ! -e {} ] && exit 5; true",
+        flag.display()
+    );
+    let words = ["--array=1-4", "--parsable", "--wait", "-ot-%a", "--wrap", &script];
+    let ran = cluster.run_words("sbatch", &words);
+    // Slurm: the highest exit code of all tasks.
+    assert_eq!(ran.status, 5, "{}", ran.stderr);
+    let array = ran.stdout.trim().to_string();
+    let waited = cluster.run(&format!("spur wait {array}"));
+    assert_eq!(waited.status, 5);
+    assert_eq!(waited.stdout, format!("{array}_2 wrap FAILED 5:0 (1 of 4 tasks failed)\n"));
+    assert_eq!(cluster.run(&format!("spur wait {array}_3")).status, 0);
+    assert_eq!(cluster.run(&format!("spur wait -q {array}_[2-3]")).status, 5);
+    let logs = cluster.run(&format!("spur logs {array}")).stdout;
+    assert_eq!(
+        logs,
+        (1..=4).map(|task| format!("{array}_{task}: task {task}\n")).collect::<String>()
+    );
+    std::fs::write(&flag, "").expect("written");
+    let again = cluster.run(&format!("spur retry {array} --failed"));
+    assert_eq!(again.stdout, format!("{array}_2 wrap was FAILED 5:0\n"), "{}", again.stderr);
+    assert_eq!(cluster.run(&format!("spur wait {array}")).status, 0);
+    assert_eq!(cluster.run(&format!("spur retry {array} --failed")).stdout, "");
+    assert_eq!(cluster.run("spur retry 999 --failed").status, 1);
+}
+
+#[test]
+fn tasks_of_a_step_are_shown_together_or_one_by_one() {
+    let cluster = Cluster::up("n[1-2]", 2);
+    let script = "srun -N2 -n4 -o task-%t sh -c 'echo rank $SLURM_PROCID'; srun -n1 echo to srun";
+    let words = ["-N2", "-n4", "--parsable", "--wait", "-oall", "--wrap", script];
+    let job = cluster.run_words("sbatch", &words).stdout.trim().to_string();
+    let logs = cluster.run(&format!("spur logs {job}.0"));
+    assert_eq!(logs.stdout, "0: rank 0\n1: rank 1\n2: rank 2\n3: rank 3\n", "{}", logs.stderr);
+    assert_eq!(cluster.run(&format!("spur logs {job}.0:2")).stdout, "2: rank 2\n");
+    assert_eq!(cluster.run(&format!("spur logs {job}")).stdout, "to srun\n");
+    let none = cluster.run(&format!("spur logs {job}.1"));
+    assert_eq!((none.status, none.stdout.as_str()), (1, ""), "{}", none.stderr);
+}

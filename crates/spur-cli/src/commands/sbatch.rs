@@ -233,7 +233,7 @@ async fn send(requests: Vec<Request>, script: Vec<u8>, environment: Vec<u8>) -> 
 async fn wait(caller: &mut Caller, job: u32) -> u8 {
     loop {
         let ask = |mut client: ControllerClient<_>| async move {
-            client.wait_job(WaitJobRequest { job_id: job }).await
+            client.wait_job(WaitJobRequest { job_id: job, ..Default::default() }).await
         };
         match caller.call_and_wait(ask).await {
             Ok(reply) => {

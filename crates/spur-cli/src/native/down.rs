@@ -122,7 +122,7 @@ pub fn end_jobs(layout: &Layout) {
         }
         let _ = cluster_call(layout, async move |caller: &mut Caller| {
             let ask = |mut client: ControllerClient<_>| async move {
-                client.wait_job(WaitJobRequest { job_id }).await
+                client.wait_job(WaitJobRequest { job_id, ..Default::default() }).await
             };
             let left = deadline.saturating_duration_since(std::time::Instant::now());
             let waited = tokio::time::timeout(left, caller.call_and_wait(ask)).await;

@@ -14,6 +14,7 @@ pub mod join;
 pub mod logs;
 pub mod nodes;
 pub mod plan;
+pub mod retry;
 pub mod status;
 pub mod token;
 pub mod up;

@@ -2,10 +2,11 @@
 
 use clap::Parser;
 use spur_core::fields::job::shown_id;
-use spur_core::job::reference::JobReference;
+use spur_core::job::reference::{JobReference, Part};
 use spur_core::job::{ExitStatus, JobState, JobStatus};
 use spur_core::views::JobView;
 use spur_proto::caller::CallError;
+use spur_proto::slurm::{WaitJobReply, WaitJobRequest};
 
 use crate::cluster::Controller;
 use crate::output::{complain, print};
@@ -13,7 +14,7 @@ use crate::output::{complain, print};
 /// Waits until jobs are over, and ends with the worst of their exit codes.
 #[derive(Parser)]
 struct Arguments {
-    /// The jobs' numbers.
+    /// The jobs: 12, an array as a whole or by task (12_3, 12_[1-3]).
     #[arg(required = true)]
     jobs: Vec<String>,
     /// A line of JSON for each job.
@@ -37,25 +38,37 @@ pub fn run(args: &[String]) -> u8 {
             complain("spur wait", format!("Invalid job id {word}"));
             return 1;
         };
-        match wait(&mut controller, reference.job) {
-            Ok(job) => {
-                if !arguments.quiet {
-                    print(&told(&job, arguments.json));
+        for request in requests(&reference) {
+            match wait(&mut controller, request) {
+                Ok(reply) => {
+                    if !arguments.quiet {
+                        print(&told(&reply, arguments.json));
+                    }
+                    worst = worst.max(reply.job.as_ref().map_or(1, code));
                 }
-                worst = worst.max(code(&job));
-            }
-            Err(error) => {
-                complain("spur wait", format!("job {word}: {error}"));
-                worst = worst.max(1);
+                Err(error) => {
+                    complain("spur wait", format!("job {word}: {error}"));
+                    worst = worst.max(1);
+                }
             }
         }
     }
     worst
 }
 
-fn wait(controller: &mut Controller, job: u32) -> Result<JobView, CallError> {
+/// What to ask for: an array is waited for as a whole, some of its tasks one by one.
+pub fn requests(reference: &JobReference) -> Vec<WaitJobRequest> {
+    let of = |array_task| WaitJobRequest { job_id: reference.number(), array_task };
+    match &reference.part {
+        Part::Whole | Part::Component(_) => vec![of(None)],
+        Part::Task(task) => vec![of(Some(*task))],
+        Part::Tasks(tasks) => tasks.ids().map(|task| of(Some(task))).collect(),
+    }
+}
+
+fn wait(controller: &mut Controller, request: WaitJobRequest) -> Result<WaitJobReply, CallError> {
     loop {
-        match controller.wait(job) {
+        match controller.wait(request) {
             // The controller is away for longer than a call waits; the job is not.
             Err(CallError::Unreachable) => {}
             outcome => return outcome,
@@ -63,7 +76,8 @@ fn wait(controller: &mut Controller, job: u32) -> Result<JobView, CallError> {
     }
 }
 
-fn told(job: &JobView, json: bool) -> String {
+fn told(reply: &WaitJobReply, json: bool) -> String {
+    let job = &reply.job.clone().unwrap_or_default();
     let exit = ExitStatus::from_wait(job.exit_status);
     let state = JobStatus(job.state).name();
     match json {
@@ -71,10 +85,18 @@ fn told(job: &JobView, json: bool) -> String {
             let told = serde_json::json!({
                 "job_id": job.job_id, "name": job.name, "state": state,
                 "exit_code": exit.code, "signal": exit.signal,
+                "tasks": reply.tasks, "failed": reply.failed,
             });
             format!("{told}\n")
         }
-        false => format!("{} {} {state} {}:{}\n", shown_id(job), job.name, exit.code, exit.signal),
+        false => {
+            let of_all = match reply.tasks {
+                0 | 1 => String::new(),
+                tasks => format!(" ({} of {tasks} tasks failed)", reply.failed),
+            };
+            let (id, name) = (shown_id(job), &job.name);
+            format!("{id} {name} {state} {}:{}{of_all}\n", exit.code, exit.signal)
+        }
     }
 }
 

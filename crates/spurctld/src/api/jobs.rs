@@ -1,4 +1,4 @@
-//! Jobs: submit, cancel, list, wait.
+//! Jobs: submit, cancel, list.
 
 use std::ops::Bound;
 use std::sync::PoisonError;
@@ -17,7 +17,7 @@ use spur_core::state::{
 use spur_core::views::JobView;
 use spur_proto::slurm::{
     CancelJobReply, CancelJobRequest, ListJobsReply, ListJobsRequest, SubmitJobReply,
-    SubmitJobRequest, WaitJobReply, WaitJobRequest,
+    SubmitJobRequest,
 };
 use spur_proto::status::{from_status, remarked, to_status};
 use tonic::{Code, Status};
@@ -215,32 +215,6 @@ impl Service {
             next_after = jobs.last().map_or(0, |job| job.job_id);
         }
         Ok(ListJobsReply { jobs, next_after })
-    }
-
-    /// Answers when the job is over: every commit wakes this, nothing polls.
-    pub(super) async fn wait(&self, request: WaitJobRequest) -> Result<WaitJobReply, Status> {
-        let id = JobId(request.job_id);
-        let mut changes = self.inbox.changes();
-        self.latest().await?;
-        let mut seen = None;
-        loop {
-            changes.borrow_and_update();
-            let published = self.inbox.published();
-            if !published.leads {
-                return Err(self.standby());
-            }
-            match published.state.jobs.get(&id) {
-                Some(job) if job.phase.is_over() => {
-                    return Ok(WaitJobReply { job: Some(job_view(&published, job)) });
-                }
-                Some(job) => seen = Some(job_view(&published, job)),
-                None if seen.is_some() => return Ok(WaitJobReply { job: seen }),
-                None => return Err(to_status(SlurmError::InvalidJobId)),
-            }
-            if changes.changed().await.is_err() {
-                return Err(to_status(SlurmError::InStandbyMode));
-            }
-        }
     }
 
     /// The state as of now: everything acknowledged before this call is in it.

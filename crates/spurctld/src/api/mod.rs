@@ -17,6 +17,7 @@ mod service;
 mod shares;
 mod steps;
 mod triggers;
+mod wait;
 mod watch;
 mod why;
 
