@@ -26,6 +26,7 @@ impl Planner {
             by_class: Vec::with_capacity(self.queue.classes.len()),
             special: BTreeMap::new(),
             promised: BTreeMap::new(),
+            waiting: BTreeMap::new(),
             places: BTreeMap::new(),
             held: BTreeMap::new(),
             begun: BTreeMap::new(),

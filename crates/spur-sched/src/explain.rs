@@ -246,7 +246,7 @@ impl Planner {
             return Some(Test::Excluded);
         }
         let Some(fit) = fits.of_kind(slot.kind) else { return Some(Test::Features) };
-        match fit.lacks(shape, slot, &whole(slot)) {
+        match fit.lacks(shape, slot, &whole(slot), i64::MAX) {
             Some(Lack::Cores) => return Some(Test::TooFewCpus),
             Some(Lack::Memory) => return Some(Test::TooLittleMemory),
             Some(Lack::Devices) => return Some(Test::TooFewDevices),
@@ -263,7 +263,7 @@ impl Planner {
         if !place::shares(shape, slot) {
             return Some(Test::NotShared);
         }
-        match fit.lacks(shape, slot, &slot.free) {
+        match fit.lacks(shape, slot, &slot.free, pass.now) {
             Some(Lack::Cores | Lack::Tmp) => return Some(Test::BusyCpus),
             Some(Lack::Memory) => return Some(Test::BusyMemory),
             Some(Lack::Devices) => return Some(Test::BusyDevices),
@@ -343,7 +343,7 @@ impl Planner {
 fn whole(slot: &Slot) -> Free {
     let node = &slot.node;
     Free {
-        cores: node.cores,
+        cores: node.cores.saturating_sub(node.kept.len() as u32),
         memory_mb: node.memory_mb,
         parts: node.gres.iter().flat_map(|it| (0..it.devices).map(|_| it.parts)).collect(),
     }

@@ -12,7 +12,11 @@ pub struct Fit {
     /// Threads used of each core.
     threads: u32,
     sockets: u32,
+    /// Cores that jobs can have.
     node_cores: u32,
+    /// Cores of a socket, and threads of a core.
+    socket_cores: u32,
+    core_threads: u32,
     /// A node with fewer free cores is of no use.
     pub cores_least: u32,
     /// A node with fewer free devices is of no use.
@@ -73,7 +77,9 @@ impl Fit {
             kind: id,
             threads: shape.threads_per_core.unwrap_or(kind.threads).max(1),
             sockets: kind.sockets,
-            node_cores: kind.cores,
+            node_cores: kind.open_cores(),
+            socket_cores: cores_per_socket.max(1),
+            core_threads: kind.threads,
             cores_least: 0,
             devices_least: 0,
             memory_least: 0,
@@ -96,10 +102,41 @@ impl Fit {
     pub fn cores(&self, shape: &Shape, units: u32) -> u32 {
         let cpus = if shape.overcommit { 1 } else { units.saturating_mul(shape.unit_cpus) };
         let cores = cpus.max(shape.cpus_min).max(1).div_ceil(self.threads);
-        match shape.units_per_core {
+        let cores = match shape.units_per_core {
             Some(each) if !shape.overcommit => cores.max(units.div_ceil(each.max(1))),
             _ => cores,
+        };
+        match shape.whole_sockets {
+            true => cores.next_multiple_of(self.socket_cores).min(self.node_cores),
+            false => cores,
         }
+    }
+
+    /// Cores that a job may have of those that are free.
+    fn cores_for(&self, shape: &Shape, slot: &Slot, free: &Free, beside: u32) -> u32 {
+        let mut cores = free.cores;
+        if shape.whole_sockets {
+            // Which cores are free is known of the present only.
+            cores = match slot.free_cores.count() == free.cores {
+                true => self.whole_sockets(slot) * self.socket_cores,
+                false => cores / self.socket_cores * self.socket_cores,
+            };
+        }
+        let Some(cap) = &shape.cap else { return cores };
+        let most = cap.cpus / self.core_threads.max(1);
+        // Who is alone has the whole node.
+        let too_few = shape.sharing == Sharing::Nobody && most < self.node_cores;
+        if too_few { 0 } else { cores.min(most.saturating_sub(beside)) }
+    }
+
+    fn whole_sockets(&self, slot: &Slot) -> u32 {
+        let mut free = vec![0; self.sockets.max(1) as usize];
+        for core in slot.free_cores.iter() {
+            if let Some(count) = free.get_mut((core / self.socket_cores) as usize) {
+                *count += 1;
+            }
+        }
+        free.iter().filter(|count| **count == self.socket_cores).count() as u32
     }
 
     fn memory(&self, shape: &Shape, units: u32, cores: u32, total_mb: u64) -> u64 {
@@ -125,21 +162,27 @@ impl Fit {
         }
     }
 
-    /// How many units fit, or none.
-    pub fn room(&self, shape: &Shape, slot: &Slot, free: &Free) -> u32 {
-        if free.cores < self.cores_least || slot.node.tmp_mb < shape.tmp_mb {
+    /// How many units fit at a moment, or none.
+    pub fn room(&self, shape: &Shape, slot: &Slot, free: &Free, at: i64) -> u32 {
+        self.room_beside(shape, slot, free, shape.beside(slot, at))
+    }
+
+    /// The same where jobs of its partition hold so many cores.
+    pub fn room_beside(&self, shape: &Shape, slot: &Slot, free: &Free, beside: u32) -> u32 {
+        let cores = self.cores_for(shape, slot, free, beside);
+        if cores < self.cores_least || slot.node.tmp_mb < shape.tmp_mb {
             return 0;
         }
         let mut room = match shape.overcommit {
             true => shape.units,
-            false => free.cores * self.threads / shape.unit_cpus.max(1),
+            false => cores * self.threads / shape.unit_cpus.max(1),
         };
         if let Some(each) = shape.units_per_socket {
             room = room.min(self.by_socket(shape, slot, free, each));
         }
         let caps = [
             shape.units_per_node,
-            shape.units_per_core.map(|each| each.saturating_mul(free.cores)),
+            shape.units_per_core.map(|each| each.saturating_mul(cores)),
             Some(shape.units),
         ];
         room = caps.into_iter().flatten().fold(room, u32::min);
@@ -166,7 +209,7 @@ impl Fit {
     /// present only; later they are taken to be spread evenly.
     fn by_socket(&self, shape: &Shape, slot: &Slot, free: &Free, each: u32) -> u32 {
         let unit = shape.unit_cpus.max(1).div_ceil(self.threads).max(1);
-        let per_socket = (self.node_cores / self.sockets.max(1)).max(1);
+        let per_socket = self.socket_cores;
         if slot.free_cores.count() != free.cores {
             let units = (free.cores / self.sockets.max(1)) / unit;
             return if shape.overcommit { each } else { units.min(each) } * self.sockets;
@@ -188,8 +231,8 @@ impl Fit {
     }
 
     /// What a node has too little of to be of any use; nothing where [`Fit::room`] finds room.
-    pub fn lacks(&self, shape: &Shape, slot: &Slot, free: &Free) -> Option<Lack> {
-        if free.cores < self.cores_least {
+    pub fn lacks(&self, shape: &Shape, slot: &Slot, free: &Free, at: i64) -> Option<Lack> {
+        if self.cores_for(shape, slot, free, shape.beside(slot, at)) < self.cores_least {
             return Some(Lack::Cores);
         }
         if slot.node.tmp_mb < shape.tmp_mb {
@@ -199,7 +242,7 @@ impl Fit {
         if self.needs.iter().any(|need| need.room(free) < least) {
             return Some(Lack::Devices);
         }
-        (self.room(shape, slot, free) == 0).then(|| {
+        (self.room(shape, slot, free, at) == 0).then(|| {
             let memory = self.memory(shape, least, self.cores(shape, least), slot.node.memory_mb);
             if memory > free.memory_mb { Lack::Memory } else { Lack::Cores }
         })
@@ -245,6 +288,15 @@ impl Fit {
     /// Threads used of each core.
     pub fn threads(&self) -> u32 {
         self.threads
+    }
+}
+
+impl Shape {
+    /// Cores of a node that jobs hold at a moment which count against the same cap.
+    pub fn beside(&self, slot: &Slot, at: i64) -> u32 {
+        let Some(cap) = &self.cap else { return 0 };
+        let held = slot.runs.iter().filter(|held| held.end > at && held.partition == cap.partition);
+        held.map(|held| held.cores.count()).sum()
     }
 }
 

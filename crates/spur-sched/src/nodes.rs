@@ -29,11 +29,28 @@ pub struct Free {
 pub struct Held {
     pub run: RunId,
     pub end: i64,
+    pub user: u32,
+    pub partition: Arc<str>,
     pub sharing: Sharing,
     pub cores: Bits,
     pub memory_mb: u64,
     /// Device, counted over all groups, and parts of it.
     pub parts: Vec<(u32, u32)>,
+}
+
+impl Held {
+    /// Whether it is this user's.
+    pub fn is_of(&self, user: u32) -> bool {
+        self.user == user || self.sharing == Sharing::User(user)
+    }
+
+    /// Whether it shares its node with a job that does not mind, of this user or of somebody.
+    pub fn puts_up_with(&self, user: Option<u32>) -> bool {
+        match self.sharing {
+            Sharing::User(own) => user == Some(own),
+            _ => true,
+        }
+    }
 }
 
 /// A node.
@@ -59,6 +76,8 @@ pub struct Kind {
     pub weight: u32,
     pub sockets: u32,
     pub cores: u32,
+    /// Cores that no job gets.
+    pub kept: Arc<[u32]>,
     pub threads: u32,
     pub gres: Arc<[ViewGres]>,
     /// Memory and temporary space of its nodes; how many there are, and how many of them take jobs.
@@ -85,7 +104,7 @@ pub fn memory_class(memory_mb: u64) -> u16 {
     (log as u16) * 4 + ((memory_mb >> (log - 2)) & 3) as u16
 }
 
-type KindKey = (u32, Arc<[Arc<str>]>, Arc<[Arc<str>]>, u32, u32, u32, Arc<[ViewGres]>);
+type KindKey = (u32, Arc<[Arc<str>]>, Arc<[Arc<str>]>, u32, u32, Arc<[u32]>, u32, Arc<[ViewGres]>);
 
 /// All nodes.
 #[derive(Debug, Default)]
@@ -262,6 +281,7 @@ impl Nodes {
             node.features.clone(),
             node.sockets,
             node.cores,
+            node.kept.clone(),
             node.threads,
             node.gres.clone(),
         );
@@ -275,6 +295,7 @@ impl Nodes {
             weight: node.weight,
             sockets: node.sockets.max(1),
             cores: node.cores,
+            kept: node.kept.clone(),
             threads: node.threads.max(1),
             gres: node.gres.clone(),
             members: BTreeMap::new(),
@@ -314,7 +335,7 @@ impl Nodes {
     /// What is free, told from what is held.
     fn recount(&mut self, index: NodeIndex) {
         let slot = &mut self.slots[index as usize];
-        slot.free_cores = Bits::first(slot.node.cores);
+        slot.free_cores = slot.node.open_cores();
         slot.free.memory_mb = slot.node.memory_mb;
         slot.free.parts =
             slot.node.gres.iter().flat_map(|it| (0..it.devices).map(|_| it.parts)).collect();
@@ -383,6 +404,22 @@ fn leave(kind: &mut Kind, key: BucketKey, order: u64, index: NodeIndex) {
     }
 }
 
+impl ViewNode {
+    /// Cores that jobs can have.
+    fn open_cores(&self) -> Bits {
+        let mut cores = Bits::first(self.cores);
+        cores.remove_all(&self.kept.iter().copied().collect());
+        cores
+    }
+}
+
+impl Kind {
+    /// How many cores jobs can have.
+    pub fn open_cores(&self) -> u32 {
+        self.cores.saturating_sub(self.kept.len() as u32)
+    }
+}
+
 impl Slot {
     /// Where it stands; nowhere while it has nothing to give.
     pub fn bucket(&self) -> Option<BucketKey> {
@@ -405,7 +442,7 @@ impl Slot {
         if self.runs.iter().all(|held| held.end > at) {
             return free;
         }
-        let mut cores = Bits::first(self.node.cores);
+        let mut cores = self.node.open_cores();
         for held in self.runs.iter().filter(|held| held.end > at) {
             cores.remove_all(&held.cores);
         }
@@ -449,6 +486,7 @@ impl Nodes {
             sockets: kind_of.sockets,
             cores: kind_of.cores,
             threads: kind_of.threads,
+            kept: kind_of.kept.clone(),
             memory_mb,
             tmp_mb,
             gres: kind_of.gres.clone(),

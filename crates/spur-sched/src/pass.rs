@@ -18,7 +18,7 @@ use crate::place::{self, Chosen, Mix, Search};
 use crate::planner::Planner;
 use crate::possible::Fits;
 use crate::preempt;
-use crate::queue::Key;
+use crate::queue::{Key, tier_of};
 use crate::shape::Shape;
 use crate::timeline::{Ahead, Calendar, Place};
 use crate::view::{Charge, RunId, ViewReservation, ViewShare};
@@ -36,6 +36,8 @@ pub(crate) struct Pass {
     pub(crate) special: BTreeMap<JobId, Option<Wait>>,
     /// Promises made to jobs of each partition.
     pub(crate) promised: BTreeMap<Arc<str>, u32>,
+    /// Partitions of which a job waits for nodes, with its tier.
+    pub(crate) waiting: BTreeMap<Arc<str>, u16>,
     /// Places promised to jobs that wait in several partitions.
     pub(crate) places: BTreeMap<JobId, (Place, Arc<Shape>, Vec<Fit>)>,
     /// The same for readers, for all jobs that hold a promise.
@@ -62,6 +64,9 @@ pub(crate) struct Mark {
     charged: usize,
     starts: usize,
 }
+
+/// The user of a job where it does not matter who that is.
+const NOBODY: u32 = u32::MAX;
 
 /// The most of them: it is asked for the sake of a word.
 const WONDER: u32 = 64;
@@ -130,11 +135,14 @@ impl Planner {
             if !known.iter().all(free) {
                 continue;
             }
-            let sharing = job.sharing;
+            let (sharing, user, partition) = (job.sharing, job.user, job.partition.clone());
             for (node, cores) in known {
                 let awake = RunId(run.0, 1 << 30);
                 let (memory_mb, parts) = (0, Vec::new());
-                self.nodes.take(node, Held { run: awake, end, sharing, cores, memory_mb, parts });
+                let partition = partition.clone();
+                let run = awake;
+                let held = Held { run, end, user, partition, sharing, cores, memory_mb, parts };
+                self.nodes.take(node, held);
                 pass.taken.push((awake, node, end));
             }
             pass.out.wakes.push(run);
@@ -224,12 +232,28 @@ impl Planner {
         if full {
             return;
         }
-        self.promise(pass, job, class, &fits, &shape, promised == 0);
+        let why = match promised {
+            0 if self.is_behind(pass, &partition, tier_of(key.0)) => Reason::ReqNodeNotAvail,
+            0 => Reason::Resources,
+            _ => Reason::Priority,
+        };
+        pass.waiting.entry(partition.clone()).or_insert(tier_of(key.0));
+        self.promise(pass, job, class, &fits, &shape, why);
         if kept_out && let Some(Some(wait)) = pass.special.get_mut(&job) {
             (wait.reason, wait.reserved) = (Reason::ReqNodeNotAvail, true);
         }
         *pass.promised.entry(partition).or_default() += 1;
         self.next(pass, turn, key, class);
+    }
+
+    /// Whether jobs of a higher tier wait for nodes of a partition, so that Slurm keeps the nodes for them.
+    fn is_behind(&self, pass: &Pass, partition: &Arc<str>, tier: u16) -> bool {
+        let meet = |other: &Arc<str>| {
+            let mut kinds = self.nodes.kinds.iter().filter(|kind| !kind.members.is_empty());
+            kinds.any(|kind| kind.partitions.contains(other) && kind.partitions.contains(partition))
+        };
+        let higher = pass.waiting.iter().filter(|(other, its)| **its > tier && *other != partition);
+        higher.map(|(other, _)| other).any(meet)
     }
 
     pub(crate) fn next(&self, pass: &mut Pass, turn: u8, key: Key, class: u32) {
@@ -427,9 +451,11 @@ impl Planner {
                 devices: by_group(slot, &taken.parts),
                 units: *units,
             });
-            let sharing = shape.sharing;
+            let (sharing, user) = (shape.sharing, shape.user.unwrap_or(NOBODY));
             let (memory_mb, parts) = (taken.memory_mb, taken.parts);
-            self.nodes.take(*node, Held { run, end, sharing, cores, memory_mb, parts });
+            let partition = partition.clone();
+            let held = Held { run, end, user, partition, sharing, cores, memory_mb, parts };
+            self.nodes.take(*node, held);
             self.ends.insert((end, *node, run));
             pass.taken.push((run, *node, end));
         }
@@ -453,7 +479,7 @@ impl Planner {
         class: u32,
         fits: &Fits,
         shape: &Arc<Shape>,
-        first: bool,
+        reason: Reason,
     ) {
         self.nodes.settle();
         let former = pass.places.remove(&job);
@@ -465,7 +491,6 @@ impl Planner {
             .map(|(place, kinds)| (place, shape.clone(), kinds));
         let found = former.into_iter().chain(found).min_by_key(|(place, ..)| place.at);
         let start = found.as_ref().map(|(place, ..)| Timestamp(place.at.max(pass.now)));
-        let reason = if first { Reason::Resources } else { Reason::Priority };
         let said = pass.special.get(&job).copied().flatten().map(|wait| wait.reason);
         let reason = if said == Some(Reason::Resources) { Reason::Resources } else { reason };
         pass.special.insert(job, Some(Wait { reason, start, reserved: false }));

@@ -115,7 +115,8 @@ const AHEAD: usize = 1000;
 
 /// A start as a place that has come.
 fn begun(state: &State, start: &Start) -> Promised {
-    let threads = |node: &NodeName| state.nodes.get(node).map_or(1, |node| view::cores_of(node).1);
+    let threads =
+        |node: &NodeName| state.nodes.get(node).map_or(1, |node| view::cores_of(state, node).1);
     let cpus = start.shares.iter().map(|it| it.cores.len() as u32 * threads(&it.node)).sum();
     let nodes = start.shares.iter().map(|share| share.node.clone()).collect();
     Promised { at: state.now, partition: start.partition.clone(), nodes, cpus }
@@ -171,7 +172,7 @@ fn job_start<'a>(
 
 fn share(state: &State, given: &ViewShare) -> Option<Share> {
     let node = state.nodes.get(&given.node)?;
-    let (_, threads) = view::cores_of(node);
+    let (_, threads) = view::cores_of(state, node);
     let cpus = given.cores.iter().flat_map(|core| (0..threads).map(move |it| core * threads + it));
     let cpu_ids: spur_core::idset::IdSet = cpus.collect();
     let mut gres: Vec<GresShare> = Vec::new();

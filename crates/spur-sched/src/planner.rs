@@ -138,6 +138,8 @@ impl Planner {
             let held = Held {
                 run,
                 end: job.end.0,
+                user: job.user,
+                partition: job.partition.clone(),
                 sharing: job.sharing,
                 cores: share.cores.iter().copied().collect(),
                 memory_mb: share.memory_mb,

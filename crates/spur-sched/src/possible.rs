@@ -162,8 +162,8 @@ fn room_if_empty(shape: &Shape, nodes: &Nodes, fit: &Fit, memory_mb: u64, tmp_mb
     let Some(slot) = nodes.example(fit.kind, memory_mb, tmp_mb) else { return 0 };
     let kind = &nodes.kinds[fit.kind as usize];
     let parts = kind.gres.iter().flat_map(|it| (0..it.devices).map(|_| it.parts));
-    let whole = Free { cores: kind.cores, memory_mb, parts: parts.collect() };
-    fit.room(shape, &slot, &whole)
+    let whole = Free { cores: kind.open_cores(), memory_mb, parts: parts.collect() };
+    fit.room(shape, &slot, &whole, i64::MAX)
 }
 
 fn kinds(shape: &Shape, partition: &str, nodes: &Nodes, features: Option<&Features>) -> Vec<Fit> {

@@ -58,7 +58,7 @@ pub fn victims(
             let awake = |held: &&crate::nodes::Held| !picked.contains(&held.run);
             let others = slot.runs.iter().filter(awake).any(|held| held.end > now);
             let alone = shape.sharing.is_open() || !others;
-            if alone { fit.room(shape, &slot, &slot.free_at(now)) } else { 0 }
+            if alone { fit.room(shape, &slot, &slot.free_at(now), now) } else { 0 }
         };
         let mut found = room(&picked);
         for (_, _, run) in &runs {

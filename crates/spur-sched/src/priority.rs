@@ -6,8 +6,10 @@ use spur_core::accounts::fairshare::{self, Tree};
 use spur_core::accounts::limits::{Needs, Purse};
 use spur_core::accounts::usage::Usage;
 use spur_core::config::sections;
-use spur_core::config::words::PriorityKind;
+use spur_core::config::words::{PriorityFlag, PriorityKind};
 use spur_core::job::{Demand, Job};
+use spur_core::limit::Limit;
+use spur_core::node::Kept;
 use spur_core::partition::Partition;
 use spur_core::state::State;
 use spur_core::time::Timestamp;
@@ -40,7 +42,12 @@ impl Basis {
         let billed =
             own.filter_map(|one| Some((one.id, usage.get(&Purse::Association(one.id))?.billed())));
         let tree = fairshare::tree(&state.rules, &billed.collect());
-        let cpus = state.nodes.values().map(|node| u64::from(node.inventory.cpus)).sum();
+        let cpus = (state.nodes.values())
+            .map(|node| {
+                let kept = Kept::on(&state.settings.config, node).cpus(&node.inventory).len();
+                u64::from(node.inventory.cpus.saturating_sub(kept))
+            })
+            .sum();
         Basis { told, cpus, nodes: state.nodes.len() as u64, tree, usage }
     }
 }
@@ -55,35 +62,57 @@ pub fn moment(state: &State) -> i64 {
 /// What is known about a job.
 pub fn facts(state: &State, job: &Job, partition: Option<&Partition>, basis: &Basis) -> Facts {
     let rules = &state.settings.config.priority;
-    let since = job.submitted.max(job.begin.unwrap_or(job.submitted)).0;
+    let has = |flag: PriorityFlag| rules.flags.contains(&flag);
+    // Factors as they are, not as parts of the largest.
+    let raw = |flag: PriorityFlag| has(flag) || has(PriorityFlag::NoNormalAll);
+    let since = match has(PriorityFlag::AccrueAlways) {
+        true => job.submitted.0,
+        false => job.submitted.max(job.begin.unwrap_or(job.submitted)).0,
+    };
     let factor = |it: &Partition| f64::from(it.rules.priority_job_factor);
     let largest = state.partitions.iter().map(factor).fold(1.0, f64::max);
     let demand = Demand::of(&job.spec);
     let association = state.association_of(job);
     Facts {
         age_secs: basis.told - since,
-        size: size((demand.cpus().into(), demand.nodes_min.into()), basis, rules),
-        partition: partition.map_or(0.0, factor) / largest,
-        qos: state.rules.qos_factor(&job.spec.qos),
-        association: association.map_or(0.0, |one| state.rules.association_factor(one)),
+        size: match has(PriorityFlag::SmallRelativeToTime) {
+            true => size_by_time(demand.cpus().into(), job.time_limit(partition), basis, rules),
+            false => size((demand.cpus().into(), demand.nodes_min.into()), basis, rules),
+        },
+        partition: match raw(PriorityFlag::NoNormalPartition) {
+            true => partition.map_or(0.0, factor),
+            false => partition.map_or(0.0, factor) / largest,
+        },
+        qos: match raw(PriorityFlag::NoNormalQos) {
+            true => state.rules.qos(&job.spec.qos).map_or(0.0, |qos| f64::from(qos.priority)),
+            false => state.rules.qos_factor(&job.spec.qos),
+        },
+        association: association.map_or(0.0, |one| match raw(PriorityFlag::NoNormalAssociation) {
+            true => f64::from(state.rules.association_priority(one)),
+            false => state.rules.association_factor(one),
+        }),
         fair_share: association.map_or(0.0, |one| basis.tree.factor(one.id)),
         tres: tres_terms(state, job, partition).iter().map(|(_, term)| term).sum(),
-        site: 0,
+        site: i64::from(job.spec.rare().site_factor.unwrap_or(0)),
         nice: i64::from(job.spec.nice.unwrap_or(0)),
     }
 }
 
 /// What the weights of resources make of a job: each as a part of what its partition has.
 pub fn tres_terms(state: &State, job: &Job, partition: Option<&Partition>) -> Vec<(String, f64)> {
-    let weights = &state.settings.config.priority.weight_tres.0;
+    let rules = &state.settings.config.priority;
+    let weights = &rules.weight_tres.0;
+    let raw = rules.flags.contains(&PriorityFlag::NoNormalTres)
+        || rules.flags.contains(&PriorityFlag::NoNormalAll);
     let Some(partition) = partition.filter(|_| !weights.is_empty()) else { return Vec::new() };
     let needs = state.needs_of(job);
     let there = there_is(state, partition);
     let term = |(name, weight): (&String, &spur_core::config::Weight)| {
         let tres = tres::parse_name(name).ok()?;
         let all = there.get(&tres).copied().filter(|all| *all > 0)?;
-        let part = needs.get(&tres).copied().unwrap_or(0) as f64 / all as f64;
-        Some((tres.to_string(), weight.factor * part.min(1.0)))
+        let needed = needs.get(&tres).copied().unwrap_or(0) as f64;
+        let part = if raw { needed } else { (needed / all as f64).min(1.0) };
+        Some((tres.to_string(), weight.factor * part))
     };
     weights.iter().filter_map(term).collect()
 }
@@ -161,9 +190,9 @@ impl Terms {
         Terms {
             age: weigh(rules.weight_age, age),
             job_size: weigh(rules.weight_job_size, facts.size),
-            partition: weigh(rules.weight_partition, facts.partition),
-            qos: weigh(rules.weight_qos, facts.qos),
-            association: weigh(rules.weight_association, facts.association),
+            partition: f64::from(rules.weight_partition) * facts.partition,
+            qos: f64::from(rules.weight_qos) * facts.qos,
+            association: f64::from(rules.weight_association) * facts.association,
             fair_share: weigh(rules.weight_fairshare, facts.fair_share),
             tres: facts.tres,
             site: facts.site as f64,
@@ -190,6 +219,13 @@ impl Terms {
 pub fn size((cpus, nodes): (u64, u64), basis: &Basis, rules: &sections::Priority) -> f64 {
     let of = |one: u64, all: u64| if all == 0 { 0.0 } else { (one as f64 / all as f64).min(1.0) };
     let part = (of(cpus, basis.cpus) + of(nodes, basis.nodes)) / 2.0;
+    if rules.favor_small { 1.0 - part } else { part }
+}
+
+/// The size factor where processors are held against the time limit.
+fn size_by_time(cpus: u64, limit: Limit, basis: &Basis, rules: &sections::Priority) -> f64 {
+    let minutes = limit.number().unwrap_or(365 * 1440).max(1);
+    let part = (cpus as f64 / minutes as f64 / basis.cpus.max(1) as f64).min(1.0);
     if rules.favor_small { 1.0 - part } else { part }
 }
 

@@ -69,7 +69,7 @@ impl Gauge {
         owner: Uid,
         partition: &Partition,
     ) -> Option<Lack> {
-        let shape = request::shape_of(spec, owner, &partition.rules, &state.settings.config.jobs);
+        let shape = request::shape_of(spec, owner, &partition.rules, &state.settings.config);
         if shape.nodelist.iter().any(|name| !partition.nodes.contains(name)) {
             return Some(Lack::Other);
         }
@@ -93,7 +93,8 @@ impl Gauge {
         let slots = members.iter().filter_map(|name| self.nodes.index(name));
         let nodes: Vec<_> = slots.map(|index| self.nodes.slot(index).node.clone()).collect();
         let most = |of: fn(&crate::view::ViewNode) -> u64| nodes.iter().map(|it| of(it)).max();
-        let most_cpus = most(|node| u64::from(node.cores * node.threads)).unwrap_or(0);
+        let open = |node: &crate::view::ViewNode| node.cores.saturating_sub(node.kept.len() as u32);
+        let most_cpus = nodes.iter().map(|it| u64::from(open(it) * it.threads)).max().unwrap_or(0);
         let on_one = match shape.units_per_node {
             Some(units) if !shape.overcommit => shape.units.min(units) * shape.unit_cpus,
             _ => shape.unit_cpus,

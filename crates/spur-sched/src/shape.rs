@@ -60,6 +60,12 @@ pub struct Shape {
     pub avoid: Vec<NodeName>,
     /// With whom nodes are shared.
     pub sharing: Sharing,
+    /// Whose it is, where nodes may be kept for one user.
+    pub user: Option<u32>,
+    /// Processors of a node that jobs of one partition have together at most.
+    pub cap: Option<Cap>,
+    /// Sockets are given whole.
+    pub whole_sockets: bool,
     /// Nodes must follow one another.
     pub contiguous: bool,
     /// Rather many nodes with few units than few with many.
@@ -121,6 +127,15 @@ impl Sharing {
     }
 }
 
+/// What jobs of a partition may have of a node together.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cap {
+    /// Which partition.
+    pub partition: Arc<str>,
+    /// How many processors.
+    pub cpus: u32,
+}
+
 /// A generic resource asked for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GresNeed {
@@ -174,6 +189,9 @@ impl Default for Shape {
             exclude: Vec::new(),
             avoid: Vec::new(),
             sharing: Sharing::Anybody,
+            user: None,
+            cap: None,
+            whole_sockets: false,
             contiguous: false,
             spread: false,
             gres: Vec::new(),

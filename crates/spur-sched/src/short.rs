@@ -72,7 +72,7 @@ fn enough(shape: &Shape, nodes: &Nodes, kinds: &[Fit]) -> bool {
         let buckets = nodes.kinds[fit.kind as usize].buckets.range(least..);
         for (_, node) in buckets.filter(|(key, _)| fit.may_do(key)).flat_map(|(_, nodes)| nodes) {
             let slot = nodes.slot(*node);
-            let room = fit.room(shape, slot, &slot.free);
+            let room = fit.room(shape, slot, &slot.free, i64::MIN);
             if room < each.unwrap_or(1) {
                 continue;
             }

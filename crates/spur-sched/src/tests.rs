@@ -2,6 +2,7 @@
 
 pub(crate) mod from_state;
 mod network;
+mod partitions;
 mod passes;
 mod same;
 mod together;
@@ -56,6 +57,7 @@ impl Cluster {
             sockets: 1,
             cores: 4,
             threads: 1,
+            kept: [].into(),
             memory_mb: 1000,
             tmp_mb: 0,
             gres: [].into(),
@@ -105,6 +107,7 @@ impl Cluster {
                 end: start.end,
                 shares: start.shares.into(),
                 user: job.user,
+                partition: start.partition.clone(),
                 sharing: job.shape.sharing,
                 charges: job.charges.clone(),
                 preemptible: None,

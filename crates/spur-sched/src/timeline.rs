@@ -9,7 +9,7 @@ use spur_core::reservation::names;
 use crate::fit::{Fit, Taken};
 use crate::nodes::{Free, NodeIndex, Nodes, Slot};
 use crate::place::Chosen;
-use crate::shape::{FOREVER, Shape, Sharing};
+use crate::shape::{Cap, FOREVER, Shape, Sharing};
 use crate::view::{RunId, ViewGres};
 
 /// Promises on nodes.
@@ -27,8 +27,8 @@ struct Promise {
 
 #[derive(Clone, Debug)]
 enum What {
-    /// To a pending job.
-    Job(JobId, Taken),
+    /// To a pending job, and against which cap it counts.
+    Job(JobId, Taken, Option<Cap>),
     /// Everything, to jobs that name this reservation.
     Reserved(Arc<str>),
 }
@@ -53,7 +53,7 @@ impl Calendar {
     pub fn forget(&mut self, job: JobId, nodes: &Chosen) {
         for (node, _) in nodes {
             let Some(promises) = self.promises.get_mut(node) else { continue };
-            promises.retain(|it| !matches!(&it.what, What::Job(other, _) if *other == job));
+            promises.retain(|it| !matches!(&it.what, What::Job(other, ..) if *other == job));
             if promises.is_empty() {
                 self.promises.remove(node);
             }
@@ -107,17 +107,23 @@ impl Calendar {
         let mut room = u32::MAX;
         for at in moments {
             let mut free = slot.free_at(at);
+            let mut beside = shape.beside(slot, at);
             for promise in promises.iter().filter(|it| it.start <= at && at < it.end) {
                 match &promise.what {
-                    What::Job(job, _) if but == But::Job(*job) => {}
+                    What::Job(job, ..) if but == But::Job(*job) => {}
                     What::Reserved(_) if but == But::Reservations => {}
                     What::Reserved(name) if names(&shape.reservation).any(|it| *it == **name) => {}
                     What::Reserved(_) => return 0,
                     What::Job(..) if !shape.sharing.is_open() => return 0,
-                    What::Job(_, taken) => subtract(&mut free, taken, &slot.node.gres),
+                    What::Job(_, taken, cap) => {
+                        subtract(&mut free, taken, &slot.node.gres);
+                        if cap.is_some() && *cap == shape.cap {
+                            beside += taken.cores;
+                        }
+                    }
                 }
             }
-            room = room.min(fit.room(shape, slot, &free));
+            room = room.min(fit.room_beside(shape, slot, &free, beside));
             if room == 0 {
                 return 0;
             }
@@ -277,15 +283,19 @@ impl Ahead<'_> {
             return false;
         }
         let alone = match self.shape.sharing {
-            Sharing::Anybody | Sharing::Cores(_) => true,
-            _ => slot.runs.iter().all(|held| held.end <= at),
+            Sharing::Anybody | Sharing::Cores(_) => {
+                let user = self.shape.user;
+                slot.runs.iter().all(|held| held.end <= at || held.puts_up_with(user))
+            }
+            Sharing::User(user) => slot.runs.iter().all(|held| held.end <= at || held.is_of(user)),
+            Sharing::Nobody => slot.runs.iter().all(|held| held.end <= at),
         };
         let now = at == self.now;
-        let free = if now { fit.room(self.shape, slot, &slot.free) } else { u32::MAX };
+        let free = if now { fit.room(self.shape, slot, &slot.free, at) } else { u32::MAX };
         let room = match self.calendar.concerns(node) {
             _ if !alone || free == 0 => 0,
             false if now => free,
-            false => fit.room(self.shape, slot, &slot.free_at(at)),
+            false => fit.room(self.shape, slot, &slot.free_at(at), at),
             true => {
                 let later = self.calendar.room(self.shape, fit, node, slot, at, self.shape.secs);
                 later.min(free)
@@ -402,7 +412,7 @@ impl Calendar {
             let Some(fit) = fits.iter().find(|fit| fit.kind == slot.kind) else { continue };
             let mut free = slot.free_at(place.at);
             for promise in self.promises.get(node).into_iter().flatten() {
-                if let What::Job(_, taken) = &promise.what
+                if let What::Job(_, taken, _) = &promise.what
                     && promise.start < end
                     && place.at < promise.end
                 {
@@ -416,7 +426,8 @@ impl Calendar {
                 taken.or_else(|| fit.take(shape, slot, &mut slot.free_at(place.at), *units));
             if let Some(taken) = taken {
                 cpus += taken.cores * slot.node.threads.max(1);
-                let promise = Promise { start: place.at, end, what: What::Job(job, taken) };
+                let cap = shape.cap.clone();
+                let promise = Promise { start: place.at, end, what: What::Job(job, taken, cap) };
                 self.promises.entry(*node).or_default().push(promise);
             }
         }

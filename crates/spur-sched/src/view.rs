@@ -60,6 +60,8 @@ pub struct ViewNode {
     pub cores: u32,
     /// Threads of a core.
     pub threads: u32,
+    /// Cores that no job gets, in rising order.
+    pub kept: Arc<[u32]>,
     /// Memory that jobs may have.
     pub memory_mb: u64,
     /// Space for temporary files.
@@ -104,6 +106,8 @@ pub struct RunningJob {
     pub shares: Arc<[ViewShare]>,
     /// Whose it is.
     pub user: u32,
+    /// The partition it runs in.
+    pub partition: Arc<str>,
     /// Whether its nodes are shared with nobody, or only with the same user.
     pub sharing: crate::shape::Sharing,
     /// What it uses of the counters.

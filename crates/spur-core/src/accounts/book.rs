@@ -169,10 +169,14 @@ impl Book {
         part(own, self.largest_qos_priority)
     }
 
-    /// An association's priority as a part of the largest.
+    /// An association's priority.
+    pub fn association_priority(&self, association: &AssociationView) -> u32 {
+        self.inherited(association, |one| one.priority).unwrap_or(0)
+    }
+
+    /// The same as a part of the largest.
     pub fn association_factor(&self, association: &AssociationView) -> f64 {
-        let own = self.inherited(association, |one| one.priority).unwrap_or(0);
-        part(own, self.largest_association_priority)
+        part(self.association_priority(association), self.largest_association_priority)
     }
 
     /// The root of the tree.

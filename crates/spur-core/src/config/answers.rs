@@ -6,7 +6,7 @@ use super::resolve::Config;
 use super::sections::{Agent, Cgroup, Mesh, Node, Partition, Scheduler};
 use super::sharing::DefaultMemory;
 use super::things::NodeList;
-use super::words::Unreachable;
+use super::words::{Consume, Unreachable};
 use crate::hostlist;
 use crate::ids::NodeName;
 use crate::limit::Limit;
@@ -155,8 +155,12 @@ const WITHOUT_EFFECT: &[Said] = &[
     ("controller.leader_program", |it| it.controller.leader_program.is_some()),
     ("controller.follower_program", |it| it.controller.follower_program.is_some()),
     ("controller.audit_log", |it| it.controller.audit_log.is_some()),
+    ("scheduler.time_slice", |it| it.scheduler.time_slice != Scheduler::default().time_slice),
+    ("scheduler.consume = \"memory\"", |it| it.scheduler.consume == Consume::Memory),
+    ("partitions.max_cpus_per_socket", |it| it.partitions.iter().any(|it| it.max_cpus_per_socket != Partition::default().max_cpus_per_socket)),
+    ("partitions.alloc_nodes", |it| it.partitions.iter().any(|it| it.alloc_nodes != Partition::default().alloc_nodes)),
+    ("partitions.exclusive_topology", |it| it.partitions.iter().any(|it| it.exclusive_topology)),
     ("scheduler.pack_nodes", |it| it.scheduler.pack_nodes != Scheduler::default().pack_nodes),
-    ("nodes.mem_spec_limit_mb", |it| it.nodes.iter().any(|it| it.mem_spec_limit_mb.is_some())),
     ("nodes.restricted_cores_per_gpu", |it| it.nodes.iter().any(|it| it.restricted_cores_per_gpu != Node::default().restricted_cores_per_gpu)),
     ("nodes.bcast_address", |it| it.nodes.iter().any(|it| it.bcast_address.is_some())),
     ("partitions.exclusive_topology", |it| it.partitions.iter().any(|it| it.exclusive_topology)),

@@ -433,6 +433,9 @@ pub struct RareSpec {
     /// `--x11`: `all`, `first`, `last` or `batch`.
     #[prost(string, tag = "17")]
     pub x11: String,
+    /// Added to the priority by an administrator, with `scontrol update`.
+    #[prost(int32, optional, tag = "18")]
+    pub site_factor: Option<i32>,
 }
 
 /// Sub-records are absent in most jobs; these read and write them as if they were always there.

@@ -3,10 +3,12 @@
 pub mod features;
 pub mod filter;
 mod inventory;
+mod kept;
 pub mod state;
 
 pub use filter::NodeFilter;
 pub use inventory::{Gres, Inventory};
+pub use kept::Kept;
 pub use state::{NodeFlag, NodeState, NodeStatus};
 
 use crate::ids::{NodeName, Uid};

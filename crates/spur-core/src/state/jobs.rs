@@ -3,18 +3,17 @@
 use std::sync::Arc;
 
 use crate::blob::BlobHash;
-use crate::config::Allowed;
 use crate::config::words::PartitionState;
 use crate::errors::SlurmError;
 use crate::ids::{Epoch, JobId, NodeName};
 use crate::job::{
-    Array, Cause, Component, ExitStatus, Granted, Hold, Job, JobSpec, Owner, Pause, Phase, Reason,
+    Array, Cause, Component, ExitStatus, Granted, Hold, Job, JobSpec, Owner, Pause, Phase, Share,
     Steps, array, sharing,
 };
 use crate::partition::Partition;
 use crate::state::{
-    Effect, Finish, JobStart, Outcome, Reply, State, Submit, again, arrays, dependencies, fences,
-    het, layers, licenses, named, nodes, ports, reservations, rules, steps,
+    Effect, Finish, JobStart, Outcome, Reply, State, Submit, admission, again, arrays,
+    dependencies, fences, het, layers, licenses, named, nodes, ports, reservations, rules, steps,
 };
 use crate::time::Timestamp;
 
@@ -68,6 +67,8 @@ fn part(
     asked: &JobSpec,
     component: Component,
 ) -> Result<Job, SlurmError> {
+    let rerouted = admission::rerouted(state, asked);
+    let asked = rerouted.as_ref().unwrap_or(asked);
     check(state, asked, &submit.owner)?;
     let id = JobId(component.leader.0 + component.offset);
     let mut waits = dependencies::parse(&asked.dependency, id)?;
@@ -84,6 +85,7 @@ fn part(
     let tasks = array.as_ref().map_or(1, |tasks| tasks.ids().count() as u64);
     // Components before this one count against the same limits.
     let spec = rules::admit(state, &submit.owner, asked, tasks + u64::from(component.offset))?;
+    admission::enforce(state, &spec)?;
     let hold = match (asked.hold, asked.priority) {
         (true, _) => Hold::User,
         (false, Some(0)) => Hold::User,
@@ -136,7 +138,7 @@ pub(super) fn check(state: &State, spec: &JobSpec, owner: &Owner) -> Result<(), 
     if !partitions.iter().any(|partition| takes(partition.rules.state)) {
         return Err(SlurmError::PartitionNotAvail);
     }
-    Ok(())
+    admission::check(state, &partitions, spec, owner)
 }
 
 /// A loop of equal submissions keeps one record of what was asked for.
@@ -244,9 +246,22 @@ fn still_fits(state: &State, start: &JobStart) -> bool {
                 }
                 node.takes_jobs()
                     && partition.nodes.contains(&share.node)
+                    && below_cap(state, partition, share)
                     && used.fits(&node.inventory)
             })
         })
+}
+
+/// Whether jobs of a partition have no more processors of a node than it allows, with one more share.
+fn below_cap(state: &State, partition: &Partition, share: &Share) -> bool {
+    let Some(most) = partition.rules.max_cpus_per_node.0.number() else { return true };
+    let here = state.index.on_node.get(&share.node).into_iter().flat_map(|jobs| jobs.iter());
+    let of_partition = here.filter(|(id, _)| {
+        let there = state.jobs.get(*id).and_then(|job| state.partition_of(job));
+        there.is_some_and(|it| it.name == partition.name)
+    });
+    let held: u64 = of_partition.map(|(_, cpus)| u64::from(*cpus)).sum();
+    held + u64::from(share.cpus) <= most
 }
 
 pub(super) fn time_up(
@@ -405,19 +420,6 @@ impl State {
             names.filter_map(|name| self.partition(name)).collect();
         let default = named.is_empty().then(|| self.partition_of(job)).flatten();
         named.into_iter().chain(default)
-    }
-
-    /// Why a job may never run in a partition, by its account or QOS; it waits until one of them is changed.
-    pub fn bars(&self, job: &Job, partition: &crate::partition::Partition) -> Option<Reason> {
-        let (rules, spec) = (&partition.rules, &job.spec);
-        let is_denied = |allowed: &Allowed, denied: &[String], name: &str| match allowed {
-            Allowed::These(_) => !allowed.allows(name),
-            Allowed::All => denied.iter().any(|it| it == name),
-        };
-        if is_denied(&rules.allow_accounts, &rules.deny_accounts, &spec.account) {
-            return Some(Reason::AccountNotAllowed);
-        }
-        is_denied(&rules.allow_qos, &rules.deny_qos, &spec.qos).then_some(Reason::QOSNotAllowed)
     }
 
     /// The partition a job is in: the one it runs in, the first it names, or the default one.

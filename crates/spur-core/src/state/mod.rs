@@ -4,6 +4,7 @@
 //! the leader settles before proposing and writes into the entry.
 
 mod administer;
+mod admission;
 mod again;
 mod arrays;
 pub mod check;

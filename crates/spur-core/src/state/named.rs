@@ -12,7 +12,8 @@ use crate::state::State;
 
 pub(super) fn check(state: &State, spec: &JobSpec) -> Result<(), SlurmError> {
     nodes(state, spec)?;
-    features(state, &spec.placement().constraint)?;
+    features(state, &spec.placement().constraint, SlurmError::InvalidFeature)?;
+    features(state, &spec.placement().prefer, SlurmError::InvalidPrefer)?;
     resources(state, &spec.gres)?;
     segments(spec)?;
     times(state, spec)?;
@@ -39,8 +40,8 @@ fn expand(state: &State, list: &str) -> Result<Vec<String>, SlurmError> {
 }
 
 /// Some node must have each feature, now or by the configuration.
-fn features(state: &State, constraint: &str) -> Result<(), SlurmError> {
-    let Some(wanted) = features::parse(constraint).map_err(|_| SlurmError::InvalidFeature)? else {
+fn features(state: &State, words: &str, refusal: SlurmError) -> Result<(), SlurmError> {
+    let Some(wanted) = features::parse(words).map_err(|_| refusal)? else {
         return Ok(());
     };
     let is_known = |name: &str| {
@@ -50,7 +51,7 @@ fn features(state: &State, constraint: &str) -> Result<(), SlurmError> {
     };
     match wanted.names().into_iter().all(is_known) {
         true => Ok(()),
-        false => Err(SlurmError::InvalidFeature),
+        false => Err(refusal),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The state machine, entry by entry; everything in `check` is asked after each.
 
 mod accounting;
+mod admission;
 mod again;
 mod crontabs;
 mod het;

@@ -80,7 +80,8 @@ fn check_rights(job: &Job, draft: &JobDraft) -> Result<(), SlurmError> {
     let is_running = matches!(job.phase, Phase::Running { .. });
     let longer = draft.spec.time_limit > job.spec.time_limit;
     let nicer = draft.spec.nice.unwrap_or(0) < job.spec.nice.unwrap_or(0).min(0);
-    let higher = draft.priority.is_some_and(|priority| priority > 0);
+    let higher = draft.priority.is_some_and(|priority| priority > 0)
+        || draft.spec.rare().site_factor != job.spec.rare().site_factor;
     if (is_running && (longer || draft.end.is_some())) || nicer || higher {
         return Err(SlurmError::AccessDenied);
     }

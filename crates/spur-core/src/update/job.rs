@@ -181,6 +181,12 @@ pub static KEYS: &[JobKey] = &[
         E::NotSupported,
     ),
     row(&["ReservationName"], Pending, How::Option("reservation"), E::ReservationInvalid),
+    row(
+        &["SiteFactor"],
+        Alive,
+        How::Own(|draft, text| number(&mut draft.spec.rare_mut().site_factor, text)),
+        E::InvalidNice,
+    ),
     row(&["StdErr"], Pending, How::Option("error"), E::NotSupported),
     row(&["StdIn"], Pending, How::Option("input"), E::NotSupported),
     row(&["StdOut"], Pending, How::Option("output"), E::NotSupported),
@@ -215,7 +221,7 @@ impl JobKey {
     }
 }
 
-fn number(field: &mut Option<u32>, text: &str) -> Result<(), SlurmError> {
+fn number<T: std::str::FromStr>(field: &mut Option<T>, text: &str) -> Result<(), SlurmError> {
     *field = Some(text.parse().map_err(|_| SlurmError::NotSupported)?);
     Ok(())
 }

@@ -16,6 +16,11 @@ pub fn shared(slot: &Slot, layers: u32) -> (Vec<u32>, Free) {
             }
         }
     }
+    for core in slot.node.kept.iter() {
+        if let Some(holders) = holders.get_mut(*core as usize) {
+            *holders = (u32::MAX, 0);
+        }
+    }
     let free = |(count, least): &(u32, u32)| *count < layers && (*count == 0 || count < least);
     let all = (0..).zip(holders).filter(|(_, holders)| free(holders));
     let mut cores: Vec<(u32, u32)> = all.map(|(core, (count, _))| (count, core)).collect();
@@ -42,7 +47,7 @@ impl Search<'_> {
             let kept = self.calendar.reserved(node, self.now, until, &shape.reservation);
             let Some(fit) = self.fit_of(node).filter(|_| !out && kept.is_none()) else { continue };
             let (_, free) = shared(slot, layers);
-            let room = fit.room(shape, slot, &free);
+            let room = fit.room(shape, slot, &free, self.now);
             if room >= least {
                 let load = slot.runs.len() as u32;
                 let key = (!self.wanted.contains(&node), load, slot.order);

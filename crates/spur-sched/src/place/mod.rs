@@ -88,7 +88,7 @@ impl Search<'_> {
         {
             return 0;
         }
-        let room = fit.room(self.shape, slot, &slot.free);
+        let room = fit.room(self.shape, slot, &slot.free, self.now);
         if room == 0 || !self.calendar.concerns(node) {
             return room;
         }
@@ -320,9 +320,7 @@ pub fn shares(shape: &Shape, slot: &Slot) -> bool {
     let mut awake = slot.runs.iter().filter(|held| !held.cores.is_empty());
     match shape.sharing {
         Sharing::Nobody => awake.next().is_none(),
-        Sharing::User(_) => awake.all(|held| held.sharing == shape.sharing),
-        Sharing::Anybody | Sharing::Cores(_) => {
-            awake.all(|held| !matches!(held.sharing, Sharing::User(_)))
-        }
+        Sharing::User(user) => awake.all(|held| held.is_of(user)),
+        Sharing::Anybody | Sharing::Cores(_) => awake.all(|held| held.puts_up_with(shape.user)),
     }
 }

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use imbl::ordmap::DiffItem;
-use spur_core::config::words::{PartitionState, Plugin, PreemptAction, PreemptBy};
+use spur_core::config::words::{Consume, PartitionState, Plugin, PreemptAction, PreemptBy};
 use spur_core::config::{PreemptMode, Setting, Value};
 use spur_core::ids::{JobId, NodeName};
 use spur_core::job::{Array, Job, Phase, Reason, Share};
 use spur_core::license;
 use spur_core::limit::Limit;
-use spur_core::node::Node;
+use spur_core::node::{Kept, Node};
 use spur_core::partition::Partition;
 use spur_core::reservation::Flags;
 use spur_core::state::State;
@@ -41,6 +41,8 @@ pub struct Follower {
     basis: Arc<Basis>,
     /// Where in the network nodes are.
     ways: BTreeMap<NodeName, Way>,
+    /// Some partition keeps its nodes for one user at a time.
+    by_user: bool,
 }
 
 impl Follower {
@@ -65,6 +67,7 @@ impl Follower {
             self.charges.clear();
             self.watched.clear();
             self.ways = network::ways(&state.settings.config);
+            self.by_user = state.partitions.iter().any(|it| it.rules.exclusive_user);
             self.read_all(planner, state);
         } else if let Some(last) = self.last.take() {
             if !last.reservations.ptr_eq(&state.reservations) {
@@ -204,9 +207,7 @@ impl Follower {
         };
         let (partitions, shape) = match partition {
             Some(partition) => {
-                let jobs = &state.settings.config.jobs;
-                let shape_in =
-                    |it: &Partition| request::shape_of(&job.spec, job.owner.uid, &it.rules, jobs);
+                let shape_in = |it: &Partition| self.shape_in(state, job, it);
                 let mut shape = shape_in(partition);
                 if let (Some(deadline), Some(least)) =
                     (job.spec.lifecycle().deadline, shape.secs_min)
@@ -248,6 +249,15 @@ impl Follower {
         }
     }
 
+    /// What must be found for a job in a partition.
+    fn shape_in(&self, state: &State, job: &Job, partition: &Partition) -> crate::shape::Shape {
+        let config = &state.settings.config;
+        let mut shape = request::shape_of(&job.spec, job.owner.uid, &partition.rules, config);
+        // Whose a job is matters only where nodes can be kept for one user.
+        shape.user = self.by_user.then_some(job.owner.uid.0);
+        shape
+    }
+
     /// The jobs that start together with one, and whether they let it.
     fn companions(
         &mut self,
@@ -277,15 +287,15 @@ impl Follower {
             if open.is_empty() {
                 continue;
             }
-            let jobs = &state.settings.config.jobs;
             let places = open.iter().map(|it| {
-                let mut shape = request::shape_of(&other.spec, other.owner.uid, &it.rules, jobs);
+                let mut shape = self.shape_in(state, other, it);
                 shape.avoid = avoided(other);
                 (it.name.as_str().into(), self.shapes.one(shape))
             });
+            let places: Arc<[_]> = places.collect();
             found.push(Companion {
                 job: other.id,
-                places: places.collect(),
+                places,
                 charges: self.charges(planner, state, other),
             });
         }
@@ -356,7 +366,7 @@ impl Follower {
         let mut had = Vec::new();
         let shares = held.shares.iter().filter_map(|share| {
             let node = state.nodes.get(&share.node)?;
-            let mut view = view_share(planner, node, share);
+            let mut view = view_share(planner, state, node, share);
             if job.asleep {
                 had.push((view.node.clone(), std::mem::take(&mut view.cores)));
             }
@@ -365,9 +375,9 @@ impl Follower {
         let shares = shares.collect();
         let asleep = || Sleep { rank: rank(state, job, state.partition_of(job)), cores: had };
         let rules = state.partition_of(job).map(|it| it.rules.clone()).unwrap_or_default();
-        let shape =
-            request::shape_of(&job.spec, job.owner.uid, &rules, &state.settings.config.jobs);
+        let shape = request::shape_of(&job.spec, job.owner.uid, &rules, &state.settings.config);
         let run = RunningJob {
+            partition: rules.name.as_str().into(),
             since,
             end: Timestamp(end),
             shares,
@@ -511,8 +521,6 @@ fn policy(state: &State) -> Policy {
 fn standing(state: &State, job: &Job, partition: Option<&Partition>) -> Standing {
     let Some(partition) = partition else { return Standing::Barred(Reason::PartitionDown) };
     let rules = &partition.rules;
-    let nodes_min = job.spec.nodes_min.unwrap_or(1);
-    let most = rules.max_nodes.0.number().unwrap_or(u64::MAX);
     match state.obstacle(job) {
         Some(Reason::BeginTime) if job.begin.is_some() => {
             return Standing::From(job.begin.unwrap_or(state.now));
@@ -520,19 +528,13 @@ fn standing(state: &State, job: &Job, partition: Option<&Partition>) -> Standing
         Some(reason) => return Standing::Barred(reason),
         None => {}
     }
-    if let Some(reason) = state.bars(job, partition) {
-        return Standing::Barred(reason);
-    }
     match rules.state {
         PartitionState::Down => return Standing::Barred(Reason::PartitionDown),
         PartitionState::Inactive => return Standing::Barred(Reason::PartitionInactive),
         PartitionState::Up | PartitionState::Drain => {}
     }
-    if job.spec.time_limit.is_some_and(|limit| limit > partition.max_time) {
-        return Standing::Barred(Reason::PartitionTimeLimit);
-    }
-    if u64::from(nodes_min) > most || job.spec.nodes_max.is_some_and(|max| max < rules.min_nodes) {
-        return Standing::Barred(Reason::PartitionNodeLimit);
+    if let Some(breach) = state.breach(&job.spec, partition) {
+        return Standing::Barred(breach.reason());
     }
     if rules.require_reservation && job.spec.placement().reservation.is_empty() {
         return Standing::Barred(Reason::Reservation);
@@ -545,7 +547,8 @@ pub(crate) fn view_node(state: &State, node: &Node, ways: &BTreeMap<NodeName, Wa
     let mut features: Vec<Arc<str>> =
         node.active_features.iter().map(|it| it.as_str().into()).collect();
     features.sort_unstable();
-    let (cores, threads) = cores(node);
+    let (cores, threads) = cores(state, node);
+    let kept = Kept::on(&state.settings.config, node);
     ViewNode {
         name: node.name.clone(),
         usable: node.takes_jobs(),
@@ -556,17 +559,24 @@ pub(crate) fn view_node(state: &State, node: &Node, ways: &BTreeMap<NodeName, Wa
         sockets: node.inventory.sockets.max(1),
         cores,
         threads,
-        memory_mb: node.inventory.memory_mb,
+        // Where threads are given one by one each counts as a core.
+        kept: match threads == node.inventory.threads_per_core.max(1) {
+            true => kept.cores.into(),
+            false => kept.cpus(&node.inventory).iter().collect(),
+        },
+        memory_mb: node.inventory.memory_mb.saturating_sub(kept.memory_mb),
         tmp_mb: node.inventory.tmp_mb,
         gres: gres(node).into(),
     }
 }
 
 /// Cores and threads of each. Where the numbers do not go together every processor counts as a core.
-pub(crate) fn cores(node: &Node) -> (u32, u32) {
+pub(crate) fn cores(state: &State, node: &Node) -> (u32, u32) {
     let it = &node.inventory;
     let threads = it.threads_per_core.max(1);
-    match it.sockets * it.cores_per_socket * threads == it.cpus {
+    let consume = state.settings.config.scheduler.consume;
+    let by_core = !matches!(consume, Consume::Cpu | Consume::CpuMemory);
+    match by_core && it.sockets * it.cores_per_socket * threads == it.cpus {
         true => (it.cpus / threads, threads),
         false => (it.cpus, 1),
     }
@@ -605,8 +615,8 @@ pub(crate) fn gres(node: &Node) -> Vec<ViewGres> {
 }
 
 /// What a run holds, as the planner counts it.
-fn view_share(planner: &Planner, node: &Node, share: &Share) -> ViewShare {
-    let (_, threads) = cores(node);
+fn view_share(planner: &Planner, state: &State, node: &Node, share: &Share) -> ViewShare {
+    let (_, threads) = cores(state, node);
     let cores = match share.cpu_ids.is_empty() {
         false => {
             let mut cores: Vec<u32> = share.cpu_ids.iter().map(|cpu| cpu / threads).collect();

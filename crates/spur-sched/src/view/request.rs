@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use spur_core::config::{OverSubscribe, sections};
+use spur_core::config::words::Consume;
+use spur_core::config::{Config, OverSubscribe, sections};
 use spur_core::counts as node_counts;
 use spur_core::gres;
 use spur_core::hostlist;
@@ -11,22 +12,20 @@ use spur_core::ids::{NodeName, Uid};
 use spur_core::job::{JobSpec, sharing, spec};
 use spur_core::limit::Limit;
 
-use crate::shape::{GresNeed, Memory, Per, Shape, Sharing};
+use crate::shape::{Cap, GresNeed, Memory, Per, Shape, Sharing};
 
 /// What must be found for a request in a partition. Where the request says nothing the partition's rules
 /// decide, then those for all jobs.
-pub fn shape_of(
-    spec: &JobSpec,
-    owner: Uid,
-    rules: &sections::Partition,
-    jobs: &sections::Jobs,
-) -> Shape {
+pub fn shape_of(spec: &JobSpec, owner: Uid, rules: &sections::Partition, config: &Config) -> Shape {
+    let jobs = &config.jobs;
     let layout = spec.layout();
     let placement = spec.placement();
     // Who says how many processors a task has knows what each GPU needs.
     let default = rules.def_cpu_per_gpu.or(jobs.def_cpu_per_gpu);
     let default = default.filter(|_| spec.cpus_per_task.is_none());
-    let mut shape = counts(spec, &gpus(spec), spec.gpu().cpus_per_gpu.or(default));
+    let within = (rules.min_nodes, rules.max_nodes.0.number().map_or(u32::MAX, small));
+    let cpus_per_gpu = spec.gpu().cpus_per_gpu.or(default);
+    let mut shape = counts(spec, &gpus(spec), cpus_per_gpu, within);
     shape.units_per_socket = layout.ntasks_per_socket;
     shape.units_per_core = layout.ntasks_per_core;
     shape.threads_per_core = layout.threads_per_core;
@@ -34,7 +33,15 @@ pub fn shape_of(
     shape.cores_per_socket_min = layout.cores_per_socket.unwrap_or(0);
     shape.cpus_min = shape.cpus_min.max(placement.mincpus.unwrap_or(0));
     shape.overcommit = layout.overcommit;
+    if let (Some(each), false) = (spec.ntasks_per_node, layout.overcommit) {
+        // A node gives processors for as many tasks as it may have, as Slurm does.
+        shape.cpus_min = shape.cpus_min.max(each.saturating_mul(shape.unit_cpus));
+    }
     shape.memory = memory(spec, &shape, rules, jobs);
+    let most = rules.max_mem_per_cpu.or(jobs.max_mem_per_cpu).map(|size| size.0);
+    if let Some(most) = most.filter(|most| *most > 0) {
+        with_memory_for(&mut shape, most);
+    }
     shape.tmp_mb = placement.tmp.unwrap_or(0);
     shape.constraint = placement.constraint.as_str().into();
     shape.prefer = placement.prefer.as_str().into();
@@ -48,6 +55,12 @@ pub fn shape_of(
     shape.nodelist = names(&placement.nodelist);
     shape.exclude = names(&placement.exclude);
     shape.sharing = sharing(spec, owner, rules);
+    shape.cap = rules
+        .max_cpus_per_node
+        .0
+        .number()
+        .map(|cpus| Cap { partition: rules.name.as_str().into(), cpus: small(cpus) });
+    consume(&mut shape, rules.consume.unwrap_or(config.scheduler.consume));
     shape.contiguous = placement.contiguous;
     shape.spread = placement.spread_job || rules.least_loaded;
     shape.reservation = placement.reservation.as_str().into();
@@ -55,6 +68,32 @@ pub fn shape_of(
     shape.secs = secs(spec.time_limit.unwrap_or(default.0));
     shape.secs_min = spec.lifecycle().time_min.map(secs);
     shape
+}
+
+/// Who asks for more memory than goes with each processor gets more processors.
+fn with_memory_for(shape: &mut Shape, most: u64) {
+    match shape.memory {
+        Memory::PerCpu(size) if size > most => {
+            let times = size.div_ceil(most);
+            shape.unit_cpus = shape.unit_cpus.saturating_mul(small(times));
+            shape.cpus_min = shape.cpus_min.saturating_mul(small(times));
+            shape.memory = Memory::PerCpu(size.div_ceil(times));
+        }
+        Memory::PerNode(size) => shape.cpus_min = shape.cpus_min.max(small(size.div_ceil(most))),
+        _ => {}
+    }
+}
+
+/// What is given to one job alone.
+fn consume(shape: &mut Shape, what: Consume) {
+    match what {
+        Consume::CpuMemory | Consume::CoreMemory | Consume::Memory => {}
+        // Memory is nobody's.
+        Consume::Cpu | Consume::Core => shape.memory = Memory::None,
+        Consume::Socket => (shape.memory, shape.whole_sockets) = (Memory::None, true),
+        Consume::SocketMemory => shape.whole_sockets = true,
+        Consume::Node => shape.sharing = Sharing::Nobody,
+    }
 }
 
 /// The sizes in a list such as `1,3-5`; none where there is no list.
@@ -107,8 +146,13 @@ fn gpus(spec: &JobSpec) -> Gpus {
 }
 
 /// Nodes, units, processors and devices.
-fn counts(spec: &JobSpec, gpus: &Gpus, cpus_per_gpu: Option<u32>) -> Shape {
-    let nodes_min = spec.nodes_min.unwrap_or(1).max(1);
+fn counts(
+    spec: &JobSpec,
+    gpus: &Gpus,
+    cpus_per_gpu: Option<u32>,
+    (fewest, most): (u32, u32),
+) -> Shape {
+    let nodes_min = spec.nodes_min.unwrap_or(1).max(1).max(fewest);
     let tasks = spec.ntasks.unwrap_or(nodes_min).max(nodes_min);
     let open = !spec.ntasks_said && spec.nodes_max.is_some_and(|max| max > nodes_min);
     let nodes_max = match spec.nodes_max {
@@ -117,6 +161,8 @@ fn counts(spec: &JobSpec, gpus: &Gpus, cpus_per_gpu: Option<u32>) -> Shape {
         None if spec.nodes_min.is_some() => nodes_min,
         None => tasks,
     };
+    // No more than the partition allows.
+    let nodes_max = nodes_max.min(most).max(nodes_min);
     let each_gpu: u64 = gpus.per_task.iter().map(|request| request.count).sum();
     let mut shape = Shape {
         nodes_min,
@@ -153,12 +199,16 @@ fn counts(spec: &JobSpec, gpus: &Gpus, cpus_per_gpu: Option<u32>) -> Shape {
         // task on each node.
         let bare = !spec.ntasks_said && spec.nodes_min.is_none() && tasks == 1;
         let cpus = if bare { 0 } else { u64::from(tasks) * u64::from(shape.unit_cpus) };
-        shape.cpus_min = shape.cpus_min.max(shape.unit_cpus);
-        let nodes_max = spec.nodes_max.or(spec.nodes_min).unwrap_or(u32::MAX);
+        let is_fixed = spec.nodes_min.is_some() && nodes_min == nodes_max;
+        let on_one = if is_fixed { tasks.div_ceil(nodes_min) } else { 1 };
+        shape.cpus_min = shape.cpus_min.max(shape.unit_cpus.saturating_mul(on_one));
+        // Where each node has processors for its tasks already, GPUs need none of their own.
+        let each = if is_fixed { cpus / whole } else { cpus.div_ceil(whole) };
+        let nodes_max = spec.nodes_max.or(spec.nodes_min).unwrap_or(u32::MAX).min(most);
         shape.units = small(whole);
         shape.units_follow_nodes = false;
         shape.nodes_max = nodes_max.min(small(whole)).max(nodes_min);
-        shape.unit_cpus = cpus_per_gpu.unwrap_or(small(cpus.div_ceil(whole)));
+        shape.unit_cpus = cpus_per_gpu.unwrap_or(small(each));
         add(&mut shape.gres, &gpus.per_job, Per::Unit, small(whole));
     } else {
         add(&mut shape.gres, &gpus.per_job, Per::Node, nodes_min);

@@ -5,7 +5,7 @@ use spur_core::config::{Allowed, Megabytes, NodeList, PreemptMode};
 use spur_core::hostlist;
 use spur_core::idset::IdSet;
 use spur_core::job::GresShare;
-use spur_core::node::{Node, NodeFlag, NodeState, NodeStatus};
+use spur_core::node::{Kept, Node, NodeFlag, NodeState, NodeStatus};
 use spur_core::partition::Partition;
 use spur_core::reservation::{Flags, Reservation};
 use spur_core::state::State;
@@ -157,10 +157,12 @@ pub(super) fn node_view(published: &Published, node: &Node) -> NodeView {
     let state = &published.state;
     let used = state.used_on(&node.name);
     let tracked = &state.settings.config.accounting.tres;
+    let kept = Kept::on(&state.settings.config, node);
+    let kept_cpus = kept.cpus(&node.inventory);
     let base = match used.cpus {
         _ if !node.link.is_up() || node.service.down => NodeState::Down,
         0 => NodeState::Idle,
-        used if used >= node.inventory.cpus => NodeState::Allocated,
+        used if used >= node.inventory.cpus.saturating_sub(kept_cpus.len()) => NodeState::Allocated,
         _ => NodeState::Mixed,
     };
     let mine = |it: &Reservation| it.is_active(state.now) && it.nodes.contains(&node.name);
@@ -192,7 +194,9 @@ pub(super) fn node_view(published: &Published, node: &Node) -> NodeView {
         state: status.0,
         cpus: has.cpus,
         cpus_allocated: used.cpus,
-        cpus_effective: has.cpus,
+        cpus_effective: has.cpus.saturating_sub(kept_cpus.len()),
+        core_spec_count: kept.cores.len() as u32,
+        cpu_spec_list: kept_cpus.to_string(),
         memory_mb: has.memory_mb,
         memory_allocated_mb: used.memory_mb,
         reason: note.map_or_else(not_responding, |note| note.text.clone()),

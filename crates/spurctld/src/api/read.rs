@@ -119,14 +119,28 @@ fn outline(view: &mut JobView, published: &Published, job: &Job) {
     } else if job.hold == Hold::Launch {
         view.state_description = "launch failed requeued held".to_string();
     } else if reason == Reason::ReqNodeNotAvail {
-        let closed = closed_among(state, &job.spec.placement().nodelist);
-        view.state_description = format!("ReqNodeNotAvail, UnavailableNodes:{closed}");
+        view.state_description = match job.spec.placement().nodelist.as_str() {
+            "" => NODES_NOT_AVAILABLE.to_string(),
+            named => format!("ReqNodeNotAvail, UnavailableNodes:{}", closed_among(state, named)),
+        };
     }
     if published.waits_for_nodes(job.id)
         && let Some(promised) = published.waits.promised(job.id)
     {
         expect(view, promised);
     }
+}
+
+/// Slurm's words where no node was asked for by name.
+const NODES_NOT_AVAILABLE: &str = "Nodes required for job are DOWN, DRAINED or reserved for jobs in \
+                                   higher priority partitions";
+
+/// Whether a job waits for some minutes after another began or ended, as in `after:12+10`.
+fn delayed_by_another(job: &Job, reason: Reason) -> bool {
+    reason == Reason::BeginTime
+        && job.begin.map(|at| at.0) != job.spec.begin
+        && job.restarts == 0
+        && job.spec.dependency.contains('+')
 }
 
 /// When and where a waiting job is expected to start.
@@ -398,6 +412,7 @@ fn status(published: &Published, job: &Job) -> (JobStatus, Reason) {
             // What stands in the way is known at once, the rest when the planner has looked.
             let planned = || published.waits.get(job.id).map_or(Reason::None, |wait| wait.reason);
             let reason = published.state.obstacle(job).unwrap_or_else(planned);
+            let reason = if delayed_by_another(job, reason) { Reason::Dependency } else { reason };
             (JobStatus(JobState::Pending.number()), reason)
         }
         Phase::Running { .. } if job.pause.since.is_some() => {

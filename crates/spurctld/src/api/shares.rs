@@ -8,7 +8,7 @@ use spur_core::state::State;
 use spur_core::tres::Tres;
 use spur_core::views::{PriorityView, ShareView};
 use spur_proto::slurm::{ListPrioritiesReply, ListSharesReply};
-use spur_sched::priority::{self, Basis, Terms};
+use spur_sched::priority::{self, Basis, Facts, Terms};
 use tonic::Status;
 
 use super::service::Service;
@@ -69,11 +69,18 @@ fn priority_view(published: &Published, job: &Job) -> PriorityView {
     let state = &published.state;
     let rules = &state.settings.config.priority;
     let partition = state.partition_of(job);
-    let facts = priority::facts(state, job, partition, &published.waits.basis);
+    // What was set by hand is not made of anything.
+    let facts = match job.spec.priority {
+        Some(_) => Facts { nice: i64::from(job.spec.nice.unwrap_or(0)), ..Facts::default() },
+        None => priority::facts(state, job, partition, &published.waits.basis),
+    };
     let terms = Terms::of(&facts, rules);
     // Factors as they were weighed: none is above one.
     let factor = |term: f64, weight: u32| if weight == 0 { 0.0 } else { term / f64::from(weight) };
-    let tres = priority::tres_terms(state, job, partition);
+    let tres = match job.spec.priority {
+        Some(_) => Vec::new(),
+        None => priority::tres_terms(state, job, partition),
+    };
     let list = |of: &dyn Fn(&str, f64) -> String| -> String {
         let parts: Vec<String> = tres.iter().map(|(name, term)| of(name, *term)).collect();
         parts.join(",")

@@ -23,7 +23,10 @@ const MEANINGS: &[(Reason, &str)] = &[
     (Reason::PartitionInactive, "its partition takes no jobs now"),
     (Reason::PartitionTimeLimit, "its time limit is above the partition's"),
     (Reason::PartitionNodeLimit, "it asks for more or fewer nodes than its partition allows"),
-    (Reason::ReqNodeNotAvail, "nodes it asks for take no jobs now"),
+    (Reason::ReqNodeNotAvail, "nodes it could use are down, drained, or kept for others"),
+    (Reason::MaxMemPerLimit, "it asks for more memory on a node than its partition allows"),
+    (Reason::AccountNotAllowed, "its partition is not for its account"),
+    (Reason::QOSNotAllowed, "its partition is not for its QOS"),
     (Reason::Reservation, "it waits for its reservation"),
 ];
 
@@ -37,6 +40,9 @@ const REMEDIES: &[(Reason, &str)] = &[
     (Reason::PartitionTimeLimit, "scontrol update jobid=ID timelimit=MINUTES"),
     (Reason::PartitionNodeLimit, "scontrol update jobid=ID numnodes=N"),
     (Reason::ReqNodeNotAvail, "scontrol update jobid=ID reqnodelist="),
+    (Reason::MaxMemPerLimit, "scontrol update jobid=ID minmemorynode=MB"),
+    (Reason::AccountNotAllowed, "scontrol update jobid=ID account=NAME, or partition=NAME"),
+    (Reason::QOSNotAllowed, "scontrol update jobid=ID qos=NAME, or partition=NAME"),
 ];
 
 type Offset = fn(Timestamp) -> i32;

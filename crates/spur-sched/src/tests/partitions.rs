@@ -1,0 +1,152 @@
+//! What partitions and nodes allow, as real Slurm showed it for the same requests.
+
+use spur_core::config;
+use spur_core::job::JobSpec;
+use spur_core::node::Inventory;
+use spur_core::state::{Command, RegisterNode, Settings};
+
+use super::from_state::{Cluster, cluster};
+
+/// Four nodes of eight processors in two sockets and 16000 MB each, configured like this.
+fn configured(text: &str) -> Cluster {
+    let config = config::read(text).expect("is in order");
+    let mut cluster = cluster(&[]);
+    cluster.apply(Command::Configure(Settings::of(&config)));
+    for number in 1..=4 {
+        let two = Inventory { sockets: 2, cores_per_socket: 4, ..Inventory::simple(8, 16_000) };
+        let (name, boot_id) = (format!("n{number}").into(), String::new());
+        cluster.apply(Command::RegisterNode(RegisterNode { name, inventory: two, boot_id }));
+    }
+    cluster
+}
+
+fn tasks(count: u32) -> JobSpec {
+    JobSpec { ntasks: Some(count), ntasks_said: true, ..JobSpec::default() }
+}
+
+fn on_one(count: u32) -> JobSpec {
+    JobSpec { nodes_min: Some(1), nodes_max: Some(1), ..tasks(count) }
+}
+
+#[test]
+fn jobs_of_a_partition_have_no_more_of_a_node_than_it_allows() {
+    let text = "[[partitions]]\nname = \"few\"\nmax_cpus_per_node = 4\ndefault = true\n\
+                [[partitions]]\nname = \"all\"\n";
+    let mut cluster = configured(text);
+    for _ in 0..5 {
+        cluster = cluster.submit(on_one(3));
+    }
+    let other = JobSpec { partition: "all".to_string(), ..on_one(5) };
+    let plan = cluster.submit(other).plan();
+    let starts = ["1 on n1:3", "2 on n2:3", "3 on n3:3", "4 on n4:3", "6 on n1:5"];
+    assert_eq!(plan[..5], starts);
+    assert_eq!(plan[5], "5 Resources");
+    assert_eq!(configured(text).submit(tasks(8)).plan(), ["1 on n1:4 n2:4"]);
+    assert_eq!(configured(text).submit(on_one(8)).plan(), ["1 PartitionConfig"]);
+    let alone =
+        JobSpec { sharing: Some(spur_core::job::spec::Sharing::Exclusive as i32), ..on_one(1) };
+    assert_eq!(configured(text).submit(alone).plan(), ["1 PartitionConfig"]);
+}
+
+#[test]
+fn numbers_of_nodes_are_kept_within_what_the_partition_allows() {
+    let most = "[[partitions]]\nname = \"few\"\nmax_nodes = 2\n";
+    assert_eq!(configured(most).submit(tasks(16)).plan(), ["1 on n1:8 n2:8"]);
+    assert_eq!(configured(most).submit(tasks(20)).plan(), ["1 PartitionConfig"]);
+    let least = "[[partitions]]\nname = \"many\"\nmin_nodes = 2\n";
+    assert_eq!(configured(least).submit(tasks(1)).plan(), ["1 on n1:1 n2:1"]);
+    assert_eq!(configured(least).submit(on_one(1)).plan(), ["1 PartitionNodeLimit"]);
+}
+
+#[test]
+fn memory_above_what_a_partition_allows_waits_or_costs_processors() {
+    let by_node = "[jobs]\ndef_mem_per_cpu = 1000\n\
+                   [[partitions]]\nname = \"few\"\nmax_mem_per_node = 4000\n";
+    let much = JobSpec { memory_per_node: Some(5000), ..on_one(1) };
+    assert_eq!(configured(by_node).submit(much).plan(), ["1 MaxMemPerLimit"]);
+    assert_eq!(configured(by_node).submit(on_one(8)).plan(), ["1 MaxMemPerLimit"]);
+    assert_eq!(configured(by_node).submit(on_one(2)).plan(), ["1 on n1:2"]);
+    let by_cpu = "[[partitions]]\nname = \"few\"\nmax_mem_per_cpu = 1000\n";
+    for (memory_per_cpu, memory_per_node, count, cpus, total) in [
+        (Some(2000), None, 1, 2, 2000),
+        (None, Some(3000), 1, 3, 3000),
+        (Some(2500), None, 2, 6, 5004),
+    ] {
+        let cluster =
+            configured(by_cpu).submit(JobSpec { memory_per_cpu, memory_per_node, ..on_one(count) });
+        let starts = crate::Planner::default().plan(&cluster.0).starts;
+        let share = &starts[0].allocation.shares[0];
+        assert_eq!((share.cpus, share.memory_mb), (cpus, total));
+    }
+}
+
+#[test]
+fn cores_and_memory_that_a_node_keeps_are_nobodys() {
+    let text = "[[nodes]]\nnames = \"n[1-4]\"\ncpus = 8\nsockets = 2\ncores_per_socket = 4\n\
+                threads_per_core = 1\nmemory_mb = 16000\ncore_spec_count = 2\nmem_spec_limit_mb = 1000\n";
+    assert_eq!(configured(text).submit(on_one(8)).plan(), ["1 PartitionConfig"]);
+    let much = JobSpec { memory_per_node: Some(15_500), ..on_one(1) };
+    assert_eq!(configured(text).submit(much).plan(), ["1 PartitionConfig"]);
+    let cluster = configured(text).submit(on_one(6));
+    let starts = crate::Planner::default().plan(&cluster.0).starts;
+    assert_eq!(starts[0].allocation.shares[0].cpu_ids.to_string(), "0-2,4-6");
+    let alone =
+        JobSpec { sharing: Some(spur_core::job::spec::Sharing::Exclusive as i32), ..on_one(1) };
+    assert_eq!(configured(text).submit(alone).plan(), ["1 on n1:6"]);
+}
+
+#[test]
+fn what_is_given_whole_is_what_the_configuration_says() {
+    let sockets = "[scheduler]\nconsume = \"socket\"\n";
+    let plan = configured(sockets).submit(on_one(1)).submit(on_one(5)).submit(on_one(2)).plan();
+    assert_eq!(plan, ["1 on n1:4", "2 on n2:8", "3 on n1:4"]);
+    let nodes = "[scheduler]\nconsume = \"node\"\n";
+    let plan = configured(nodes).submit(on_one(1)).submit(on_one(1)).plan();
+    assert_eq!(plan, ["1 on n1:8", "2 on n2:8"]);
+    let cores = "[scheduler]\nconsume = \"core\"\n";
+    let much = || JobSpec { memory_per_node: Some(15_000), ..on_one(1) };
+    let plan = configured(cores).submit(much()).submit(much()).plan();
+    assert_eq!(plan, ["1 on n1:1", "2 on n1:1"], "memory is nobody's");
+    let mut threads = configured("[scheduler]\nconsume = \"cpu\"\n");
+    threads.apply(Command::RegisterNode(RegisterNode {
+        name: "m1".into(),
+        inventory: Inventory {
+            sockets: 1,
+            cores_per_socket: 4,
+            threads_per_core: 2,
+            ..Inventory::simple(8, 16_000)
+        },
+        boot_id: String::new(),
+    }));
+    let mut named = on_one(1);
+    named.placement_mut().nodelist = "m1".to_string();
+    assert_eq!(threads.submit(named.clone()).submit(named).plan(), ["1 on m1:1", "2 on m1:1"]);
+}
+
+#[test]
+fn who_waits_behind_a_higher_tier_says_that_its_nodes_are_kept() {
+    let text = "[[partitions]]\nname = \"low\"\ndefault = true\n\
+                [[partitions]]\nname = \"high\"\npriority_tier = 10\n";
+    let in_high = JobSpec { partition: "high".to_string(), ..on_one(1) };
+    let full = configured(text).submit(JobSpec { nodes_min: Some(4), ..tasks(32) }).started();
+    let plan = full.submit(on_one(1)).submit(in_high).submit(on_one(1)).plan();
+    assert_eq!(plan, ["2 ReqNodeNotAvail", "3 Resources", "4 Priority"]);
+}
+
+#[test]
+fn gpus_of_a_job_need_no_processors_beside_those_of_its_tasks() {
+    let mut cluster = cluster(&[]);
+    cluster.apply(Command::Configure(Settings::default()));
+    for number in 1..=2 {
+        let gpu = spur_core::node::Gres { name: "gpu".to_string(), count: 4, ..Default::default() };
+        let inventory = Inventory { gres: vec![gpu], ..Inventory::simple(8, 16_000) };
+        let (name, boot_id) = (format!("n{number}").into(), String::new());
+        cluster.apply(Command::RegisterNode(RegisterNode { name, inventory, boot_id }));
+    }
+    let mut spec = JobSpec { nodes_min: Some(2), nodes_max: Some(2), ..JobSpec::default() };
+    spec.gpu_mut().gpus = "3".to_string();
+    assert_eq!(cluster.clone().submit(spec).plan(), ["1 on n1:1 n2:1"]);
+    // A node gives what as many tasks need as it may have.
+    let spec = JobSpec { ntasks_per_node: Some(2), ..tasks(3) };
+    assert_eq!(cluster.submit(spec).plan(), ["1 on n1:2 n2:2"]);
+}
