@@ -25,6 +25,14 @@ pub struct Reservation {
     pub users: Vec<String>,
     /// Jobs of which accounts may.
     pub accounts: Vec<String>,
+    /// Members of which groups may; who is one is known where users come in.
+    pub groups: Vec<String>,
+    /// Cores of each node, in the order of the nodes; none where nodes are kept whole.
+    pub cores: Vec<u32>,
+    /// Licences that are kept, by name.
+    pub licenses: Vec<(String, u32)>,
+    /// Since when no job has used it.
+    pub idle_since: Option<Timestamp>,
     /// How long a job may wait for better nodes, in seconds.
     pub max_start_delay_secs: u32,
     /// It goes when nobody has used it for so long, in seconds.
@@ -55,13 +63,24 @@ flags! {
     IGNORE_JOBS = 3, "IGNORE_JOBS", true;
     HOURLY = 4, "HOURLY", true;
     DAILY = 5, "DAILY", true;
+    WEEKDAY = 12, "WEEKDAY", true;
+    WEEKEND = 13, "WEEKEND", true;
     WEEKLY = 6, "WEEKLY", true;
     SPEC_NODES = 7, "SPEC_NODES", true;
     ALL_NODES = 8, "ALL_NODES", false;
+    ANY_NODES = 14, "ANY_NODES", true;
     STATIC_ALLOC = 9, "STATIC", true;
     PART_NODES = 10, "PART_NODES", true;
+    FIRST_CORES = 15, "FIRST_CORES", true;
+    REPLACE = 16, "REPLACE", true;
+    REPLACE_DOWN = 17, "REPLACE_DOWN", true;
     NO_HOLD_JOBS_AFTER = 11, "NO_HOLD_JOBS_AFTER_END", true;
+    MAGNETIC = 18, "MAGNETIC", true;
 }
+
+/// Words that say the same as another.
+const ALIASES: &[(&str, Flags)] =
+    &[("LICENSE_ONLY", Flags::ANY_NODES), ("STATIC_ALLOC", Flags::STATIC_ALLOC)];
 
 impl Flags {
     /// Whether it is said.
@@ -95,6 +114,10 @@ impl Flags {
                 None => (false, word.strip_prefix('+').unwrap_or(word)),
             };
             let word = word.to_ascii_uppercase();
+            if let Some((_, flag)) = ALIASES.iter().find(|(name, _)| *name == word) {
+                flags = if take { flags.without(*flag) } else { flags.with(*flag) };
+                continue;
+            }
             let known = FLAGS.iter().filter(|(_, _, said)| *said);
             let mut meant = known.filter(|(_, name, _)| name.starts_with(&word));
             let exact = FLAGS.iter().find(|(_, name, said)| *said && **name == *word);
@@ -112,7 +135,14 @@ impl Flags {
 impl Reservation {
     /// After how many seconds it comes again.
     pub fn period(&self) -> Option<i64> {
-        let periods = [(Flags::HOURLY, 3600), (Flags::DAILY, 86_400), (Flags::WEEKLY, 7 * 86_400)];
+        const DAY: i64 = 86_400;
+        let periods = [
+            (Flags::HOURLY, 3600),
+            (Flags::DAILY, DAY),
+            (Flags::WEEKDAY, DAY),
+            (Flags::WEEKEND, DAY),
+            (Flags::WEEKLY, 7 * DAY),
+        ];
         periods.iter().find(|(flag, _)| self.flags.has(*flag)).map(|(_, secs)| *secs)
     }
 
@@ -121,11 +151,35 @@ impl Reservation {
         self.start <= now && now < self.end
     }
 
-    /// Whether jobs of this user, charged to this account, may use it. Whoever may do everything may.
+    /// Whether it comes on a day that begins at a moment: some come on working days only, or on others.
+    pub fn comes_at(&self, start: Timestamp) -> bool {
+        // The first day of the epoch was a Thursday.
+        let day = (start.0.div_euclid(86_400) + 3).rem_euclid(7);
+        let is_weekend = day >= 5;
+        let (weekday, weekend) = (self.flags.has(Flags::WEEKDAY), self.flags.has(Flags::WEEKEND));
+        weekday == weekend || weekend == is_weekend
+    }
+
+    /// Whether jobs of this user, charged to this account, may use it: both must do where both are said. Names
+    /// that begin with `-` keep out; then all others may. Whoever may do everything may. Whether a user is in
+    /// a group is asked where users come in.
     pub fn admits(&self, owner: &Owner, account: &str) -> bool {
-        owner.uid.0 == 0
-            || self.users.contains(&owner.name)
-            || self.accounts.iter().any(|it| it == account)
+        let lets = |names: &[String], name: &str| match names.first() {
+            None => true,
+            Some(first) if first.starts_with('-') => {
+                !names.iter().any(|it| it.strip_prefix('-') == Some(name))
+            }
+            Some(_) => names.iter().any(|it| it == name),
+        };
+        owner.uid.0 == 0 || lets(&self.users, &owner.name) && lets(&self.accounts, account)
+    }
+
+    /// Whether it draws jobs of this user in that did not ask for it.
+    pub fn attracts(&self, owner: &Owner, account: &str, now: Timestamp) -> bool {
+        self.flags.has(Flags::MAGNETIC)
+            && self.is_active(now)
+            && self.groups.is_empty()
+            && self.admits(owner, account)
     }
 
     /// Whether two of them want the same node at the same time.
@@ -138,7 +192,9 @@ impl Reservation {
             (Some(a), Some(b)) if a <= b => self.meets_in_turn(a, other),
             (Some(_), Some(b)) => other.meets_in_turn(b, self),
         };
-        same_time && self.nodes.iter().any(|node| other.nodes.contains(node))
+        // Where only some cores are kept, others may have the rest.
+        let whole = self.cores.is_empty() || other.cores.is_empty();
+        same_time && whole && self.nodes.iter().any(|node| other.nodes.contains(node))
     }
 
     /// Whether one of its turns meets the other's time.
@@ -162,6 +218,10 @@ impl Reservation {
         let turns = (now.0 - self.end.0).div_euclid(period) + 1;
         self.start = self.start.plus_secs(turns * period);
         self.end = self.end.plus_secs(turns * period);
+        while !self.comes_at(self.start) {
+            self.start = self.start.plus_secs(period);
+            self.end = self.end.plus_secs(period);
+        }
         true
     }
 }
@@ -184,6 +244,40 @@ mod tests {
         assert_eq!(read("weekly,bogus"), None);
         let daily = Flags::DAILY.with(Flags::MAINT);
         assert_eq!(daily.parse("-daily,+flex"), Some(Flags::MAINT.with(Flags::FLEX)));
+    }
+
+    #[test]
+    fn names_let_in_or_keep_out() {
+        let owner =
+            |name: &str| Owner { uid: crate::ids::Uid(7), name: name.into(), ..Owner::default() };
+        let words =
+            |text: &str| text.split(',').filter(|it| !it.is_empty()).map(str::to_string).collect();
+        for (users, accounts, who, account, admitted) in [
+            ("alice", "", "alice", "x", true),
+            ("alice", "", "bob", "x", false),
+            ("-bob", "", "alice", "x", true),
+            ("-bob", "", "bob", "x", false),
+            ("", "-x", "alice", "x", false),
+            ("-alice", "x", "alice", "x", false),
+            ("alice", "x", "alice", "y", false),
+            ("alice", "x", "alice", "x", true),
+        ] {
+            let (users, accounts) = (words(users), words(accounts));
+            let it = Reservation { users, accounts, ..Reservation::default() };
+            assert_eq!(it.admits(&owner(who), account), admitted, "{it:?} {who}");
+        }
+    }
+
+    #[test]
+    fn some_come_on_working_days_only() {
+        // 1970-01-02 was a Friday.
+        let (start, end) = (Timestamp(86_400 + 60), Timestamp(86_400 + 120));
+        let mut days = Reservation { start, end, flags: Flags::WEEKDAY, ..Reservation::default() };
+        assert!(days.advance(Timestamp(end.0 + 1)));
+        assert_eq!(days.start, Timestamp(4 * 86_400 + 60));
+        let mut ends = Reservation { start, end, flags: Flags::WEEKEND, ..Reservation::default() };
+        assert!(ends.advance(Timestamp(end.0 + 1)));
+        assert_eq!(ends.start, Timestamp(2 * 86_400 + 60));
     }
 
     #[test]

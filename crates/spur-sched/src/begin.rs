@@ -39,13 +39,16 @@ impl Planner {
             wondered: 0,
         };
         for (name, reservation) in &self.reservations {
-            let nodes: BTreeSet<NodeIndex> =
-                reservation.nodes.iter().filter_map(|node| self.nodes.index(node)).collect();
+            let known = reservation.nodes.iter().enumerate().filter_map(|(place, node)| {
+                Some((self.nodes.index(node)?, reservation.cores.get(place).copied()))
+            });
+            let nodes: Vec<(NodeIndex, Option<u32>)> = known.collect();
             for (start, end) in reservation.turns() {
-                for node in &nodes {
-                    pass.calendar.reserve(*node, start, end, name);
+                for (node, cores) in &nodes {
+                    pass.calendar.reserve(*node, (start, end), name, *cores);
                 }
             }
+            let nodes = nodes.into_iter().map(|(node, _)| node).collect();
             pass.reserved.insert(name.clone(), nodes);
         }
         let mut turns: Vec<Reverse<Turn>> = Vec::new();

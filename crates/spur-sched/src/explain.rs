@@ -257,7 +257,7 @@ impl Planner {
             return Some(Test::OutsideReservation);
         }
         let until = pass.now.saturating_add(shape.secs_min.unwrap_or(shape.secs));
-        if pass.calendar.reserved(node, pass.now, until, &shape.reservation).is_some() {
+        if pass.calendar.reserved(node, pass.now, until, shape).is_some() {
             return Some(Test::Reserved);
         }
         if !place::shares(shape, slot) {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use spur_core::hostlist;
 use spur_core::ids::NodeName;
+use spur_core::reservation::names;
 
 use crate::bits::Bits;
 use crate::gains::Gains;
@@ -31,6 +32,7 @@ pub struct Held {
     pub end: i64,
     pub user: u32,
     pub partition: Arc<str>,
+    pub reservation: Arc<str>,
     pub sharing: Sharing,
     pub cores: Bits,
     pub memory_mb: u64,
@@ -42,6 +44,11 @@ impl Held {
     /// Whether it is this user's.
     pub fn is_of(&self, user: u32) -> bool {
         self.user == user || self.sharing == Sharing::User(user)
+    }
+
+    /// Whether it runs in a reservation.
+    pub fn is_in(&self, reservation: &str) -> bool {
+        names(&self.reservation).any(|it| it == reservation)
     }
 
     /// Whether it shares its node with a job that does not mind, of this user or of somebody.
@@ -434,6 +441,12 @@ impl Slot {
                 *free = free.saturating_sub(*parts);
             }
         }
+    }
+
+    /// Cores that jobs of a reservation hold at a moment.
+    pub fn held_in(&self, reservation: &str, at: i64) -> u32 {
+        let theirs = self.runs.iter().filter(|held| held.end > at && held.is_in(reservation));
+        theirs.map(|held| held.cores.count()).sum()
     }
 
     /// What is free once everything has ended that ends by then.

@@ -136,12 +136,21 @@ impl Planner {
                 continue;
             }
             let (sharing, user, partition) = (job.sharing, job.user, job.partition.clone());
+            let reservation = job.reservation.clone();
             for (node, cores) in known {
                 let awake = RunId(run.0, 1 << 30);
                 let (memory_mb, parts) = (0, Vec::new());
-                let partition = partition.clone();
-                let run = awake;
-                let held = Held { run, end, user, partition, sharing, cores, memory_mb, parts };
+                let held = Held {
+                    run: awake,
+                    end,
+                    user,
+                    partition: partition.clone(),
+                    reservation: reservation.clone(),
+                    sharing,
+                    cores,
+                    memory_mb,
+                    parts,
+                };
                 self.nodes.take(node, held);
                 pass.taken.push((awake, node, end));
             }
@@ -306,7 +315,7 @@ impl Planner {
         let mut all = BTreeSet::new();
         for name in names(&shape.reservation) {
             let Some(it) = self.reservations.get(name) else { continue };
-            if it.flexible {
+            if it.flexible || it.anywhere {
                 return None;
             }
             all.extend(pass.reserved.get(name).into_iter().flatten());
@@ -332,8 +341,15 @@ impl Planner {
         self.nodes.settle();
         let left = self.secs_left(pass, shape);
         let within = self.within(pass, shape);
+        // Who is drawn into a reservation is put there where there is room.
+        let drawn = pass.reserved.get(&shape.drawn).filter(|_| !shape.drawn.is_empty());
         let in_size = |shape: &Shape, secs: i64| {
-            self.place_for(pass, fits, shape, secs.min(left), within.as_ref(), false)
+            let there = drawn.and_then(|nodes| {
+                self.place_for(pass, fits, shape, secs.min(left), Some(nodes), false)
+            });
+            there.or_else(|| {
+                self.place_for(pass, fits, shape, secs.min(left), within.as_ref(), false)
+            })
         };
         let for_secs = |secs: i64| match shape.sizes.is_empty() {
             true if shape.widest => widest(shape, |size| in_size(size, secs)),
@@ -453,8 +469,20 @@ impl Planner {
             });
             let (sharing, user) = (shape.sharing, shape.user.unwrap_or(NOBODY));
             let (memory_mb, parts) = (taken.memory_mb, taken.parts);
-            let partition = partition.clone();
-            let held = Held { run, end, user, partition, sharing, cores, memory_mb, parts };
+            let held = Held {
+                run,
+                end,
+                user,
+                partition: partition.clone(),
+                reservation: match shape.reservation.is_empty() {
+                    true => shape.drawn.clone(),
+                    false => shape.reservation.clone(),
+                },
+                sharing,
+                cores,
+                memory_mb,
+                parts,
+            };
             self.nodes.take(*node, held);
             self.ends.insert((end, *node, run));
             pass.taken.push((run, *node, end));

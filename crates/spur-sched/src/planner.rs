@@ -140,6 +140,7 @@ impl Planner {
                 end: job.end.0,
                 user: job.user,
                 partition: job.partition.clone(),
+                reservation: job.reservation.clone(),
                 sharing: job.sharing,
                 cores: share.cores.iter().copied().collect(),
                 memory_mb: share.memory_mb,

@@ -80,7 +80,8 @@ pub fn victims(
             }
         }
         let lost: i64 = picked.iter().filter_map(may_go).map(|(_, since)| now - since).sum();
-        offers.push(((picked.len(), lost), index, found, picked));
+        let worth = picked.iter().filter_map(may_go).map(|(how, _)| how.worth).max();
+        offers.push(((worth.unwrap_or(0), picked.len(), lost), index, found, picked));
     }
     offers.sort_by_key(|(cost, index, ..)| (*cost, planner.nodes.slot(*index).order));
     let named = |index: &NodeIndex| fits.wanted.contains(index);
@@ -101,5 +102,5 @@ pub fn victims(
     (enough && !all.is_empty()).then(|| all.into_iter().collect())
 }
 
-/// How many go, and how many seconds of work are lost.
-type Cost = (usize, i64);
+/// What the best of those that go is worth, how many go, and how many seconds of work are lost.
+type Cost = (u32, usize, i64);

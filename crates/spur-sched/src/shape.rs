@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use spur_core::ids::NodeName;
+use spur_core::reservation::names;
 
 /// Longer than anything: the end of jobs without a limit.
 pub const FOREVER: i64 = i64::MAX / 4;
@@ -74,6 +75,8 @@ pub struct Shape {
     pub gres: Vec<GresNeed>,
     /// The reservation the job may use.
     pub reservation: Arc<str>,
+    /// A reservation that draws it in although it names none.
+    pub drawn: Arc<str>,
     /// How long it may run, in seconds.
     pub secs: i64,
     /// How long it must be able to run at least, if less than `secs` will do.
@@ -196,6 +199,7 @@ impl Default for Shape {
             spread: false,
             gres: Vec::new(),
             reservation: "".into(),
+            drawn: "".into(),
             secs: FOREVER,
             secs_min: None,
         }
@@ -203,6 +207,11 @@ impl Default for Shape {
 }
 
 impl Shape {
+    /// Whether jobs of the shape may use what a reservation keeps.
+    pub fn may_use(&self, reservation: &str) -> bool {
+        *self.drawn == *reservation || names(&self.reservation).any(|it| it == reservation)
+    }
+
     /// Processors over all nodes.
     pub fn cpus(&self) -> u64 {
         u64::from(self.units) * u64::from(self.unit_cpus)

@@ -108,6 +108,7 @@ impl Cluster {
                 shares: start.shares.into(),
                 user: job.user,
                 partition: start.partition.clone(),
+                reservation: job.shape.reservation.clone(),
                 sharing: job.shape.sharing,
                 charges: job.charges.clone(),
                 preemptible: None,

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use spur_core::ids::JobId;
-use spur_core::reservation::names;
 
 use crate::fit::{Fit, Taken};
 use crate::nodes::{Free, NodeIndex, Nodes, Slot};
@@ -29,8 +28,8 @@ struct Promise {
 enum What {
     /// To a pending job, and against which cap it counts.
     Job(JobId, Taken, Option<Cap>),
-    /// Everything, to jobs that name this reservation.
-    Reserved(Arc<str>),
+    /// Everything, or so many cores, to jobs that name this reservation.
+    Reserved(Arc<str>, Option<u32>),
 }
 
 /// Promises that are not looked at.
@@ -43,9 +42,15 @@ pub enum But {
 }
 
 impl Calendar {
-    /// Keeps a node for a reservation.
-    pub fn reserve(&mut self, node: NodeIndex, start: i64, end: i64, name: &Arc<str>) {
-        let what = What::Reserved(name.clone());
+    /// Keeps a node for a reservation, or some cores of it.
+    pub fn reserve(
+        &mut self,
+        node: NodeIndex,
+        (start, end): (i64, i64),
+        name: &Arc<str>,
+        cores: Option<u32>,
+    ) {
+        let what = What::Reserved(name.clone(), cores);
         self.promises.entry(node).or_default().push(Promise { start, end, what });
     }
 
@@ -61,10 +66,16 @@ impl Calendar {
     }
 
     /// The reservation that keeps a node from others at some time between two moments.
-    pub fn reserved(&self, node: NodeIndex, from: i64, until: i64, but: &str) -> Option<&Arc<str>> {
+    pub fn reserved(
+        &self,
+        node: NodeIndex,
+        from: i64,
+        until: i64,
+        shape: &Shape,
+    ) -> Option<&Arc<str>> {
         let promises = self.promises.get(&node).into_iter().flatten();
         promises.filter(|it| it.start < until && from < it.end).find_map(|it| match &it.what {
-            What::Reserved(name) if names(but).all(|it| *it != **name) => Some(name),
+            What::Reserved(name, None) if !shape.may_use(name) => Some(name),
             _ => None,
         })
     }
@@ -111,9 +122,18 @@ impl Calendar {
             for promise in promises.iter().filter(|it| it.start <= at && at < it.end) {
                 match &promise.what {
                     What::Job(job, ..) if but == But::Job(*job) => {}
-                    What::Reserved(_) if but == But::Reservations => {}
-                    What::Reserved(name) if names(&shape.reservation).any(|it| *it == **name) => {}
-                    What::Reserved(_) => return 0,
+                    What::Reserved(..) if but == But::Reservations => {}
+                    What::Reserved(name, None) if shape.may_use(name) => {}
+                    What::Reserved(_, None) => return 0,
+                    What::Reserved(name, Some(cores)) => {
+                        let left = cores.saturating_sub(slot.held_in(name, at));
+                        free.cores = match shape.may_use(name) {
+                            true => free.cores.min(left),
+                            // Who is to be alone cannot be where others are to come.
+                            false if shape.sharing == Sharing::Nobody => 0,
+                            false => free.cores.saturating_sub(left),
+                        };
+                    }
                     What::Job(..) if !shape.sharing.is_open() => return 0,
                     What::Job(_, taken, cap) => {
                         subtract(&mut free, taken, &slot.node.gres);

@@ -108,6 +108,8 @@ pub struct RunningJob {
     pub user: u32,
     /// The partition it runs in.
     pub partition: Arc<str>,
+    /// The reservation it runs in, or none.
+    pub reservation: Arc<str>,
     /// Whether its nodes are shared with nobody, or only with the same user.
     pub sharing: crate::shape::Sharing,
     /// What it uses of the counters.
@@ -237,7 +239,7 @@ pub struct Charge {
 }
 
 /// Nodes kept for some jobs, for a time.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ViewReservation {
     /// From.
     pub start: Timestamp,
@@ -249,6 +251,12 @@ pub struct ViewReservation {
     pub every: Option<i64>,
     /// Its jobs may begin before, end after, and be elsewhere too.
     pub flexible: bool,
+    /// Its jobs may be on any nodes, as it keeps none.
+    pub anywhere: bool,
+    /// Cores of each node that are kept; none where nodes are kept whole.
+    pub cores: Arc<[u32]>,
+    /// Days on which it does not come, Monday being the first.
+    pub without: [bool; 7],
 }
 
 impl ViewReservation {
@@ -256,7 +264,10 @@ impl ViewReservation {
     pub fn turns(&self) -> impl Iterator<Item = (i64, i64)> + '_ {
         let count = if self.every.is_some() { TURNS } else { 1 };
         let shift = move |turn| self.every.unwrap_or(0) * turn;
-        (0..count).map(move |turn| (self.start.0 + shift(turn), self.end.0 + shift(turn)))
+        let day = |at: i64| (at.div_euclid(86_400) + 3).rem_euclid(7) as usize;
+        let turns =
+            (0..count).map(move |turn| (self.start.0 + shift(turn), self.end.0 + shift(turn)));
+        turns.filter(move |(start, _)| !self.without[day(*start)])
     }
 }
 

@@ -96,6 +96,7 @@ fn place(
                     shares: start.shares.into(),
                     user: 0,
                     partition: "all".into(),
+                    reservation: "".into(),
                     sharing: Sharing::Anybody,
                     charges: [].into(),
                     preemptible: None,

@@ -217,6 +217,7 @@ impl World<'_> {
             shares,
             user: self.trace.jobs[index].user,
             partition: "all".into(),
+            reservation: "".into(),
             sharing: Sharing::Anybody,
             charges: [].into(),
             preemptible: None,

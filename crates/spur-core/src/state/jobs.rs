@@ -13,7 +13,8 @@ use crate::job::{
 use crate::partition::Partition;
 use crate::state::{
     Effect, Finish, JobStart, Outcome, Reply, State, Submit, admission, again, arrays,
-    dependencies, fences, het, layers, licenses, named, nodes, ports, reservations, rules, steps,
+    dependencies, fences, het, layers, licenses, named, nodes, ports, preempt, reservations, rules,
+    steps,
 };
 use crate::time::Timestamp;
 
@@ -187,6 +188,12 @@ pub(super) fn start_one(state: &mut State, start: &JobStart, effects: &mut Vec<E
         .and_then(|range| ports::lend(&state.index.ports, range, start.job, &start.allocation));
     let over = partition_for(state, &job, start).map(|it| it.rules.over_subscribe);
     let layers = over.map_or(1, |over| sharing::layers(&job.spec, over));
+    let on: Vec<&NodeName> = start.allocation.shares.iter().map(|share| &share.node).collect();
+    let spec = state.drawn_into(&job, &on).map(|it| {
+        let mut spec = (*job.spec).clone();
+        spec.placement_mut().reservation = it.name.clone();
+        Arc::new(spec)
+    });
     let granted = Granted {
         layers,
         partition: start.partition.clone(),
@@ -198,6 +205,7 @@ pub(super) fn start_one(state: &mut State, start: &JobStart, effects: &mut Vec<E
     let mut job =
         Job { epoch: start.epoch, boot, phase, waits: None, granted, displaced: None, ..job };
     job.asleep = false;
+    job.spec = spec.unwrap_or(job.spec);
     // Of a heterogeneous job, the first component runs the script.
     if !job.is_allocation() && job.component.is_none_or(|it| it.leads()) {
         steps::begin_batch(&mut job, state.now, node, effects);
@@ -354,6 +362,7 @@ pub(super) fn finished(
             }
             Phase::Running { since, allocation } if batch_is_over => {
                 let (cause, exit) = how_it_ended(finish.outcome);
+                let cause = preempt::gone_in_grace(state, &job, exit).unwrap_or(cause);
                 let again = (cause == Cause::Exited)
                     .then(|| again::by_exit(&state.settings.config.jobs, &job, exit))
                     .flatten();

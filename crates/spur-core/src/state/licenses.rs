@@ -26,11 +26,29 @@ pub(super) fn are_free(state: &State, spec: &JobSpec) -> bool {
     let all = &state.settings.config.cluster.licenses.0;
     asked.iter().all(|it| {
         let used = used.get(&it.name).copied().unwrap_or(0);
-        all.get(&it.name).is_some_and(|has| used + u64::from(it.count) <= u64::from(*has))
+        // What is kept for reservations is theirs, as far as their jobs do not have it already.
+        let kept = state.licenses_kept(&it.name, spec);
+        let theirs = if kept > 0 { state.licenses_of_reservations(&it.name) } else { 0 };
+        let kept = kept.saturating_sub(theirs);
+        all.get(&it.name).is_some_and(|has| used + kept + u64::from(it.count) <= u64::from(*has))
     })
 }
 
 impl State {
+    /// How many of a licence jobs hold that run in a reservation which keeps some of it.
+    fn licenses_of_reservations(&self, name: &str) -> u64 {
+        let keeps = |reservation: &str| {
+            let it = self.reservations.get(reservation);
+            it.is_some_and(|it| it.licenses.iter().any(|(kept, _)| kept == name))
+        };
+        let active = self.index.active.iter().filter_map(|id| self.jobs.get(id));
+        let theirs = active
+            .filter(|job| crate::reservation::names(&job.spec.placement().reservation).any(keeps));
+        let held = theirs
+            .flat_map(|job| license::parse(&job.spec.placement().licenses).unwrap_or_default());
+        held.filter(|it| it.name == name).map(|it| u64::from(it.count)).sum()
+    }
+
     /// How many of each licence jobs hold.
     pub fn licenses_used(&self) -> BTreeMap<String, u64> {
         let mut used = BTreeMap::new();

@@ -4,7 +4,7 @@
 use crate::config::words::PreemptBy;
 use crate::errors::SlurmError;
 use crate::ids::{Epoch, JobId};
-use crate::job::{Back, Cause, Displaced, Job, Pause, Phase, Removal, Share};
+use crate::job::{Back, Cause, Displaced, ExitStatus, Job, Pause, Phase, Removal, Share};
 use crate::state::again::may_requeue;
 use crate::state::control::{signal_job, suspend};
 use crate::state::{Displace, Effect, Reply, SignalScope, State, jobs};
@@ -120,15 +120,26 @@ pub(super) fn grace_over(
     Ok(Reply::Done)
 }
 
-/// What cannot run again is ended.
 fn remove(
     state: &mut State,
     job: &Job,
     how: Removal,
     effects: &mut Vec<Effect>,
 ) -> Result<(), SlurmError> {
+    jobs::end(state, job, cause(state, job, how), effects).map(drop)
+}
+
+/// What cannot run again is ended.
+fn cause(state: &State, job: &Job, how: Removal) -> Cause {
     let again = how == Removal::Requeue && !job.is_allocation() && may_requeue(state, job);
-    let again = again.then_some(Cause::Requeued { hold: false, why: Back::Displaced });
-    let cause = again.unwrap_or(Cause::Preempted);
-    jobs::end(state, job, cause, effects).map(drop)
+    match again {
+        true => Cause::Requeued { hold: false, why: Back::Displaced },
+        false => Cause::Preempted,
+    }
+}
+
+/// Why a job ended that was asked to go and went before its grace was over; nothing when it was done by itself.
+pub(super) fn gone_in_grace(state: &State, job: &Job, exit: ExitStatus) -> Option<Cause> {
+    let displaced = job.displaced.filter(|_| !exit.is_success())?;
+    Some(cause(state, job, displaced.how))
 }

@@ -29,7 +29,9 @@ pub(super) fn create(state: &mut State, change: &Administer) -> Result<Reply, Sl
     if draft.made.start < state.now.plus_secs(-SLACK_SECS) {
         return Err(SlurmError::InvalidTimeValue);
     }
-    if draft.nodes.is_none() && draft.count.is_none() {
+    let somewhere = draft.nodes.is_some() || draft.count.is_some() || !draft.cores.is_empty();
+    let anywhere = draft.made.flags.has(Flags::ANY_NODES) && !draft.made.licenses.is_empty();
+    if !somewhere && !anywhere {
         return Err(SlurmError::InvalidNodeName);
     }
     put(state, draft, change)
@@ -70,8 +72,12 @@ fn fresh_name(state: &State, made: &Reservation) -> String {
 
 fn put(state: &mut State, draft: Draft, change: &Administer) -> Result<Reply, SlurmError> {
     let mut made = draft.made;
-    if made.users.is_empty() && made.accounts.is_empty() {
+    if made.users.is_empty() && made.accounts.is_empty() && made.groups.is_empty() {
         return Err(SlurmError::ReservationEmpty);
+    }
+    let is_known = |name: &String| state.rules.account(name.trim_start_matches('-')).is_some();
+    if !state.rules.is_empty() && !made.accounts.iter().all(is_known) {
+        return Err(SlurmError::InvalidAccount);
     }
     if made.end <= made.start {
         return Err(SlurmError::InvalidTimeValue);
@@ -82,14 +88,28 @@ fn put(state: &mut State, draft: Draft, change: &Administer) -> Result<Reply, Sl
     match (&draft.nodes, draft.count) {
         (Some(text), _) => named(state, text, &mut made)?,
         (None, Some(count)) => counted(state, count, &mut made)?,
+        (None, None) if !draft.cores.is_empty() => {
+            with_cores(state, draft.cores.iter().sum(), &mut made)?;
+        }
         (None, None) => {}
     }
+    if (draft.nodes.is_some() || draft.count.is_some()) && !draft.cores.is_empty() {
+        made.cores = cores_of_each(&draft.cores, made.nodes.len())?;
+        if made.partition.is_empty() {
+            let default = state.default_partition().ok_or(SlurmError::DefaultPartitionNotSet)?;
+            made.partition = default.name.clone();
+        }
+    } else if draft.nodes.is_some() || draft.count.is_some() {
+        made.cores.clear();
+    }
+    check_licenses(state, &made)?;
     if overlaps(state, &made) {
         return Err(SlurmError::ReservationOverlap);
     }
     let is_new = !state.reservations.contains_key(&made.name);
     if !made.flags.has(Flags::IGNORE_JOBS)
         && (is_new || draft.nodes.is_some() || draft.count.is_some())
+        && made.cores.is_empty()
         && made.nodes.iter().any(|node| busy_at(state, node, &made))
     {
         return Err(SlurmError::NodesBusy);
@@ -157,6 +177,127 @@ fn counted(state: &State, count: u32, made: &mut Reservation) -> Result<(), Slur
     Ok(())
 }
 
+/// `CoreCnt=4` without nodes: cores of as few nodes as will do.
+fn with_cores(state: &State, count: u32, made: &mut Reservation) -> Result<(), SlurmError> {
+    if made.partition.is_empty() {
+        let default = state.default_partition().ok_or(SlurmError::DefaultPartitionNotSet)?;
+        made.partition = default.name.clone();
+    }
+    let partition = state.partition(&made.partition).ok_or(SlurmError::InvalidPartitionName)?;
+    let mut names: Vec<NodeName> =
+        state.nodes.keys().filter(|node| partition.nodes.contains(node)).cloned().collect();
+    in_order(&mut names);
+    let (mut nodes, mut cores, mut missing) = (Vec::new(), Vec::new(), count);
+    for name in names {
+        let node = &state.nodes[&name];
+        let alone = Reservation { nodes: vec![name.clone()], cores: Vec::new(), ..made.clone() };
+        if missing == 0 || !node.takes_jobs() || overlaps(state, &alone) {
+            continue;
+        }
+        let threads = node.inventory.threads_per_core.max(1);
+        let used = match made.flags.has(Flags::IGNORE_JOBS) {
+            true => 0,
+            false => state.used_on(&name).cpus,
+        };
+        let free = node.inventory.cpus.saturating_sub(used) / threads;
+        let taken = free.min(missing);
+        if taken > 0 {
+            missing -= taken;
+            nodes.push(name);
+            cores.push(taken);
+        }
+    }
+    if missing > 0 || nodes.is_empty() {
+        return Err(SlurmError::NodesBusy);
+    }
+    (made.nodes, made.cores) = (nodes, cores);
+    made.flags = made.flags.without(Flags::SPEC_NODES.with(Flags::ALL_NODES));
+    Ok(())
+}
+
+/// Cores of each of some nodes: as listed, or a total that comes out even.
+fn cores_of_each(said: &[u32], nodes: usize) -> Result<Vec<u32>, SlurmError> {
+    match said {
+        _ if said.len() == nodes => Ok(said.to_vec()),
+        [total] if nodes > 0 => Ok(vec![total.div_ceil(nodes as u32); nodes]),
+        _ => Err(SlurmError::InvalidCpuCount),
+    }
+}
+
+/// Licences can be kept once.
+fn check_licenses(state: &State, made: &Reservation) -> Result<(), SlurmError> {
+    let all = &state.settings.config.cluster.licenses.0;
+    let others = || state.reservations.values().filter(|it| it.name != made.name);
+    let meet = |it: &&std::sync::Arc<Reservation>| it.start < made.end && made.start < it.end;
+    for (name, count) in &made.licenses {
+        let kept = others().filter(meet).flat_map(|it| &it.licenses);
+        let kept: u32 = kept.filter(|(other, _)| other == name).map(|(_, count)| count).sum();
+        if all.get(name).is_none_or(|has| kept.saturating_add(*count) > *has) {
+            return Err(SlurmError::InvalidLicenses);
+        }
+    }
+    Ok(())
+}
+
+/// Nodes that are out of service, or taken where idle ones are wanted, and what to have in their place.
+fn replaced(state: &State, it: &Reservation) -> Option<Reservation> {
+    let (any, down) = (it.flags.has(Flags::REPLACE), it.flags.has(Flags::REPLACE_DOWN));
+    if !any && !down || it.flags.has(Flags::SPEC_NODES) || !it.cores.is_empty() {
+        return None;
+    }
+    let serves = |name: &NodeName| state.nodes.get(name).is_some_and(|node| node.takes_jobs());
+    let is_idle =
+        |name: &NodeName| state.index.on_node.get(name).is_none_or(|jobs| jobs.is_empty());
+    let stays = |name: &&NodeName| serves(name) && (!any || is_idle(name));
+    let mut nodes: Vec<NodeName> = it.nodes.iter().filter(stays).cloned().collect();
+    let missing = it.nodes.len() - nodes.len();
+    let partition = state.partition(&it.partition)?;
+    let will_do = |name: &&NodeName| {
+        let alone = Reservation { nodes: vec![(*name).clone()], ..it.clone() };
+        partition.nodes.contains(name)
+            && !it.nodes.contains(name)
+            && serves(name)
+            && is_idle(name)
+            && !overlaps(state, &alone)
+    };
+    let mut spare: Vec<NodeName> = state.nodes.keys().filter(will_do).cloned().collect();
+    in_order(&mut spare);
+    let new = spare.len().min(missing);
+    if new == 0 {
+        return None;
+    }
+    nodes.extend(spare.into_iter().take(new));
+    // Those for which there is nobody else stay.
+    let rest = it.nodes.iter().filter(|name| !nodes.contains(name)).cloned();
+    let rest: Vec<NodeName> = rest.take(missing - new).collect();
+    nodes.extend(rest);
+    in_order(&mut nodes);
+    Some(Reservation { nodes, ..it.clone() })
+}
+
+/// Whether nobody has used one for as long as it said.
+fn is_idle_for_long(state: &State, it: &Reservation, now: Timestamp) -> bool {
+    let Some(secs) = it.purge_secs else { return false };
+    let since = it.idle_since.unwrap_or(it.start).max(it.start);
+    now.0 - since.0 >= i64::from(secs)
+        && !state.jobs.values().any(|job| !job.phase.is_over() && uses(&job.spec, &it.name))
+}
+
+/// A job that is over leaves the reservations it used.
+pub(super) fn left(state: &mut State, job: &Job) {
+    let named: Vec<String> =
+        reservation::names(&job.spec.placement().reservation).map(str::to_string).collect();
+    for name in named {
+        let Some(it) = state.reservations.get(&name).filter(|it| it.purge_secs.is_some()) else {
+            continue;
+        };
+        if it.idle_since != Some(state.now) {
+            let next = Reservation { idle_since: Some(state.now), ..(**it).clone() };
+            state.reservations.insert(name, Arc::new(next));
+        }
+    }
+}
+
 fn in_order(names: &mut Vec<NodeName>) {
     names.sort_by(|a, b| hostlist::natural(a.as_str(), b.as_str()));
     names.dedup();
@@ -204,10 +345,13 @@ pub(super) fn check(state: &State, spec: &JobSpec, owner: &Owner) -> Result<(), 
         return Err(SlurmError::ReservationAccess);
     }
     let flexible = |it: &&Reservation| it.flags.has(Flags::FLEX);
-    let enough = |it: &&Reservation| it.nodes.len() >= spec.nodes_min.unwrap_or(1) as usize;
+    let enough = |it: &&Reservation| {
+        it.flags.has(Flags::ANY_NODES) || it.nodes.len() >= spec.nodes_min.unwrap_or(1) as usize
+    };
     let wanted = hostlist::expand(&place.nodelist).unwrap_or_default();
     let has_all = |it: &&Reservation| {
-        wanted.iter().all(|name| it.nodes.iter().any(|node| node.as_str() == name))
+        it.flags.has(Flags::ANY_NODES)
+            || wanted.iter().all(|name| it.nodes.iter().any(|node| node.as_str() == name))
     };
     if !open.iter().any(|it| flexible(it) || enough(it) && has_all(it)) {
         return Err(SlurmError::RequestedNodeConfigUnavailable);
@@ -220,6 +364,14 @@ pub(super) fn check(state: &State, spec: &JobSpec, owner: &Owner) -> Result<(), 
 pub(super) fn passed(state: &mut State) -> Result<Reply, SlurmError> {
     for it in state.reservations.clone().values() {
         let mut next = (**it).clone();
+        if is_idle_for_long(state, it, state.now) {
+            state.reservations.remove(&it.name);
+            continue;
+        }
+        if let Some(other) = replaced(state, it).filter(|_| it.end > state.now) {
+            state.reservations.insert(other.name.clone(), Arc::new(other));
+            continue;
+        }
         if next.advance(state.now) {
             if next.start != it.start {
                 state.reservations.insert(next.name.clone(), Arc::new(next));
@@ -250,9 +402,27 @@ pub(super) fn passed(state: &mut State) -> Result<Reply, SlurmError> {
 }
 
 impl State {
-    /// Whether some reservation's time is over.
-    pub fn reservation_is_over(&self, now: Timestamp) -> bool {
-        self.reservations.values().any(|it| it.end <= now)
+    /// Whether some reservation's time is over, or its nodes are to be replaced.
+    pub fn reservation_is_due(&self, now: Timestamp) -> bool {
+        self.reservations.values().any(|it| {
+            it.end <= now || is_idle_for_long(self, it, now) || replaced(self, it).is_some()
+        })
+    }
+
+    /// The reservation that draws in a job which names none, if it was put on its nodes.
+    pub(super) fn drawn_into(&self, job: &Job, nodes: &[&NodeName]) -> Option<&Arc<Reservation>> {
+        let free = job.spec.placement().reservation.is_empty();
+        self.reservations.values().filter(|_| free).find(|it| {
+            it.attracts(&job.owner, &job.spec.account, self.now)
+                && nodes.iter().all(|node| it.nodes.contains(node))
+        })
+    }
+
+    /// How many of a licence are kept for jobs of reservations, those that a request names not counted.
+    pub fn licenses_kept(&self, license: &str, spec: &JobSpec) -> u64 {
+        let others = self.reservations.values().filter(|it| it.is_active(self.now));
+        let others = others.filter(|it| !uses(spec, &it.name)).flat_map(|it| &it.licenses);
+        others.filter(|(name, _)| name == license).map(|(_, count)| u64::from(*count)).sum()
     }
 
     /// When the reservation a job runs in ends it, if it does.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::ids::JobId;
 use crate::job::{Cause, ExitStatus, Job, Phase};
-use crate::state::{Effect, State, again, dependencies, het};
+use crate::state::{Effect, State, again, dependencies, het, reservations};
 
 /// Draws the conclusions from everything the entry at hand has touched.
 pub(super) fn settle(state: &mut State, effects: &mut Vec<Effect>) {
@@ -13,6 +13,9 @@ pub(super) fn settle(state: &mut State, effects: &mut Vec<Effect>) {
         let touched = std::mem::take(&mut state.touched);
         touched.iter().for_each(|id| het::follow(state, *id, effects));
         for id in &touched {
+            if let Some(job) = state.jobs.get(id).filter(|job| job.phase.is_over()).cloned() {
+                reservations::left(state, &job);
+            }
             if let Some(job) =
                 state.jobs.get(id).and_then(|job| again::back_to_the_queue(state, job))
             {

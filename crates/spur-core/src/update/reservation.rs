@@ -1,6 +1,7 @@
 //! `scontrol create reservation` and its relatives: what can be said of a reservation.
 
 use crate::errors::SlurmError;
+use crate::license;
 use crate::reservation::{Flags, Reservation};
 use crate::state::Assignment;
 use crate::time::{Timestamp, duration};
@@ -14,6 +15,8 @@ pub struct Draft {
     pub nodes: Option<String>,
     /// `NodeCnt=`
     pub count: Option<u32>,
+    /// `CoreCnt=`: for each node, or together.
+    pub cores: Vec<u32>,
     /// `Duration=`, in seconds.
     pub secs: Option<i64>,
     /// A start, an end was said.
@@ -49,6 +52,11 @@ static KEYS: &[Key] = &[
         draft.made.comment = text.to_string();
         Ok(())
     }),
+    key(&["CoreCnt"], |draft, text, _| {
+        let numbers: Result<Vec<u32>, _> = text.split(',').map(|it| it.trim().parse()).collect();
+        draft.cores = numbers.map_err(|_| E::InvalidCpuCount)?;
+        Ok(())
+    }),
     key(&["Duration"], |draft, text, sign| {
         const YEAR: u64 = 365 * 24 * 60;
         let limit = duration::parse_limit(text).map_err(|_| E::InvalidTimeValue)?;
@@ -70,14 +78,24 @@ static KEYS: &[Key] = &[
         Ok(())
     }),
     key(&["Flags"], |draft, text, sign| {
+        let mut words: Vec<&str> = text.split(',').collect();
+        words.retain(|word| !purge(&mut draft.made.purge_secs, word, sign));
+        let text = words.join(",");
         let said = match sign {
-            Sign::Set => text.to_string(),
+            Sign::Set => text,
+            _ if text.is_empty() => return Ok(()),
             Sign::Add => format!("+{}", text.replace(',', ",+")),
             Sign::Take => format!("-{}", text.replace(',', ",-")),
         };
         let kept = draft.made.flags.0 & (Flags::SPEC_NODES.0 | Flags::ALL_NODES.0);
         let flags = draft.made.flags.parse(&said).ok_or(E::NotSupported)?;
         draft.made.flags = flags.with(Flags(kept));
+        Ok(())
+    }),
+    key(&["Groups"], |draft, text, sign| names(&mut draft.made.groups, text, sign)),
+    key(&["Licenses"], |draft, text, _| {
+        let read = license::parse(text).map_err(|_| E::InvalidLicenses)?;
+        draft.made.licenses = read.into_iter().map(|it| (it.name, it.count)).collect();
         Ok(())
     }),
     key(&["MaxStartDelay"], |draft, text, _| {
@@ -107,8 +125,18 @@ static KEYS: &[Key] = &[
         Ok(())
     }),
     key(&["TRES"], |draft, text, _| {
-        let count = text.strip_prefix("node=").ok_or(E::NotSupported)?;
-        draft.count = Some(count.parse().map_err(|_| E::InvalidNodeCount)?);
+        for word in text.split(',') {
+            let (what, count) = word.split_once('=').ok_or(E::InvalidTres)?;
+            let count: u32 = count.parse().map_err(|_| E::InvalidTres)?;
+            match what.to_ascii_lowercase().as_str() {
+                "node" => draft.count = Some(count),
+                "cpu" => draft.cores = vec![count],
+                other => match other.strip_prefix("license/") {
+                    Some(name) => draft.made.licenses.push((name.to_string(), count)),
+                    None => return Err(E::NotSupported),
+                },
+            }
+        }
         Ok(())
     }),
     key(&["Users"], |draft, text, sign| names(&mut draft.made.users, text, sign)),
@@ -118,8 +146,29 @@ fn moment(text: &str) -> Result<Timestamp, SlurmError> {
     text.parse().map(Timestamp).map_err(|_| E::InvalidTimeValue)
 }
 
-/// `a,b`, `+a`, `-b`.
+/// Takes `PURGE_COMP` and `PURGE_COMP=5` for what they are.
+fn purge(secs: &mut Option<u32>, word: &str, sign: Sign) -> bool {
+    let bare = word.trim().trim_start_matches(['+', '-']);
+    let (name, time) = bare.split_once('=').unwrap_or((bare, ""));
+    if !name.eq_ignore_ascii_case("purge_comp") {
+        return false;
+    }
+    let minutes = match time {
+        "" => Some(5),
+        time => duration::parse_limit(time).ok().and_then(|limit| limit.number()),
+    };
+    let take = sign == Sign::Take || word.trim().starts_with('-');
+    *secs = minutes.filter(|_| !take).map(|minutes| minutes as u32 * 60);
+    true
+}
+
+/// `a,b`, `+a`, `-b`; where there were none before, `-a` keeps out.
 fn names(all: &mut Vec<String>, text: &str, sign: Sign) -> Result<(), SlurmError> {
+    let said = || text.split(',').map(str::trim).filter(|name| !name.is_empty());
+    if all.is_empty() && (sign == Sign::Take || said().all(|name| name.starts_with('-'))) {
+        all.extend(said().map(|name| format!("-{}", name.trim_start_matches('-'))));
+        return Ok(());
+    }
     if sign == Sign::Set && !text.contains(['+', '-']) {
         all.clear();
     }
@@ -169,7 +218,13 @@ pub fn complaint(assignments: &[Assignment]) -> Option<String> {
         () if !draft.start_said => "A start time must be given.",
         () if !draft.end_said && draft.secs.is_none() => "An end time or duration must be given.",
         () if draft.end_said && made.end < made.start => "Start time cannot be after end time.",
-        () if made.users.is_empty() && made.accounts.is_empty() => {
+        () if made.flags.has(Flags::PART_NODES)
+            && (made.partition.is_empty()
+                || !draft.nodes.as_ref().is_some_and(|it| it.eq_ignore_ascii_case("all"))) =>
+        {
+            "PART_NODES flag requires specifying a Partition and ALL nodes."
+        }
+        () if made.users.is_empty() && made.accounts.is_empty() && made.groups.is_empty() => {
             "Either Users/Groups and/or Accounts must be specified."
         }
         () => return None,
@@ -218,5 +273,11 @@ mod tests {
         assert_eq!(draft.made.users, ["c", "d"]);
         assert_eq!(draft.made.flags.words(), ["MAINT", "DAILY"]);
         assert_eq!(set(&mut draft, &said("Watts=3")), Err(SlurmError::NotSupported));
+        let mut out = Draft::default();
+        set(&mut out, &said("Users=-a,-b flags=purge_comp=2,magnetic licenses=x:2,y")).unwrap();
+        assert_eq!(out.made.users, ["-a", "-b"]);
+        assert_eq!(out.made.purge_secs, Some(120));
+        assert_eq!(out.made.flags.words(), ["MAGNETIC"]);
+        assert_eq!(out.made.licenses, [("x".to_string(), 2), ("y".to_string(), 1)]);
     }
 }

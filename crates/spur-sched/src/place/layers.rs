@@ -44,7 +44,7 @@ impl Search<'_> {
                 || !slot.node.usable
                 || !shares(shape, slot);
             let until = self.now.saturating_add(self.secs);
-            let kept = self.calendar.reserved(node, self.now, until, &shape.reservation);
+            let kept = self.calendar.reserved(node, self.now, until, shape);
             let Some(fit) = self.fit_of(node).filter(|_| !out && kept.is_none()) else { continue };
             let (_, free) = shared(slot, layers);
             let room = fit.room(shape, slot, &free, self.now);

@@ -255,8 +255,14 @@ fn a_job_waits_for_its_moment_and_then_takes_part() {
 fn nothing_runs_into_a_reservation_but_its_own_jobs() {
     let mut nodes = cluster(&[1, 1]);
     let (start, end) = (Timestamp(1800), Timestamp(7200));
-    let reservation =
-        ViewReservation { start, end, nodes: ["n1".into()].into(), every: None, flexible: false };
+    let reservation = ViewReservation {
+        start,
+        end,
+        nodes: ["n1".into()].into(),
+        every: None,
+        flexible: false,
+        ..Default::default()
+    };
     nodes.view.reservations.insert("night".into(), Arc::new(reservation));
     let mine = |shape: &mut Shape| shape.reservation = "night".into();
     let short = |shape: &mut Shape| shape.secs = 1800;
@@ -361,6 +367,7 @@ fn a_reservation_comes_again_and_a_flexible_one_binds_nobody() {
         nodes: ["n1".into()].into(),
         every: Some(86_400),
         flexible: false,
+        ..ViewReservation::default()
     };
     nodes.view.reservations.insert("daily".into(), Arc::new(daily.clone()));
     let day = |shape: &mut Shape| shape.secs = 86_400;
@@ -381,4 +388,56 @@ fn a_reservation_comes_again_and_a_flexible_one_binds_nobody() {
         shape.reservation = "daily".into();
     };
     assert_eq!(nodes.job(both).plan(), ["1 on n1:1 n2:1"]);
+}
+
+#[test]
+fn some_cores_of_a_node_are_kept_and_the_others_are_not() {
+    let mut nodes = cluster(&[8]);
+    let half = ViewReservation {
+        end: Timestamp(7200),
+        nodes: ["n1".into()].into(),
+        cores: [4].into(),
+        ..ViewReservation::default()
+    };
+    nodes.view.reservations.insert("half".into(), Arc::new(half));
+    let mine = |count: u32| {
+        move |shape: &mut Shape| {
+            tasks(1, count)(shape);
+            shape.reservation = "half".into();
+        }
+    };
+    let others = nodes.clone().job(tasks(1, 4)).job(tasks(1, 1));
+    assert_eq!(others.plan()[..1], ["1 on n1:4"]);
+    assert!(others.plan()[1].starts_with("2 "), "the rest is kept");
+    let both = others.started().cancelled(2).job(mine(4)).job(mine(1));
+    assert_eq!(both.plan()[0], "2 on n1:4");
+    assert_eq!(nodes.clone().job(mine(5)).decide().starts.len(), 0);
+    let alone = |shape: &mut Shape| shape.sharing = Sharing::Nobody;
+    assert_eq!(nodes.job(alone).decide().starts.len(), 0);
+}
+
+#[test]
+fn some_reservations_draw_jobs_in() {
+    let mut nodes = cluster(&[1, 1]);
+    let magnet = ViewReservation {
+        end: Timestamp(60),
+        nodes: ["n2".into()].into(),
+        ..ViewReservation::default()
+    };
+    nodes.view.reservations.insert("magnet".into(), Arc::new(magnet));
+    let drawn = |shape: &mut Shape| shape.drawn = "magnet".into();
+    assert_eq!(nodes.job(drawn).job(drawn).plan(), ["1 on n2:1", "2 on n1:1"]);
+}
+
+#[test]
+fn those_of_least_worth_are_displaced_first() {
+    let mut cluster = cluster(&[2, 2]).job(tasks(1, 2)).job(tasks(1, 2)).started();
+    cluster.policy.preempt = true;
+    for (id, run) in &mut cluster.view.running {
+        let worth = if id.0 == JobId(1) { 5 } else { 1 };
+        let it = Preemptible { rank: worth, worth, from: Timestamp(0), how: Displaced::Requeued };
+        *run = Arc::new(RunningJob { preemptible: Some(it), ..(**run).clone() });
+    }
+    let cluster = cluster.job_with(tasks(1, 2), |job| job.rank = 9);
+    assert_eq!(cluster.decide().preempts[0].victims[0].0, RunId(JobId(2), 0));
 }

@@ -224,8 +224,14 @@ impl Both {
                 let start = Timestamp(view.now.0 + i64::from(*from));
                 let end = Timestamp(start.0 + i64::from(*secs));
                 let nodes = (0..*nodes).map(|number| format!("n{number}").into()).collect();
-                let it =
-                    Arc::new(ViewReservation { start, end, nodes, every: None, flexible: false });
+                let it = Arc::new(ViewReservation {
+                    start,
+                    end,
+                    nodes,
+                    every: None,
+                    flexible: false,
+                    ..Default::default()
+                });
                 planner.put_reservation(&"r".into(), Some(&it));
                 view.reservations.insert("r".into(), it);
             }
@@ -245,6 +251,7 @@ impl Both {
                 shares: start.shares.into(),
                 user: job.user,
                 partition: "all".into(),
+                reservation: "".into(),
                 sharing: job.shape.sharing,
                 charges: job.charges.clone(),
                 preemptible: None,

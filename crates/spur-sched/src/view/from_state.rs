@@ -7,12 +7,12 @@ use imbl::ordmap::DiffItem;
 use spur_core::config::words::{Consume, PartitionState, Plugin, PreemptAction, PreemptBy};
 use spur_core::config::{PreemptMode, Setting, Value};
 use spur_core::ids::{JobId, NodeName};
-use spur_core::job::{Array, Job, Phase, Reason, Share};
+use spur_core::job::{Array, Job, JobSpec, Phase, Reason, Share};
 use spur_core::license;
 use spur_core::limit::Limit;
 use spur_core::node::{Kept, Node};
 use spur_core::partition::Partition;
-use spur_core::reservation::Flags;
+use spur_core::reservation::{Flags, names};
 use spur_core::state::State;
 use spur_core::time::Timestamp;
 
@@ -43,6 +43,8 @@ pub struct Follower {
     ways: BTreeMap<NodeName, Way>,
     /// Some partition keeps its nodes for one user at a time.
     by_user: bool,
+    /// Licences that reservations keep.
+    kept: BTreeSet<String>,
 }
 
 impl Follower {
@@ -57,6 +59,9 @@ impl Follower {
                     || !Arc::ptr_eq(&last.rules, &state.rules)
             }
         };
+        let kept = kept_licenses(state);
+        let afresh = afresh || kept != self.kept;
+        self.kept = kept;
         if afresh || told.is_some() {
             self.basis = Arc::new(Basis::of(state, priority::moment(state)));
         }
@@ -75,12 +80,19 @@ impl Follower {
                     planner.put_reservation(&name.as_str().into(), None);
                 }
                 read_reservations(planner, state);
+                let draws = |state: &State| {
+                    state.reservations.values().any(|it| it.flags.has(Flags::MAGNETIC))
+                };
+                if draws(&last) || draws(state) {
+                    self.read_priorities(planner, state);
+                }
             }
             self.read_changes(planner, &last, state);
             if told.is_some() {
                 self.read_priorities(planner, state);
             }
         }
+        read_open_licenses(planner, state, &self.kept);
         self.last = Some(state.clone());
     }
 
@@ -187,7 +199,9 @@ impl Follower {
             planner.put_counter(&array_name(job.array_id().unwrap_or(job.id)), Some(&counter));
         }
         let tasks_wait = job.waits.is_some() && job.waiting_tasks().is_some();
-        if tasks_wait || job.spec.placement().switches.is_some() {
+        // Reservations that draw jobs in come and go with time.
+        let magnets = state.reservations.values().any(|it| it.flags.has(Flags::MAGNETIC));
+        if tasks_wait || magnets || job.spec.placement().switches.is_some() {
             self.watched.insert(job.id);
         }
         let job = self.pending(planner, state, job);
@@ -255,6 +269,11 @@ impl Follower {
         let mut shape = request::shape_of(&job.spec, job.owner.uid, &partition.rules, config);
         // Whose a job is matters only where nodes can be kept for one user.
         shape.user = self.by_user.then_some(job.owner.uid.0);
+        if shape.reservation.is_empty() {
+            let mut all = state.reservations.values();
+            let draws = all.find(|it| it.attracts(&job.owner, &job.spec.account, state.now));
+            shape.drawn = draws.map_or_else(|| "".into(), |it| it.name.as_str().into());
+        }
         shape
     }
 
@@ -328,6 +347,14 @@ impl Follower {
         let mut charges: Vec<Charge> = (licenses.iter())
             .map(|it| Charge { counter: license_name(&it.name), amount: u64::from(it.count) })
             .collect();
+        // Of what is kept for reservations, others have the rest.
+        let outside = licenses
+            .iter()
+            .filter(|it| self.kept.contains(&it.name) && !is_kept_for(state, &it.name, &job.spec));
+        charges.extend(outside.map(|it| Charge {
+            counter: open_license_name(&it.name),
+            amount: u64::from(it.count),
+        }));
         if let (Some(array), Some(_)) = (job.array_id(), throttle(job)) {
             charges.push(Charge { counter: array_name(array), amount: 1 });
         }
@@ -378,6 +405,7 @@ impl Follower {
         let shape = request::shape_of(&job.spec, job.owner.uid, &rules, &state.settings.config);
         let run = RunningJob {
             partition: rules.name.as_str().into(),
+            reservation: job.spec.placement().reservation.as_str().into(),
             since,
             end: Timestamp(end),
             shares,
@@ -437,6 +465,10 @@ fn read_reservations(planner: &mut Planner, state: &State) {
             nodes: it.nodes.clone().into(),
             every: it.period(),
             flexible: it.flags.has(Flags::FLEX),
+            anywhere: it.flags.has(Flags::ANY_NODES),
+            cores: it.cores.clone().into(),
+            // Four days after the epoch was a Monday.
+            without: std::array::from_fn(|day| !it.comes_at(Timestamp((day as i64 + 4) * 86_400))),
         };
         planner.put_reservation(&it.name.as_str().into(), Some(&Arc::new(view)));
     }
@@ -453,6 +485,32 @@ fn throttle(job: &Job) -> Option<u64> {
 
 fn array_name(array: JobId) -> Arc<str> {
     format!("array/{array}").into()
+}
+
+/// Licences that reservations keep.
+fn kept_licenses(state: &State) -> BTreeSet<String> {
+    let all = state.reservations.values().flat_map(|it| &it.licenses);
+    all.map(|(name, _)| name.clone()).collect()
+}
+
+/// Whether a job names a reservation that keeps a licence.
+fn is_kept_for(state: &State, license: &str, spec: &JobSpec) -> bool {
+    let mut mine = names(&spec.placement().reservation).filter_map(|it| state.reservations.get(it));
+    mine.any(|it| it.licenses.iter().any(|(name, _)| name == license))
+}
+
+/// Tells how many of each licence that reservations keep others may have at the moment.
+fn read_open_licenses(planner: &mut Planner, state: &State, kept: &BTreeSet<String>) {
+    for name in kept {
+        let all = state.settings.config.cluster.licenses.0.get(name).copied().unwrap_or(0);
+        let max = u64::from(all).saturating_sub(state.licenses_kept(name, &JobSpec::default()));
+        let counter = Counter { max, reason: Reason::Licenses };
+        planner.put_counter(&open_license_name(name), Some(&counter));
+    }
+}
+
+fn open_license_name(name: &str) -> Arc<str> {
+    format!("license/{name} outside reservations").into()
 }
 
 fn license_name(name: &str) -> Arc<str> {

@@ -7,6 +7,7 @@ use nix::unistd::{Gid, Group, getgrouplist};
 use spur_core::config::Allowed;
 use spur_core::errors::SlurmError;
 use spur_core::job::{JobSpec, Owner};
+use spur_core::reservation::names;
 use spur_core::state::State;
 
 /// Refuses who names a partition that is for groups of others. Root may use any, as in Slurm.
@@ -15,17 +16,24 @@ pub(super) async fn check<'a>(
     specs: impl Iterator<Item = &'a JobSpec>,
     owner: &Owner,
 ) -> Result<(), SlurmError> {
-    let wanted: Vec<Vec<String>> = specs.flat_map(|spec| restricted(state, spec)).collect();
-    if wanted.is_empty() || owner.uid.0 == 0 {
+    let (mut wanted, mut kept) = (Vec::new(), Vec::new());
+    for spec in specs {
+        wanted.extend(restricted(state, spec));
+        kept.extend(reserved(state, spec));
+    }
+    if wanted.is_empty() && kept.is_empty() || owner.uid.0 == 0 {
         return Ok(());
     }
     let (name, gid) = (owner.name.clone(), owner.gid.0);
     let groups = tokio::task::spawn_blocking(move || groups_of(&name, gid)).await;
     let groups = groups.unwrap_or_default();
     let is_in = |these: &Vec<String>| these.iter().any(|group| groups.contains(group));
-    match wanted.iter().all(is_in) {
+    if !wanted.iter().all(is_in) {
+        return Err(SlurmError::JobMissingRequiredPartitionGroup);
+    }
+    match kept.iter().all(|these| admits(these, &groups)) {
         true => Ok(()),
-        false => Err(SlurmError::JobMissingRequiredPartitionGroup),
+        false => Err(SlurmError::ReservationAccess),
     }
 }
 
@@ -39,6 +47,23 @@ fn restricted(state: &State, spec: &JobSpec) -> Vec<Vec<String>> {
         Allowed::These(groups) => Some(groups.clone()),
     });
     these.collect()
+}
+
+/// The groups of each reservation that a request names, where not everybody may use it.
+fn reserved(state: &State, spec: &JobSpec) -> Vec<Vec<String>> {
+    let named =
+        names(&spec.placement().reservation).filter_map(|name| state.reservations.get(name));
+    named.map(|it| it.groups.clone()).filter(|groups| !groups.is_empty()).collect()
+}
+
+/// Whether somebody in these groups is let in by names that may keep out.
+fn admits(these: &[String], groups: &[String]) -> bool {
+    match these.iter().all(|name| name.starts_with('-')) {
+        true => !these
+            .iter()
+            .any(|name| groups.iter().any(|it| Some(it.as_str()) == name.strip_prefix('-'))),
+        false => these.iter().any(|group| groups.contains(group)),
+    }
 }
 
 fn groups_of(user: &str, gid: u32) -> Vec<String> {

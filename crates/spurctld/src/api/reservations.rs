@@ -1,8 +1,9 @@
 //! Reservations as readers see them.
 
+use spur_core::fields::clock;
 use spur_core::hostlist;
 use spur_core::ids::NodeName;
-use spur_core::reservation::Reservation;
+use spur_core::reservation::{Flags, Reservation};
 use spur_core::state::State;
 use spur_core::views::ReservationView;
 use spur_proto::slurm::ListReservationsReply;
@@ -21,13 +22,29 @@ impl Service {
     }
 }
 
+/// The words, with how long it may be idle.
+fn flags(it: &Reservation) -> Vec<String> {
+    let after = [Flags::NO_HOLD_JOBS_AFTER, Flags::MAGNETIC];
+    let last = after.iter().fold(Flags::default(), |all, flag| all.with(*flag));
+    let mut words = it.flags.without(last).words();
+    let purge = it.purge_secs.map(|secs| clock::span_padded(secs.into()));
+    words.extend(purge.map(|time| format!("PURGE_COMP={time}")));
+    words.extend(Flags(it.flags.0 & last.0).words());
+    words
+}
+
 fn view(state: &State, it: &Reservation) -> ReservationView {
-    let members = it.nodes.iter().filter_map(|name| state.nodes.get(name));
+    let members = it.nodes.iter().enumerate();
+    let members = members.filter_map(|(place, name)| Some((place, state.nodes.get(name)?)));
     let (mut cpus, mut cores) = (0, 0);
-    for node in members {
-        cpus += node.inventory.cpus;
-        cores += node.inventory.cpus / node.inventory.threads_per_core.max(1);
+    for (place, node) in members {
+        let threads = node.inventory.threads_per_core.max(1);
+        let kept = it.cores.get(place).copied().unwrap_or(node.inventory.cpus / threads);
+        cpus += kept * threads;
+        cores += kept;
     }
+    let licenses: Vec<String> =
+        it.licenses.iter().map(|(name, count)| format!("{name}:{count}")).collect();
     ReservationView {
         name: it.name.clone(),
         start_time: it.start.0,
@@ -37,10 +54,12 @@ fn view(state: &State, it: &Reservation) -> ReservationView {
         core_count: cores,
         partition: it.partition.clone(),
         features: it.features.clone(),
-        flags: it.flags.words(),
-        tres: format!("cpu={cpus}"),
+        flags: flags(it),
+        tres: if cpus > 0 { format!("cpu={cpus}") } else { String::new() },
         users: it.users.join(","),
         accounts: it.accounts.join(","),
+        groups: it.groups.join(","),
+        licenses: licenses.join(","),
         max_start_delay_secs: it.max_start_delay_secs,
         purge_completed_secs: it.purge_secs,
         comment: it.comment.clone(),

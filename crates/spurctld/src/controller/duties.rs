@@ -31,7 +31,7 @@ impl<D: Disk> Controller<D> {
             .chain(purge(&self.state, at))
             .chain(cron_times(&self.state, at, &*self.zone))
             .chain(notices(&self.state, at))
-            .chain(self.state.reservation_is_over(at).then_some(Command::ReservationsPassed))
+            .chain(self.state.reservation_is_due(at).then_some(Command::ReservationsPassed))
             .collect();
         // A job whose time has come may start: the pass before it came passed it over.
         if self.begun < at {

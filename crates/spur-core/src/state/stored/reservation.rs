@@ -33,6 +33,15 @@ pub(super) struct StoredReservation {
     purge_secs: Option<u32>,
     #[prost(string, tag = "12")]
     comment: String,
+    #[prost(string, repeated, tag = "13")]
+    groups: Vec<String>,
+    #[prost(uint32, repeated, tag = "14")]
+    cores: Vec<u32>,
+    /// `name:count`
+    #[prost(string, repeated, tag = "15")]
+    licenses: Vec<String>,
+    #[prost(int64, optional, tag = "16")]
+    idle_since: Option<i64>,
 }
 
 impl From<&Reservation> for StoredReservation {
@@ -50,6 +59,10 @@ impl From<&Reservation> for StoredReservation {
             max_start_delay_secs: it.max_start_delay_secs,
             purge_secs: it.purge_secs,
             comment: it.comment.clone(),
+            groups: it.groups.clone(),
+            cores: it.cores.clone(),
+            licenses: it.licenses.iter().map(|(name, count)| format!("{name}:{count}")).collect(),
+            idle_since: it.idle_since.map(|at| at.0),
         }
     }
 }
@@ -69,6 +82,17 @@ impl From<StoredReservation> for Reservation {
             max_start_delay_secs: stored.max_start_delay_secs,
             purge_secs: stored.purge_secs,
             comment: stored.comment,
+            groups: stored.groups,
+            cores: stored.cores,
+            licenses: stored
+                .licenses
+                .iter()
+                .filter_map(|text| {
+                    let (name, count) = text.rsplit_once(':')?;
+                    Some((name.to_string(), count.parse().ok()?))
+                })
+                .collect(),
+            idle_since: stored.idle_since.map(Timestamp),
         }
     }
 }

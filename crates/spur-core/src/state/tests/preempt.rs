@@ -73,3 +73,29 @@ fn a_job_that_sleeps_gives_its_processors_and_takes_them_back() {
     assert_eq!(cluster.state.cpus_used(&"n1".into()), 4);
     assert!(cluster.state.jobs[&low].pause.secs > 0, "the pause does not count");
 }
+
+#[test]
+fn whoever_goes_within_its_grace_was_displaced_too() {
+    let text = "[[partitions]]\nname = \"all\"\nnodes = \"ALL\"\ngrace_time = 60\n";
+    let killed = Outcome::Exited(ExitStatus { code: 0, signal: 15 });
+    for (how, outcome, expected) in [
+        (Removal::Requeue, killed, "waits"),
+        (Removal::Cancel, killed, "preempted"),
+        (Removal::Cancel, OK, "done"),
+    ] {
+        let mut cluster = cluster();
+        let config = crate::config::read(text).expect("is in order");
+        cluster.done(Command::Configure(Settings::of(&config)));
+        let job = cluster.submit(1);
+        cluster.start(job, 1, "n1", 1);
+        cluster.done(displace(job, how));
+        cluster.finish(job, 1, "n1", outcome);
+        let became = match cluster.phase(job) {
+            Phase::Pending => "waits",
+            Phase::Ended { cause: Cause::Preempted, .. } => "preempted",
+            Phase::Ended { cause: Cause::Exited, .. } => "done",
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(became, expected);
+    }
+}

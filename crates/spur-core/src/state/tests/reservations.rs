@@ -108,3 +108,67 @@ fn nobody_holds_more_licences_than_there_are() {
         assert_eq!(reply, Err(SlurmError::InvalidLicenses));
     }
 }
+
+#[test]
+fn some_cores_are_kept_and_licences_once() {
+    let mut cluster = cluster();
+    let config = crate::config::read("licenses = { x = 3 }\n").expect("is in order");
+    cluster.done(Command::Configure(Settings::of(&config)));
+    let time = "StartTime=1000 Duration=60 Users=alice";
+    let line = format!("ReservationName=some {time} CoreCnt=5");
+    assert_eq!(create(&mut cluster, &line), named("some"));
+    let some = &cluster.state.reservations["some"];
+    assert_eq!((some.nodes.len(), &some.cores[..]), (2, &[4, 1][..]));
+    let line = format!("ReservationName=each {time} Nodes=n1,n2 CoreCnt=1,2 Flags=overlap");
+    assert_eq!(create(&mut cluster, &line), named("each"));
+    let odd = format!("ReservationName=odd {time} Nodes=n1,n2 CoreCnt=1,2,3 Flags=overlap");
+    assert_eq!(create(&mut cluster, &odd), Err(SlurmError::InvalidCpuCount));
+    let two = format!("ReservationName=l1 {time} Licenses=x:2 Flags=license_only");
+    assert_eq!(create(&mut cluster, &two), named("l1"));
+    let again = format!("ReservationName=l2 {time} Licenses=x:2 Flags=any_nodes");
+    assert_eq!(create(&mut cluster, &again), Err(SlurmError::InvalidLicenses));
+    let unsaid = format!("ReservationName=l3 {time} Licenses=x:1");
+    assert_eq!(create(&mut cluster, &unsaid), Err(SlurmError::InvalidNodeName));
+    let mut asks = |request: u128, reservation: &str| {
+        let mut submit = submission(request);
+        submit.spec.placement_mut().licenses = "x:2".to_string();
+        submit.spec.placement_mut().reservation = reservation.to_string();
+        let Ok(Reply::Job(id)) = cluster.apply(Command::Submit(Box::new(submit))).reply else {
+            panic!("is taken")
+        };
+        cluster.start(id, 1, "n1", 1)
+    };
+    assert_eq!((asks(1, ""), asks(2, "l1")), (0, 1), "they are for its own jobs");
+}
+
+#[test]
+fn nodes_are_replaced_and_idle_reservations_go() {
+    let mut cluster = cluster();
+    let time = "StartTime=1000 Duration=60 Users=alice";
+    let line = format!("ReservationName=one {time} NodeCnt=1 Flags=replace_down");
+    assert_eq!(create(&mut cluster, &line), named("one"));
+    assert_eq!(cluster.state.reservations["one"].nodes, ["n1".into()]);
+    assert!(!cluster.state.reservation_is_due(Timestamp(cluster.at)));
+    let drain = Administer {
+        noun: Noun::Node,
+        verb: Verb::Update,
+        name: "n1".to_string(),
+        assignments: ["State=drain", "Reason=x"]
+            .iter()
+            .filter_map(|it| crate::update::split(it))
+            .collect(),
+        by: Actor::Controller,
+        request: None,
+    };
+    cluster.done(Command::Administer(Box::new(drain)));
+    assert!(cluster.state.reservation_is_due(Timestamp(cluster.at)));
+    cluster.done(Command::ReservationsPassed);
+    assert_eq!(cluster.state.reservations["one"].nodes, ["n2".into()]);
+    cluster.done(say(Verb::Update, "one", "Flags+=purge_comp=1"));
+    let begin = cluster.state.reservations["one"].start;
+    assert!(!cluster.state.reservation_is_due(begin.plus_secs(59)));
+    assert!(cluster.state.reservation_is_due(begin.plus_secs(60)));
+    cluster.at = begin.0 + 60;
+    cluster.done(Command::ReservationsPassed);
+    assert!(cluster.state.reservations.is_empty());
+}
