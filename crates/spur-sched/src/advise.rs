@@ -7,7 +7,7 @@ use spur_core::job::{Array, Hold, Job, Reason};
 use spur_core::limit::Limit;
 use spur_core::state::{Assignment, Command, Control, Entry, JobAction, Origin, State, apply};
 
-use crate::explain::{Explanation, Test};
+use crate::explain::{Explanation, LimitUse, Test};
 use crate::plan::Planner;
 
 /// Something that would start a job now.
@@ -94,6 +94,26 @@ fn candidates(state: &State, job: &Job, told: &Explanation) -> Vec<JobAction> {
             all.extend(max.map(|minutes| set("TimeLimit", minutes)));
         }
         Reason::Licenses => all.push(set("Licenses", "")),
+        Reason::PartitionNodeLimit => {
+            let rules = partition.map(|it| &it.rules);
+            let most = rules.and_then(|rules| rules.max_nodes.0.number());
+            all.extend(most.map(|nodes| set("NumNodes", nodes)));
+            let least = rules.map(|rules| rules.min_nodes).filter(|nodes| *nodes > 0);
+            all.extend(least.map(|nodes| set("NumNodes", nodes)));
+        }
+        Reason::MaxMemPerLimit => {
+            let own = partition.and_then(|it| it.rules.max_mem_per_node);
+            let most = own.or(state.settings.config.jobs.max_mem_per_node);
+            all.extend(most.map(|size| set("MinMemoryNode", size.0)));
+        }
+        Reason::AccountNotAllowed => {
+            let name = &job.owner.name;
+            let own = state.rules.associations().filter(|one| one.user_name == *name);
+            let mut accounts: Vec<&str> = own.map(|one| one.account.as_str()).collect();
+            accounts.sort_unstable();
+            accounts.dedup();
+            all.extend(accounts.into_iter().map(|account| set("Account", account)));
+        }
         Reason::JobArrayTaskLimit => {
             let throttle = match job.array.as_deref() {
                 Some(Array::Waiting(tasks)) => tasks.throttle,
@@ -106,6 +126,19 @@ fn candidates(state: &State, job: &Job, told: &Explanation) -> Vec<JobAction> {
             all.push(set("ReservationName", ""));
         }
         _ => {}
+    }
+    let is_over = |limit: &&LimitUse| limit.used + limit.needed > limit.max;
+    for limit in told.limits.iter().filter(is_over).filter(|it| it.name.ends_with("/cpu")) {
+        // As many tasks as are left.
+        let each = u64::from(spec.cpus_per_task.unwrap_or(1).max(1));
+        let tasks = limit.max.saturating_sub(limit.used) / each;
+        all.extend((tasks > 0).then(|| set("NumTasks", tasks)));
+    }
+    if wait.reason == Reason::QOSNotAllowed || told.limits.iter().any(|limit| is_over(&limit)) {
+        let own = state.association_of(job);
+        let others = own.map(|one| state.rules.qos_of(one)).unwrap_or_default();
+        let others = others.into_iter().filter(|name| **name != spec.qos);
+        all.extend(others.map(|name| set("QOS", name)));
     }
     if !matches!(spec.time_limit, Some(Limit::Is(0 | 1))) {
         all.push(set("TimeMin", 1));

@@ -287,6 +287,9 @@ impl Planner {
                 total: slots.iter().map(|slot| of(slot, &whole(slot))).sum(),
             }
         };
+        // A node gives one at least.
+        let least = u64::from(shape.nodes_min) * u64::from(shape.cpus_min.max(1));
+        let cpus = shape.cpus().max(least);
         let mut needs = vec![
             Need {
                 name: "node".to_string(),
@@ -295,7 +298,7 @@ impl Planner {
                 most_on_a_node: 1,
                 total: slots.len() as u64,
             },
-            sum("cpu", shape.cpus(), &|slot, free| {
+            sum("cpu", cpus, &|slot, free| {
                 u64::from(free.cores) * u64::from(slot.node.threads.max(1))
             }),
         ];

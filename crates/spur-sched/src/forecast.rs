@@ -17,6 +17,7 @@ use crate::planner::Planner;
 use crate::possible::Fits;
 use crate::queue::Key;
 use crate::shape::Shape;
+use crate::view::Charge;
 
 /// How far a forecast goes.
 #[derive(Clone, Copy, Debug)]
@@ -55,8 +56,15 @@ impl Planner {
             if !starts && !pass.held.contains_key(&job) && (found < reach.jobs || is_last) {
                 let (shape, partition) = (class.shape.clone(), class.partition.clone());
                 if let Some(fits) = self.fits_of(id) {
-                    self.look_ahead(pass, job, &fits, &shape, partition);
-                    found += 1;
+                    // Whose limit is reached waits until others give back what counts against it.
+                    let from = match reach.until {
+                        Some(_) => self.below_limits_at(pass.now, &class.charges),
+                        None => Some(pass.now),
+                    };
+                    if let Some(from) = from {
+                        self.look_ahead(pass, job, &fits, &shape, (partition, from));
+                        found += 1;
+                    }
                 }
             }
             // It may wait in several partitions; the first is the one of the highest tier.
@@ -80,9 +88,9 @@ impl Planner {
         job: JobId,
         fits: &Fits,
         shape: &Shape,
-        partition: Arc<str>,
+        (partition, from): (Arc<str>, i64),
     ) {
-        let begin = self.queue.begins(job).unwrap_or(pass.now);
+        let begin = self.queue.begins(job).unwrap_or(pass.now).max(from);
         let from = match self.opens(pass, shape) {
             Some(opens) => begin.max(opens),
             None => return,
@@ -94,6 +102,32 @@ impl Planner {
             let promised = self.promised(pass, &place, partition.clone(), cpus);
             pass.out.forecast.entry(job).or_insert(promised);
         }
+    }
+
+    /// When these charges can be made, if running jobs end at their limits; never where they are too large.
+    fn below_limits_at(&self, now: i64, charges: &[Charge]) -> Option<i64> {
+        let mut from = now;
+        for charge in charges {
+            let Some(tally) = self.counters.get(&charge.counter) else { continue };
+            let Some(max) = tally.max else { continue };
+            let mut used = tally.used;
+            if used + charge.amount <= max {
+                continue;
+            }
+            let counts = |it: &&Charge| it.counter == charge.counter;
+            let held = self.runs.values().filter_map(|(run, _)| {
+                let amount = run.charges.iter().find(counts)?.amount;
+                Some((run.end.0, amount))
+            });
+            let mut held: Vec<(i64, u64)> = held.collect();
+            held.sort_unstable();
+            let free = held.into_iter().find_map(|(end, amount)| {
+                used = used.saturating_sub(amount);
+                (used + charge.amount <= max).then_some(end)
+            });
+            from = from.max(free?);
+        }
+        Some(from)
     }
 
     /// When a job's reservation opens: now where it names none; never where all are over.

@@ -84,7 +84,12 @@ impl Gauge {
         let grows = shape.nodes_max as usize >= members.len()
             && shape.gres.is_empty()
             && shape.exclude.is_empty();
-        let is_short = lack == Lack::Other && grows && shape.constraint.is_empty();
+        // More than all of them have together is waited for, too.
+        let slots = members.iter().filter_map(|name| self.nodes.index(name));
+        let has = slots.map(|index| &self.nodes.slot(index).node);
+        let all: u64 = has.map(|node| u64::from(node.cores) * u64::from(node.threads)).sum();
+        let exceeds = shape.cpus() > all && shape.gres.is_empty();
+        let is_short = lack == Lack::Other && (grows || exceeds) && shape.constraint.is_empty();
         (!is_short).then_some(lack)
     }
 
@@ -183,6 +188,8 @@ mod tests {
         assert_eq!(lack(&JobSpec { cpus_per_task: Some(65), ..tasks(1) }), Some(Lack::Cpus));
         let on_one = JobSpec { nodes_min: Some(1), nodes_max: Some(1), ..tasks(65) };
         assert_eq!(lack(&on_one), Some(Lack::Other));
+        let beyond = JobSpec { ntasks: Some(129), ..on_one };
+        assert_eq!(lack(&beyond), None);
         let mut spec = tasks(1);
         spec.placement_mut().tmp = Some(1 << 40);
         assert_eq!(lack(&spec), Some(Lack::TemporaryDisk));

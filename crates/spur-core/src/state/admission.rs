@@ -126,6 +126,20 @@ pub(super) fn enforce(state: &State, spec: &JobSpec) -> Result<(), SlurmError> {
     refusal.map_or(Ok(()), Err)
 }
 
+/// The request with more processors for each task, where more memory is asked for with each than goes with one.
+pub(super) fn fitted(state: &State, mut spec: JobSpec) -> JobSpec {
+    let named = spec.partition.split(',').find_map(|name| state.partition(name));
+    let own = named.or(state.default_partition()).and_then(|it| it.rules.max_mem_per_cpu);
+    let most = own.or(state.settings.config.jobs.max_mem_per_cpu).map_or(0, |size| size.0);
+    if let Some(size) = spec.memory_per_cpu.filter(|size| most > 0 && *size > most) {
+        let times = size.div_ceil(most);
+        let each = u64::from(spec.cpus_per_task.unwrap_or(1).max(1)).saturating_mul(times);
+        spec.cpus_per_task = Some(u32::try_from(each).unwrap_or(u32::MAX));
+        spec.memory_per_cpu = Some(size.div_ceil(times));
+    }
+    spec
+}
+
 /// What of a request a partition could not give even if all its nodes were empty.
 fn too_small(state: &State, spec: &JobSpec, partition: &Partition) -> Option<SlurmError> {
     let demand = Demand::of(spec);

@@ -87,6 +87,7 @@ fn part(
     // Components before this one count against the same limits.
     let spec = rules::admit(state, &submit.owner, asked, tasks + u64::from(component.offset))?;
     admission::enforce(state, &spec)?;
+    let spec = admission::fitted(state, spec);
     let hold = match (asked.hold, asked.priority) {
         (true, _) => Hold::User,
         (false, Some(0)) => Hold::User,

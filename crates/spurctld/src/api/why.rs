@@ -5,19 +5,21 @@ use spur_core::blob::BlobHash;
 use spur_core::errors::SlurmError;
 use spur_core::hostlist;
 use spur_core::ids::{JobId, NodeName};
-use spur_core::job::{JobSpec, Owner, Reason, RequestId};
+use spur_core::job::{Job, JobSpec, Owner, Reason, RequestId};
 use spur_core::state::{Blob, Command, Entry, JobAction, Origin, Reply, State, Submit, apply};
 use spur_core::views::JobView;
 use spur_proto::slurm::{
     Advice, Blocker, ExpectedStart, ExplainJobReply, ExplainJobRequest, Explanation, LimitUse,
-    NodeRejection, PlanReply, PlanRequest, ResourceNeed, TryJobReply, TryJobRequest,
+    NodeRejection, PlanReply, PlanRequest, PriorityTerm, ResourceNeed, TryJobReply, TryJobRequest,
 };
 use spur_proto::status::to_status;
 use spur_sched::Promised;
+use spur_sched::priority::{self, Terms};
 use tonic::Status;
 
 use super::read::job_view;
 use super::service::Service;
+use crate::shell::Published;
 
 /// Jobs that are told of where nobody says how many.
 pub(super) const USUAL: u32 = 500;
@@ -36,7 +38,14 @@ impl Service {
         let view = job_view(&published, job);
         let told = self.inbox.adviser().explain(published.state.clone(), id, request.advice).await;
         let (told, advice) = match told {
-            Some((told, advice)) => (Some(explanation(&told, &view)), advice),
+            Some((told, advice)) => {
+                let mut explained = explanation(&told, &view);
+                explained.priority_terms = priority_terms(&published, job);
+                for limit in &mut explained.limits {
+                    limit.name = limit_in_words(&published.state, &limit.name);
+                }
+                (Some(explained), advice)
+            }
             None => (None, Vec::new()),
         };
         let advice = advice.iter().map(|it| Advice { change: in_words(&it.action) }).collect();
@@ -183,7 +192,60 @@ fn explanation(told: &spur_sched::Explanation, view: &JobView) -> Explanation {
         expected: told.expected.as_ref().map(|it| expected(JobId(view.job_id), it)),
         eligible_time: view.eligible_time,
         priority: view.priority,
+        priority_terms: Vec::new(),
     }
+}
+
+/// What a job's priority is made of, as `sprio` shows it; terms of nothing are left out.
+fn priority_terms(published: &Published, job: &Job) -> Vec<PriorityTerm> {
+    let state = &published.state;
+    let rules = &state.settings.config.priority;
+    if job.spec.priority.is_some() || !priority::is_multifactor(rules) {
+        return Vec::new();
+    }
+    let partition = state.partition_of(job);
+    let facts = priority::facts(state, job, partition, &published.waits.basis);
+    let terms = Terms::of(&facts, rules);
+    let all = [
+        ("age", terms.age),
+        ("fair-share", terms.fair_share),
+        ("job-size", terms.job_size),
+        ("partition", terms.partition),
+        ("qos", terms.qos),
+        ("association", terms.association),
+        ("tres", terms.tres),
+        ("site", terms.site),
+        ("nice", -terms.nice),
+    ];
+    let some = all.into_iter().filter(|(_, value)| value.abs() >= 0.5);
+    some.map(|(name, value)| PriorityTerm { name: name.to_string(), value }).collect()
+}
+
+/// `qos/4/MaxJobsPU/alice` as people know it.
+fn limit_in_words(state: &State, name: &str) -> String {
+    let mut parts = name.split('/');
+    let (Some(kind), Some(id), Some(limit)) = (parts.next(), parts.next(), parts.next()) else {
+        return name.to_string();
+    };
+    let Ok(id) = id.parse::<u32>() else { return name.to_string() };
+    let rest: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+    let of = match rest.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", rest.join(", ")),
+    };
+    let whose = match kind {
+        "qos" => {
+            state.rules.all_qos().find(|qos| qos.id == id).map(|it| format!("QOS {}", it.name))
+        }
+        "assoc" => state.rules.associations().find(|one| one.id == id).map(|it| {
+            match it.user_name.as_str() {
+                "" => format!("account {}", it.account),
+                user => format!("user {user} in account {}", it.account),
+            }
+        }),
+        _ => None,
+    };
+    whose.map_or_else(|| name.to_string(), |whose| format!("{limit} of {whose}{of}"))
 }
 
 /// A change as `scontrol` would be told.
@@ -191,7 +253,11 @@ fn in_words(action: &JobAction) -> String {
     match action {
         JobAction::Release => "release".to_string(),
         JobAction::Update(assignments) => {
-            let words = assignments.iter().map(|it| format!("{}={}", it.key, it.value));
+            let words = assignments.iter().map(|it| match it.key.as_str() {
+                // The moment is over by the time it is read.
+                "StartTime" => "StartTime=now".to_string(),
+                key => format!("{key}={}", it.value),
+            });
             words.collect::<Vec<_>>().join(" ")
         }
         other => format!("{other:?}").to_lowercase(),

@@ -141,6 +141,7 @@ fn in_json(reply: &ExplainJobReply) -> Json {
             })).collect::<Vec<_>>(),
             "expected": expected,
             "priority": told.priority,
+            "priority_terms": told.priority_terms.iter().map(|it| (it.name.clone(), json!(it.value.round()))).collect::<serde_json::Map<_, _>>(),
             "eligible_time": told.eligible_time,
         })
     });

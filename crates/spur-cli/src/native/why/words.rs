@@ -139,7 +139,7 @@ fn lines(
             format!("{} {are} ahead of it ({}{more})", counted(count, "job"), first.join(", "))
         }
     };
-    lines.push(format!("{ahead}; its priority is {}.", told.priority));
+    lines.push(format!("{ahead}; its priority is {}{}.", told.priority, terms(told)));
     if let Some(last) = told.blockers.iter().max_by_key(|it| it.end_time) {
         let ids: Vec<String> =
             told.blockers.iter().take(5).map(|it| it.job_id.to_string()).collect();
@@ -179,6 +179,21 @@ fn lines(
         ));
     }
     lines
+}
+
+/// ` = age 1200 + fair-share 9012 + qos 200`, where it is made of several.
+fn terms(told: &Explanation) -> String {
+    let terms = told.priority_terms.iter().enumerate();
+    let words = terms.map(|(place, term)| {
+        let sign = match (place, term.value < 0.0) {
+            (0, false) => " = ",
+            (0, true) => " = -",
+            (_, false) => " + ",
+            (_, true) => " - ",
+        };
+        format!("{sign}{} {}", term.name, term.value.abs().round())
+    });
+    words.collect()
 }
 
 fn needs(told: &Explanation) -> String {
@@ -283,7 +298,7 @@ fn moment(at: i64, now: Timestamp, offset: Offset) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use spur_proto::slurm::{Advice, Blocker, ExpectedStart, NodeRejection};
+    use spur_proto::slurm::{Advice, Blocker, ExpectedStart, NodeRejection, PriorityTerm};
 
     fn waiting() -> ExplainJobReply {
         let job = JobView {
@@ -326,6 +341,9 @@ mod tests {
                 ..ExpectedStart::default()
             }),
             priority: 10_412,
+            priority_terms: [("age", 1500.2), ("fair-share", 9012.4), ("nice", -100.0)]
+                .map(|(name, value)| PriorityTerm { name: name.into(), value })
+                .to_vec(),
             ..Explanation::default()
         };
         let advice = vec![Advice { change: "NumNodes=2".into() }];
@@ -339,7 +357,7 @@ mod tests {
 Job 4711 (train, alice/vision, 4 nodes, 64 CPUs, 1-00:00:00) has been PENDING for 2h10m: waiting for gpu:mi300x.
   Needs 64 CPUs, 32 gpu:mi300x on 4 nodes in partition gpu. Free now: 500 CPUs, 16 gpu:mi300x; 2 nodes would do now (gpu[017,044]).
   52 with too few free devices (gpu[001-016])
-  3 jobs are ahead of it (4698, 4700, 4701); its priority is 10412.
+  3 jobs are ahead of it (4698, 4700, 4701); its priority is 10412 = age 1500 + fair-share 9012 - nice 100.
   Job 4600 has to end first, by today 10:46 at the latest.
   Estimated start: today 10:46 on gpu[001-004].
   Would start now with: scontrol update jobid=4711 NumNodes=2
