@@ -5,7 +5,8 @@ use spur_core::auth::Actor;
 use spur_core::ids::JobId;
 use spur_core::job::{JobSpec, Reason};
 use spur_core::limit::Limit;
-use spur_core::state::{Assignment, Command, Control, JobAction};
+use spur_core::node::Inventory;
+use spur_core::state::{Assignment, Command, Control, JobAction, RegisterNode, Settings};
 use spur_core::time::Timestamp;
 
 use super::from_state::{Cluster, cluster};
@@ -118,4 +119,93 @@ proptest! {
             }
         }
     }
+}
+
+/// A cluster with partitions of several kinds, licences, and memory.
+fn mixed(cpus: &[u32]) -> Cluster {
+    let text = "licenses = { x = 2 }\n\
+                [[partitions]]\nname = \"low\"\ndefault = true\n\
+                [[partitions]]\nname = \"high\"\npriority_tier = 9\n\
+                [[partitions]]\nname = \"short\"\nmax_time = 30\n\
+                [[partitions]]\nname = \"small\"\nmax_nodes = 1\nmax_cpus_per_node = 2\n\
+                max_mem_per_node = 500\n\
+                [[partitions]]\nname = \"down\"\nstate = \"down\"\n";
+    let config = spur_core::config::read(text).expect("is in order");
+    let mut cluster = cluster(&[]);
+    cluster.apply(Command::Configure(Settings::of(&config)));
+    for (number, cpus) in (1..).zip(cpus) {
+        let (name, boot_id) = (format!("n{number}").into(), String::new());
+        let inventory = Inventory::simple(*cpus, 1000);
+        cluster.apply(Command::RegisterNode(RegisterNode { name, inventory, boot_id }));
+    }
+    cluster
+}
+
+/// One of many things that can be asked for.
+fn with(mut spec: JobSpec, partition: usize, extra: u8) -> JobSpec {
+    spec.partition = ["low", "high", "short", "small", "down", "low,high"][partition].to_string();
+    let place = spec.placement_mut();
+    match extra {
+        1 => place.licenses = "x:1".to_string(),
+        2 => place.licenses = "x:2".to_string(),
+        3 => place.nodelist = "n1".to_string(),
+        4 => place.exclude = "n1".to_string(),
+        5 => spec.hold = true,
+        6 => spec.begin = Some(5000),
+        7 => spec.memory_per_node = Some(600),
+        8 => spec.sharing = Some(spur_core::job::spec::Sharing::Exclusive as i32),
+        9 => spec.array = "1-3%1".to_string(),
+        10 => spec.dependency = "afterok:1".to_string(),
+        _ => {}
+    }
+    spec
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn every_wait_is_explained_and_advice_about_it_works(
+        nodes in prop::collection::vec(1u32..6, 1..5),
+        running in prop::collection::vec((0usize..4, 0u32..2, 1u32..4, 1u64..200, 0u8..5), 0..5),
+        waiting in prop::collection::vec((0usize..6, 0u32..4, 1u32..9, 1u64..200, 0u8..12), 1..7),
+    ) {
+        let mut cluster = mixed(&nodes);
+        for (partition, nodes, tasks, minutes, extra) in running {
+            cluster = cluster.submit(with(spec(nodes, tasks, minutes), partition, extra));
+        }
+        cluster = cluster.started();
+        for (partition, nodes, tasks, minutes, extra) in waiting {
+            cluster = cluster.submit(with(spec(nodes, tasks, minutes), partition, extra));
+        }
+        let plan = Planner::default().plan(&cluster.0);
+        for (job, wait) in plan.waits.iter() {
+            let mut planner = Planner::default();
+            let told = planner.explain(&cluster.0, job).expect("waits");
+            prop_assert_eq!(told.wait, Some(wait));
+            let seen = told.fitting.len() + told.rejected.values().map(Vec::len).sum::<usize>();
+            prop_assert_eq!(seen, cluster.0.nodes.len());
+            let over = |it: &crate::LimitUse| it.used + it.needed > it.max;
+            if matches!(wait.reason, Reason::Licenses | Reason::JobArrayTaskLimit) {
+                prop_assert!(told.limits.iter().any(over), "which limit it is");
+            }
+            for Advice { action } in planner.advise(&cluster.0, job, &told) {
+                let mut copy = Cluster(cluster.0.clone());
+                let by = Actor::Controller;
+                let control = Control { job, tasks: None, action, by, request: None };
+                copy.apply(Command::Control(Box::new(control)));
+                let starts = Planner::default().plan(&copy.0).starts;
+                prop_assert!(starts.iter().any(|start| start.job == job));
+            }
+        }
+    }
+}
+
+#[test]
+fn an_estimate_waits_for_what_others_hold_of_a_limit() {
+    let licence = |minutes: u64| with(spec(1, 1, minutes), 0, 2);
+    let cluster = mixed(&[4]).submit(licence(60)).started().submit(licence(10));
+    let told = explain(&cluster, 2);
+    assert_eq!(told.wait.map(|wait| wait.reason), Some(Reason::Licenses));
+    assert_eq!(told.expected.map(|it| it.at), Some(Timestamp(3601)));
 }
