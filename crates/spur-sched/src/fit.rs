@@ -130,13 +130,29 @@ impl Fit {
     }
 
     fn whole_sockets(&self, slot: &Slot) -> u32 {
+        self.sockets_with(slot, self.socket_cores)
+    }
+
+    /// Sockets that have so many free cores.
+    fn sockets_with(&self, slot: &Slot, cores: u32) -> u32 {
         let mut free = vec![0; self.sockets.max(1) as usize];
         for core in slot.free_cores.iter() {
             if let Some(count) = free.get_mut((core / self.socket_cores) as usize) {
                 *count += 1;
             }
         }
-        free.iter().filter(|count| **count == self.socket_cores).count() as u32
+        free.iter().filter(|count| **count >= cores).count() as u32
+    }
+
+    /// Whether as many sockets as are asked for have as many free cores, as far as that is known: of the
+    /// present.
+    fn has_sockets(&self, shape: &Shape, slot: &Slot, free: &Free) -> bool {
+        let asks = shape.sockets_min > 0 || shape.cores_per_socket_min > 0;
+        let known = slot.free_cores.count() == free.cores;
+        !asks
+            || !known
+            || self.sockets_with(slot, shape.cores_per_socket_min.max(1))
+                >= shape.sockets_min.max(1)
     }
 
     fn memory(&self, shape: &Shape, units: u32, cores: u32, total_mb: u64) -> u64 {
@@ -170,7 +186,10 @@ impl Fit {
     /// The same where jobs of its partition hold so many cores.
     pub fn room_beside(&self, shape: &Shape, slot: &Slot, free: &Free, beside: u32) -> u32 {
         let cores = self.cores_for(shape, slot, free, beside);
-        if cores < self.cores_least || slot.node.tmp_mb < shape.tmp_mb {
+        if cores < self.cores_least
+            || slot.node.tmp_mb < shape.tmp_mb
+            || !self.has_sockets(shape, slot, free)
+        {
             return 0;
         }
         let mut room = match shape.overcommit {

@@ -441,3 +441,12 @@ fn those_of_least_worth_are_displaced_first() {
     let cluster = cluster.job_with(tasks(1, 2), |job| job.rank = 9);
     assert_eq!(cluster.decide().preempts[0].victims[0].0, RunId(JobId(2), 0));
 }
+
+#[test]
+fn sockets_that_are_asked_for_have_free_cores() {
+    let nodes = cluster(&[4, 4]);
+    let nodes = nodes.node("n1", |node| node.sockets = 2).node("n2", |node| node.sockets = 2);
+    let both = |shape: &mut Shape| (shape.sockets_min, shape.cores_per_socket_min) = (2, 2);
+    assert_eq!(nodes.clone().job(both).plan(), ["1 on n1:1"]);
+    assert_eq!(nodes.job(|_| {}).started().job(both).plan(), ["2 on n2:1"]);
+}
