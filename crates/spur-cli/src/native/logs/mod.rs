@@ -60,11 +60,11 @@ pub fn run(args: &[String]) -> u8 {
         Ok(arguments) => arguments,
         Err(status) => return status,
     };
-    let refuse = |error: CallError| {
+    let refuse = |error: String| {
         complain("spur logs", format!("job {}: {error}", arguments.job));
         1
     };
-    let unknown = || CallError::Refused(SlurmError::InvalidJobId);
+    let unknown = || SlurmError::InvalidJobId.to_string();
     let Some(wanted) = Wanted::parse(&arguments.job, arguments.error) else {
         return refuse(unknown());
     };

@@ -9,7 +9,7 @@ use spur_core::views::{AccountingView, JobView};
 use spur_proto::caller::CallError;
 use spur_proto::slurm::{JobSelector, ListJobHistoryRequest, ListJobsRequest};
 
-use crate::accounting;
+use crate::accounting::{self, Trouble};
 use crate::cluster::{self, Controller};
 
 /// The most names that are tried for a step whose files are told apart by task and by node.
@@ -51,17 +51,20 @@ impl Wanted {
     }
 
     /// The files there are so far, those of running jobs first known by the controller, all others by accounting.
-    pub fn sources(&self, controller: &mut Controller) -> Result<Vec<Source>, CallError> {
+    pub fn sources(&self, controller: &mut Controller) -> Result<Vec<Source>, String> {
         let step = self.reference.step.as_deref().filter(|step| *step != "batch");
         if let Some(step) = step {
-            return Ok(self.of_step(step));
+            return self.of_step(step);
         }
         let mut found = match jobs(controller, &self.reference) {
             Err(CallError::Refused(_)) => Vec::new(),
-            found => found?,
+            found => found.map_err(|error| error.to_string())?,
         };
         if found.is_empty() {
-            found = remembered(&self.reference).iter().map(as_job).collect();
+            found = match remembered(&self.reference) {
+                Err(Trouble::Disabled) => Vec::new(),
+                rows => rows.map_err(|trouble| trouble.to_string())?.iter().map(as_job).collect(),
+            };
         }
         // Of those that wait there is nothing to see, unless they are all there is.
         let begun = |job: &JobView| JobStatus(job.state).base() != JobState::Pending;
@@ -78,9 +81,9 @@ impl Wanted {
         Ok(found.into_iter().map(source).collect())
     }
 
-    fn of_step(&self, step: &str) -> Vec<Source> {
+    fn of_step(&self, step: &str) -> Result<Vec<Source>, String> {
         let mut sources = Vec::new();
-        for row in remembered(&self.reference) {
+        for row in remembered(&self.reference).map_err(|trouble| trouble.to_string())? {
             let Some(row) = row.steps.iter().find(|row| row.step_id == step) else { continue };
             let pattern = match (self.error, row.standard_error.as_str()) {
                 (true, error) if !error.is_empty() => error,
@@ -91,7 +94,7 @@ impl Wanted {
                 sources.push(Source { label, path, job: job.clone() });
             }
         }
-        sources
+        Ok(sources)
     }
 }
 
@@ -109,12 +112,12 @@ pub fn jobs(
 }
 
 /// The jobs of this name that accounting knows.
-fn remembered(reference: &JobReference) -> Vec<AccountingView> {
+fn remembered(reference: &JobReference) -> Result<Vec<AccountingView>, Trouble> {
     let selector = JobSelector { job_id: reference.job, ..JobSelector::default() };
     let request = ListJobHistoryRequest { jobs: vec![selector], ..Default::default() };
-    let mut rows = cluster::block_on(accounting::history(request)).unwrap_or_default();
+    let mut rows = cluster::block_on(accounting::history(request))?;
     rows.retain(|row| reference.names(&as_job(row)));
-    rows
+    Ok(rows)
 }
 
 /// A job of the past, as far as its files go.
