@@ -215,7 +215,16 @@ fn cluster(nodes: u32, jobs: u32) -> ClusterView {
     }
     let nodes = (0..nodes / 100).map(|number| format!("n{}", number * 7).into()).collect();
     let (start, end) = (Timestamp(NOW + 7200), Timestamp(NOW + 14_400));
-    let work = ViewReservation { start, end, nodes, every: None, flexible: false };
+    let work = ViewReservation {
+        start,
+        end,
+        nodes,
+        every: None,
+        flexible: false,
+        anywhere: false,
+        cores: Arc::default(),
+        without: [false; 7],
+    };
     view.reservations.insert("work".into(), Arc::new(work));
     view.counters.insert("license/a".into(), Counter { max: 100, reason: Reason::Licenses });
     let shapes = shapes(&mut chance);
