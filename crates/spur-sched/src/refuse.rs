@@ -80,16 +80,13 @@ impl Gauge {
             return None;
         }
         let lack = self.single(&shape, &members);
-        // So do more tasks than they have room for, if one has room for some.
-        let grows = shape.nodes_max as usize >= members.len()
-            && shape.gres.is_empty()
-            && shape.exclude.is_empty();
-        // More than all of them have together is waited for, too.
+        // So do more processors than all of them have together.
         let slots = members.iter().filter_map(|name| self.nodes.index(name));
         let has = slots.map(|index| &self.nodes.slot(index).node);
         let all: u64 = has.map(|node| u64::from(node.cores) * u64::from(node.threads)).sum();
-        let exceeds = shape.cpus() > all && shape.gres.is_empty();
-        let is_short = lack == Lack::Other && (grows || exceeds) && shape.constraint.is_empty();
+        let plain =
+            shape.gres.is_empty() && shape.exclude.is_empty() && shape.constraint.is_empty();
+        let is_short = lack == Lack::Other && plain && shape.cpus() > all;
         (!is_short).then_some(lack)
     }
 

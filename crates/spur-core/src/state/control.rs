@@ -145,7 +145,9 @@ fn hold(state: &mut State, job: &Job, as_user: bool, by: &Actor) -> Result<(), S
     }
     let is_owner = by.uid() == Some(job.owner.uid) && job.owner.uid.0 != 0;
     let hold = if as_user || (is_owner && !by.is_operator()) { Hold::User } else { Hold::Admin };
-    state.put_job(Job { hold: job.hold.max(hold), ..job.clone() });
+    // An operator may hand a hold over to the owner.
+    let hold = if as_user && by.is_operator() { hold } else { job.hold.max(hold) };
+    state.put_job(Job { hold, ..job.clone() });
     Ok(())
 }
 

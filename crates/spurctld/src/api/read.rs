@@ -98,7 +98,7 @@ fn outline(view: &mut JobView, published: &Published, job: &Job) {
             view.nodes = hostlist::compress(held.shares.iter().map(|share| share.node.as_str()));
             view.num_nodes = held.shares.len() as u32;
             view.num_cpus = held.cpus();
-            if !job.spec.ntasks_said {
+            if !job.spec.ntasks_said || job.spec.ntasks_per_node.is_some() {
                 let each = job.spec.ntasks_per_node.unwrap_or(1).max(1);
                 view.num_tasks = view.num_tasks.max(view.num_nodes.saturating_mul(each));
             }

@@ -84,3 +84,16 @@ fn limits_are_told_at_submission_where_they_are_enforced() {
         assert_eq!(refused(long("short,any")), either);
     }
 }
+
+#[test]
+fn an_operator_hands_a_hold_over_to_the_owner() {
+    let mut cluster = cluster();
+    let job = cluster.submit(1);
+    let mut hold = |as_user: bool| {
+        let action = JobAction::Hold { as_user };
+        let control = Control { action, ..Control::cancel(job, Actor::Controller) };
+        cluster.done(Command::Control(Box::new(control)));
+        cluster.state.jobs[&job].hold
+    };
+    assert_eq!((hold(false), hold(true)), (crate::job::Hold::Admin, crate::job::Hold::User));
+}
