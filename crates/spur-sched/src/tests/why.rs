@@ -170,7 +170,8 @@ proptest! {
         running in prop::collection::vec((0usize..4, 0u32..2, 1u32..4, 1u64..200, 0u8..5), 0..5),
         waiting in prop::collection::vec((0usize..6, 0u32..4, 1u32..9, 1u64..200, 0u8..12), 1..7),
     ) {
-        let mut cluster = mixed(&nodes);
+        // Somebody to wait for.
+        let mut cluster = mixed(&nodes).submit(spec(1, 1, 300));
         for (partition, nodes, tasks, minutes, extra) in running {
             cluster = cluster.submit(with(spec(nodes, tasks, minutes), partition, extra));
         }
