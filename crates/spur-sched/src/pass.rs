@@ -168,7 +168,12 @@ impl Planner {
         let it = &self.queue.classes[class as usize];
         let (shape, partition) = (it.shape.clone(), it.partition.clone());
         let charges = it.charges.clone();
-        let promised = pass.promised.get(&partition).copied().unwrap_or(0);
+        // Those that wait for a reservation hold up nobody outside of it.
+        let ward: Arc<str> = match shape.reservation.is_empty() {
+            true => partition.clone(),
+            false => format!("{partition} in {}", shape.reservation).into(),
+        };
+        let promised = pass.promised.get(&ward).copied().unwrap_or(0);
         let full = promised >= self.depth();
         if full && (!self.policy.backfill || pass.failed[class as usize]) {
             return;
@@ -246,12 +251,14 @@ impl Planner {
             0 => Reason::Resources,
             _ => Reason::Priority,
         };
-        pass.waiting.entry(partition.clone()).or_insert(tier_of(key.0));
+        if shape.reservation.is_empty() {
+            pass.waiting.entry(partition.clone()).or_insert(tier_of(key.0));
+        }
         self.promise(pass, job, class, &fits, &shape, why);
         if kept_out && let Some(Some(wait)) = pass.special.get_mut(&job) {
             (wait.reason, wait.reserved) = (Reason::ReqNodeNotAvail, true);
         }
-        *pass.promised.entry(partition).or_default() += 1;
+        *pass.promised.entry(ward).or_default() += 1;
         self.next(pass, turn, key, class);
     }
 

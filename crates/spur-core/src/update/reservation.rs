@@ -1,6 +1,7 @@
 //! `scontrol create reservation` and its relatives: what can be said of a reservation.
 
 use crate::errors::SlurmError;
+use crate::hostlist;
 use crate::license;
 use crate::reservation::{Flags, Reservation};
 use crate::state::Assignment;
@@ -108,8 +109,15 @@ static KEYS: &[Key] = &[
         draft.nodes = None;
         Ok(())
     }),
-    key(&["Nodes", "NodeList"], |draft, text, _| {
-        draft.nodes = Some(text.to_string());
+    key(&["Nodes", "NodeList"], |draft, text, sign| {
+        let said = hostlist::expand(text).map_err(|_| E::InvalidNodeName)?;
+        let mut names: Vec<String> = draft.made.nodes.iter().map(ToString::to_string).collect();
+        match sign {
+            Sign::Set => names = vec![text.to_string()],
+            Sign::Add => names.extend(said),
+            Sign::Take => names.retain(|name| !said.contains(name)),
+        }
+        draft.nodes = Some(names.join(","));
         Ok(())
     }),
     key(&["PartitionName"], |draft, text, _| {
@@ -273,6 +281,13 @@ mod tests {
         assert_eq!(draft.made.users, ["c", "d"]);
         assert_eq!(draft.made.flags.words(), ["MAINT", "DAILY"]);
         assert_eq!(set(&mut draft, &said("Watts=3")), Err(SlurmError::NotSupported));
+        draft.made.nodes = vec!["n1".into(), "n2".into()];
+        for (line, nodes) in
+            [("nodes+=n3", "n1,n2,n3"), ("nodes-=n1", "n2"), ("nodes=n[5-6]", "n[5-6]")]
+        {
+            set(&mut draft, &said(line)).unwrap();
+            assert_eq!(draft.nodes.as_deref(), Some(nodes));
+        }
         let mut out = Draft::default();
         set(&mut out, &said("Users=-a,-b flags=purge_comp=2,magnetic licenses=x:2,y")).unwrap();
         assert_eq!(out.made.users, ["-a", "-b"]);

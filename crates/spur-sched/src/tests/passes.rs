@@ -413,7 +413,9 @@ fn some_cores_of_a_node_are_kept_and_the_others_are_not() {
     assert_eq!(both.plan()[0], "2 on n1:4");
     assert_eq!(nodes.clone().job(mine(5)).decide().starts.len(), 0);
     let alone = |shape: &mut Shape| shape.sharing = Sharing::Nobody;
-    assert_eq!(nodes.job(alone).decide().starts.len(), 0);
+    assert_eq!(nodes.clone().job(alone).decide().starts.len(), 0);
+    let waits = nodes.job(mine(5)).job(tasks(1, 5)).plan();
+    assert!(waits.iter().all(|it| it.contains(" Resources")), "{waits:?}");
 }
 
 #[test]
