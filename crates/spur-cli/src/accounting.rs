@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use spur_proto::caller::Caller;
 use spur_proto::client::{self, Address};
+use spur_proto::proof::Proof;
 use spur_proto::slurm::accounting_client::AccountingClient;
 use spur_proto::slurm::{
-    AccountingView, HistoryPoint, ListJobHistoryRequest, PingReply, PingRequest,
+    AccountingView, HistoryPoint, IssueTokenRequest, ListJobHistoryRequest, PingReply, PingRequest,
 };
 use tonic::transport::Channel;
 use tonic::{Code, Status};
@@ -26,7 +27,9 @@ pub fn address() -> Address {
         && !said.is_empty()
     {
         return Address::parse(&said).unwrap_or_else(|| {
-            note(format!("error: SPUR_ACCOUNTING_ADDR={said} cannot be reached; say unix:/PATH"));
+            note(format!(
+                "error: SPUR_ACCOUNTING_ADDR={said} cannot be reached; say unix:/PATH or HOST:6819"
+            ));
             std::process::exit(1)
         });
     }
@@ -66,13 +69,18 @@ impl std::fmt::Display for Trouble {
 
 /// A connection to accounting; waits for one that is being started again.
 pub async fn connect() -> Result<AccountingClient<Channel>, Trouble> {
-    let address = address();
+    let mut address = address();
     if address.socket().is_some_and(|socket| !socket.exists()) {
-        return Err(Trouble::Disabled);
+        let elsewhere = glance().await.and_then(|it| Address::parse(&it.accounting_address));
+        address = elsewhere.ok_or(Trouble::Disabled)?;
     }
+    let proof = match address {
+        Address::Unix(_) => None,
+        Address::Tls { .. } => Some(introduced().await?),
+    };
     let deadline = tokio::time::Instant::now() + PATIENCE;
     loop {
-        match client::connect(&address).await {
+        match client::connect_accounting(&address, proof.clone()).await {
             Ok(channel) => return Ok(client::accounting(channel)),
             Err(_) if tokio::time::Instant::now() > deadline => {
                 let what = format!("nobody listens on {address}");
@@ -81,6 +89,18 @@ pub async fn connect() -> Result<AccountingClient<Channel>, Trouble> {
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
         }
     }
+}
+
+/// On another machine accounting knows a user by the controller's word, which is good for it alone.
+async fn introduced() -> Result<Proof, Trouble> {
+    let request = IssueTokenRequest { accounting: true, ..IssueTokenRequest::default() };
+    let ask = |mut client: spur_proto::slurm::controller_client::ControllerClient<_>| {
+        let request = request.clone();
+        async move { client.issue_token(request).await }
+    };
+    let reply = Caller::new(cluster::addresses(), PATIENCE).call(ask).await;
+    let reply = reply.map_err(|error| Trouble::Away(error.to_string()))?;
+    Ok(Proof::Token { token: reply.token, authority: reply.authority })
 }
 
 /// What a refused call means.

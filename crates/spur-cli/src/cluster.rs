@@ -396,7 +396,9 @@ impl Controller {
 
     /// A token by which a user is known elsewhere; the caller's own where no name is said.
     pub fn token(&mut self, user_name: &str, lifetime_secs: u64) -> Result<String, CallError> {
-        let request = IssueTokenRequest { user_name: user_name.to_string(), lifetime_secs };
+        let user_name = user_name.to_string();
+        let request =
+            IssueTokenRequest { user_name, lifetime_secs, ..IssueTokenRequest::default() };
         let ask = |mut client: Client| {
             let request = request.clone();
             async move { client.issue_token(request).await }

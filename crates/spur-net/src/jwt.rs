@@ -42,6 +42,16 @@ pub fn sign(claims: &Claims, key: &MachineKey) -> String {
     format!("{signed}.{signature}")
 }
 
+/// What tokens of a cluster are for, by the hash of its authority.
+pub fn audience(authority: &[u8; 32]) -> String {
+    crate::hex(&authority[..16])
+}
+
+/// What tokens are for that are good for its accounting alone.
+pub fn accounting_audience(authority: &[u8; 32]) -> String {
+    format!("{}/accounting", audience(authority))
+}
+
 /// What tokens are checked with.
 #[derive(Clone)]
 pub struct Keys {

@@ -14,16 +14,20 @@ pub enum Role {
     Compute(String),
     /// Has users who hand jobs in; says who they are.
     Login(String),
+    /// Keeps the history. One for all, to whoever dials it.
+    Dbd,
 }
 
 /// The words for roles in tokens and commands.
-pub const WORDS: &[&str] = &["compute", "login", "controller"];
+pub const WORDS: &[&str] = &["compute", "login", "controller", "dbd"];
 
 impl Role {
     /// From the word for it and the machine's name.
     pub fn new(word: &str, name: &str) -> Option<Role> {
-        if word == "controller" {
-            return Some(Role::Controller);
+        match word {
+            "controller" => return Some(Role::Controller),
+            "dbd" => return Some(Role::Dbd),
+            _ => {}
         }
         let name = is_name(name).then(|| name.to_string())?;
         match word {
@@ -37,7 +41,7 @@ impl Role {
     pub fn name(&self) -> &str {
         match self {
             Role::Compute(name) | Role::Login(name) => name,
-            Role::Controller => "",
+            Role::Controller | Role::Dbd => "",
         }
     }
 
@@ -47,13 +51,14 @@ impl Role {
             Role::Controller => "controller",
             Role::Compute(_) => "compute",
             Role::Login(_) => "login",
+            Role::Dbd => "dbd",
         }
     }
 
     /// The name in the certificate.
     pub fn certificate_name(&self) -> String {
         match self {
-            Role::Controller => "controller.spur".to_string(),
+            Role::Controller | Role::Dbd => format!("{}.spur", self.word()),
             Role::Compute(name) | Role::Login(name) => format!("{name}.{}.spur", self.word()),
         }
     }
@@ -62,8 +67,8 @@ impl Role {
     pub fn from_certificate_name(name: &str) -> Option<Role> {
         let name = name.strip_suffix(".spur")?;
         match name.rsplit_once('.') {
-            None => (name == "controller").then_some(Role::Controller),
-            Some((_, "controller")) => None,
+            None => ["controller", "dbd"].contains(&name).then(|| Role::new(name, ""))?,
+            Some((_, "controller" | "dbd")) => None,
             Some((name, word)) => Role::new(word, name),
         }
     }
@@ -72,7 +77,7 @@ impl Role {
 impl fmt::Display for Role {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Role::Controller => f.write_str("controller"),
+            Role::Controller | Role::Dbd => f.write_str(self.word()),
             Role::Compute(name) | Role::Login(name) => write!(f, "{} {name}", self.word()),
         }
     }
@@ -98,6 +103,7 @@ mod tests {
     fn names_in_certificates_read_back() {
         let roles = [
             Role::Controller,
+            Role::Dbd,
             Role::Compute("n1".to_string()),
             Role::Login("login.site_a".to_string()),
         ];
@@ -112,6 +118,8 @@ mod tests {
         assert_eq!(Role::new("compute", "*"), None);
         assert_eq!(Role::new("compute", ""), None);
         assert_eq!(Role::from_certificate_name("x.controller.spur"), None);
+        assert_eq!(Role::from_certificate_name("x.dbd.spur"), None);
+        assert_eq!(Role::from_certificate_name("compute.spur"), None);
         assert_eq!(Role::from_certificate_name("controller"), None);
     }
 }

@@ -178,7 +178,7 @@ impl Caller {
 /// The leader is on another machine: this machine's controller, which knows the caller from the kernel, gives
 /// them a token to show there.
 async fn introduce(mut client: ControllerClient<Channel>) {
-    let own = IssueTokenRequest { user_name: String::new(), lifetime_secs: TOKEN_SECS };
+    let own = IssueTokenRequest { lifetime_secs: TOKEN_SECS, ..IssueTokenRequest::default() };
     if let Ok(reply) = client.issue_token(own).await {
         let IssueTokenReply { token, authority } = reply.into_inner();
         proof::set(Proof::Token { token, authority });

@@ -2,16 +2,18 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use hyper_util::rt::TokioIo;
+use spur_net::Role;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::UnixStream;
 use tonic::transport::{Channel, Endpoint, Error, Uri};
 
 pub use crate::address::Address;
 use crate::internal::agents_client::AgentsClient;
-use crate::proof;
+use crate::proof::{self, Proof};
 use crate::slurm::accounting_client::AccountingClient;
 use crate::slurm::controller_client::ControllerClient;
 
@@ -20,12 +22,17 @@ pub const MAX_MESSAGE: usize = 16 << 20;
 
 /// Dials; the socket must be there.
 pub async fn connect(address: &Address) -> Result<Channel, Error> {
-    endpoint().connect_with_connector(connector(address)).await
+    endpoint().connect_with_connector(connector(address, Role::Controller, None)).await
+}
+
+/// Dials accounting; with another proof than the process's own, if there is one.
+pub async fn connect_accounting(address: &Address, proof: Option<Proof>) -> Result<Channel, Error> {
+    endpoint().connect_with_connector(connector(address, Role::Dbd, proof.map(Arc::new))).await
 }
 
 /// A channel that dials when it is used, and again when it breaks.
 pub fn connect_lazily(address: &Address) -> Channel {
-    endpoint().connect_with_connector_lazy(connector(address))
+    endpoint().connect_with_connector_lazy(connector(address, Role::Controller, None))
 }
 
 /// How often an idle line is tried, and how long an answer may take: a controller that is stopped or cut
@@ -50,14 +57,18 @@ type Io = TokioIo<Pin<Box<dyn Line>>>;
 
 fn connector(
     address: &Address,
+    role: Role,
+    proof: Option<Arc<Proof>>,
 ) -> impl tower::Service<Uri, Response = Io, Error = io::Error, Future: Send> + Send + 'static {
     let address = address.clone().nearest();
     tower::service_fn(move |_: Uri| {
-        let address = address.clone();
+        let (address, role, proof) = (address.clone(), role.clone(), proof.clone());
         async move {
             let line: Pin<Box<dyn Line>> = match address {
                 Address::Unix(path) => Box::pin(UnixStream::connect(path).await?),
-                Address::Tls { host, port } => Box::pin(proof::dial(&host, port).await?),
+                Address::Tls { host, port } => {
+                    Box::pin(proof::dial(&host, port, &role, proof).await?)
+                }
             };
             Ok(TokioIo::new(line))
         }

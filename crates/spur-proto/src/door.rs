@@ -9,11 +9,14 @@ use std::time::{Duration, Instant};
 use spur_core::auth::{Actor, Level, Who, method_rule};
 use spur_core::errors::SlurmError;
 use spur_core::ids::{Gid, NodeName, Uid};
-use tonic::Request;
+use tonic::body::Body;
 use tonic::codegen::http;
+use tonic::metadata::MetadataValue;
 use tonic::transport::server::UdsConnectInfo;
+use tonic::{Code, Request, Status};
 use tower::{Layer, Service};
 
+use crate::crowd::{Arriving, Crowd};
 use crate::entrance::{Caller, Peer};
 use crate::status::to_status;
 
@@ -47,25 +50,30 @@ impl Judge for Local {
             _ => Actor::Anonymous,
         }
     }
+
+    fn refused(&self, method: &str, actor: &Actor) {
+        tracing::warn!(method, who = spur_core::audit::who(actor), "was refused");
+    }
 }
 
 /// A user of this machine, as the kernel tells.
 pub fn local_user(uid: u32, gid: u32) -> Actor {
     let uid = Uid(uid);
     let level = if is_ours(uid) { Level::Administrator } else { Level::None };
-    Actor::User { uid, gid: Gid(gid), level }
+    Actor::user(uid, Gid(gid), level)
 }
 
 /// Puts the door in front of all services.
 #[derive(Clone)]
 pub struct DoorLayer {
     judge: Arc<dyn Judge>,
+    crowd: Crowd,
 }
 
 impl DoorLayer {
     /// With somebody who tells who callers are.
     pub fn new(judge: Arc<dyn Judge>) -> DoorLayer {
-        DoorLayer { judge }
+        DoorLayer { judge, crowd: Crowd::default() }
     }
 
     /// For a daemon that only users of this machine talk to.
@@ -78,7 +86,7 @@ impl<S> Layer<S> for DoorLayer {
     type Service = Door<S>;
 
     fn layer(&self, inner: S) -> Door<S> {
-        Door { inner, judge: self.judge.clone() }
+        Door { inner, judge: self.judge.clone(), crowd: self.crowd.clone() }
     }
 }
 
@@ -87,11 +95,12 @@ impl<S> Layer<S> for DoorLayer {
 pub struct Door<S> {
     inner: S,
     judge: Arc<dyn Judge>,
+    crowd: Crowd,
 }
 
-impl<S, B, R> Service<http::Request<B>> for Door<S>
+impl<S, R> Service<http::Request<Body>> for Door<S>
 where
-    S: Service<http::Request<B>, Response = http::Response<R>>,
+    S: Service<http::Request<Body>, Response = http::Response<R>>,
     S::Future: Send + 'static,
     S::Error: Send + 'static,
     R: Default + Send + 'static,
@@ -104,29 +113,39 @@ where
         self.inner.poll_ready(context)
     }
 
-    fn call(&mut self, mut request: http::Request<B>) -> Self::Future {
-        match let_in(&*self.judge, &request) {
-            Some(actor) => {
-                let (judge, method) = (self.judge.clone(), request.uri().path().to_string());
-                request.extensions_mut().insert(actor.clone());
-                let pause = self.judge.pause(&actor);
-                let answer = self.inner.call(request);
-                Box::pin(async move {
-                    if !pause.is_zero() {
-                        tokio::time::sleep(pause).await;
-                    }
-                    let open = Open { judge, method, actor, since: Instant::now() };
-                    open.judge.begins();
-                    let answer = answer.await;
-                    drop(open);
-                    answer
-                })
+    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+        let entered = let_in(&*self.judge, &request).and_then(|(actor, who)| {
+            let from = request.extensions().get::<Caller>().and_then(|caller| caller.from);
+            Ok((self.crowd.enter(&actor, from)?, actor, who))
+        });
+        let (stay, actor, who) = match entered {
+            Ok(entered) => entered,
+            Err(refusal) => return Box::pin(std::future::ready(Ok(refusal.into_http()))),
+        };
+        let (judge, method) = (self.judge.clone(), request.uri().path().to_string());
+        // A machine's stream goes on for as long as the machine does.
+        let mut request = match who {
+            Who::Node | Who::Controller => request,
+            Who::Anyone | Who::User | Who::Administrator => {
+                request.map(|body| Arriving::body(body, stay.clone()))
             }
-            None => {
-                let refused = to_status(SlurmError::AccessDenied).into_http();
-                Box::pin(std::future::ready(Ok(refused)))
+        };
+        request.extensions_mut().insert(actor.clone());
+        let pause = self.judge.pause(&actor);
+        let answer = self.inner.call(request);
+        Box::pin(async move {
+            if !pause.is_zero() {
+                tokio::time::sleep(pause).await;
             }
-        }
+            let open = Open { judge, method, actor, since: Instant::now() };
+            open.judge.begins();
+            let mut answer = answer.await;
+            if let Ok(answer) = &mut answer {
+                open.note(answer.headers_mut());
+            }
+            drop((open, stay));
+            answer
+        })
     }
 }
 
@@ -136,6 +155,18 @@ struct Open {
     method: String,
     actor: Actor,
     since: Instant,
+}
+
+impl Open {
+    /// Whatever was refused behind the door is written down too, unless whoever refused has said more about it.
+    fn note(&self, headers: &mut http::HeaderMap) {
+        let is_noted = headers.remove(NOTED).is_some();
+        let denied = (Code::PermissionDenied as i32).to_string();
+        let is_denied = headers.get("grpc-status").is_some_and(|code| *code == *denied);
+        if is_denied && !is_noted {
+            self.judge.refused(&self.method, &self.actor);
+        }
+    }
 }
 
 impl Drop for Open {
@@ -149,11 +180,23 @@ pub fn caller_of<T>(request: &Request<T>) -> Actor {
     request.extensions().get::<Actor>().cloned().unwrap_or(Actor::Anonymous)
 }
 
-fn let_in<B>(judge: &dyn Judge, request: &http::Request<B>) -> Option<Actor> {
+/// Marks a refusal that is written down already.
+const NOTED: &str = "spur-noted";
+
+/// A refusal that is written down already, in more words than the name of the method.
+pub fn noted(mut status: Status) -> Status {
+    status.metadata_mut().insert(NOTED, MetadataValue::from_static("1"));
+    status
+}
+
+fn let_in<B>(judge: &dyn Judge, request: &http::Request<B>) -> Result<(Actor, Who), Status> {
     let method = request.uri().path();
-    let rule = method_rule(method)?;
     let peer = peer(request.extensions());
     let mut actor = judge.actor(&peer, token(request.headers()));
+    let Some(rule) = method_rule(method) else {
+        judge.refused(method, &actor);
+        return Err(to_status(SlurmError::AccessDenied));
+    };
     // A machine's own word counts only on its own socket.
     if let Peer::Local { .. } = peer {
         actor = match rule.who {
@@ -163,10 +206,10 @@ fn let_in<B>(judge: &dyn Judge, request: &http::Request<B>) -> Option<Actor> {
         };
     }
     if rule.who.admits(&actor) {
-        return Some(actor);
+        return Ok((actor, rule.who));
     }
     judge.refused(method, &actor);
-    None
+    Err(to_status(SlurmError::AccessDenied))
 }
 
 /// Who is at the other end of this connection.

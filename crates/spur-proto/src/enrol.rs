@@ -18,6 +18,8 @@ pub struct Enrolled {
     pub identity: Identity,
     /// For a controller: the authority.
     pub secrets: Option<AuthoritySecrets>,
+    /// The key that users' tokens are signed with, its public half.
+    pub users: Vec<u8>,
 }
 
 /// How it went.
@@ -93,10 +95,10 @@ pub async fn ask(
     if dialler.authority().is_some_and(|shown| *shown != *reply.authority) {
         return Err(Error::Differs);
     }
-    let EnrolReply { certificate, authority, controllers, secrets } = reply;
+    let EnrolReply { certificate, authority, controllers, secrets, users_public: users } = reply;
     if certificate.is_empty() {
         return Ok(Outcome::Waits { authority: sha256(&authority) });
     }
     let identity = Identity::new(key, &certificate, &authority, &controllers)?;
-    Ok(Outcome::Enrolled(Box::new(Enrolled { identity, secrets })))
+    Ok(Outcome::Enrolled(Box::new(Enrolled { identity, secrets, users })))
 }

@@ -1,17 +1,16 @@
 //! Connections as they come in, by the machine's own socket or by TLS, each with what its channel proved.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::net::IpAddr;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use spur_net::PublicKey;
 use spur_net::assertion::Assertion;
 use spur_net::identity::Bearer;
 use spur_net::tls::{self, binding};
+use spur_net::{PublicKey, Role};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::mpsc;
@@ -22,12 +21,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::server::Connected;
 
 use crate::proof::{LONGEST, TOKEN};
-
-/// Connections at a time, of everybody together.
-pub const CONNECTIONS: usize = 10_000;
-
-/// Connections at a time of one caller: a user of this machine, or another machine.
-pub const CONNECTIONS_PER_CALLER: usize = 2_000;
+use crate::seats::{Place, Seat, Seats, Stool};
 
 /// Who is at the other end, as the channel proved it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,14 +61,39 @@ pub struct Caller {
     pub from: Option<IpAddr>,
 }
 
-/// Finds the key of a machine by the name in its certificate.
-pub type KeyOf = Arc<dyn Fn(&str) -> Option<PublicKey> + Send + Sync>;
+/// Whom the cluster knows at this moment.
+pub trait Register: Send + Sync + 'static {
+    /// The key of a machine, by the name in its certificate.
+    fn key_of(&self, certificate: &str) -> Option<PublicKey>;
+
+    /// Whose token this is, if it is good.
+    fn user_of(&self, token: &str) -> Option<String>;
+}
+
+/// Knows nobody: for a daemon that only users of its machine talk to.
+pub struct Nobody;
+
+impl Register for Nobody {
+    fn key_of(&self, _: &str) -> Option<PublicKey> {
+        None
+    }
+
+    fn user_of(&self, _: &str) -> Option<String> {
+        None
+    }
+}
 
 /// A connection that was let in.
 pub struct Connection {
     line: Line,
     caller: Caller,
-    _seat: Seat,
+    held: Held,
+}
+
+/// The place that a connection has.
+enum Held {
+    Seat(#[expect(dead_code, reason = "held until the connection ends")] Seat),
+    Stool(Stool),
 }
 
 enum Line {
@@ -86,12 +105,12 @@ enum Line {
 pub fn open(
     socket: UnixListener,
     network: Option<(TcpListener, TlsAcceptor)>,
-    key_of: KeyOf,
+    register: Arc<dyn Register>,
 ) -> ReceiverStream<io::Result<Connection>> {
     let (taken, stream) = mpsc::channel(64);
     let seats = Seats::default();
     if let Some((listener, acceptor)) = network {
-        tokio::spawn(take_tls(listener, acceptor, key_of, seats.clone(), taken.clone()));
+        tokio::spawn(take_tls(listener, acceptor, register, seats.clone(), taken.clone()));
     }
     tokio::spawn(take_unix(socket, seats, taken));
     ReceiverStream::new(stream)
@@ -121,7 +140,7 @@ async fn take_unix(listener: UnixListener, seats: Seats, taken: Taken) {
         };
         let Some(seat) = seats.sit(place) else { continue };
         let caller = Caller { peer: Arc::new(peer), from: None };
-        let connection = Connection { line: Line::Unix(stream), caller, _seat: seat };
+        let connection = Connection { line: Line::Unix(stream), caller, held: Held::Seat(seat) };
         if taken.send(Ok(connection)).await.is_err() {
             return;
         }
@@ -131,7 +150,7 @@ async fn take_unix(listener: UnixListener, seats: Seats, taken: Taken) {
 async fn take_tls(
     listener: TcpListener,
     acceptor: TlsAcceptor,
-    key_of: KeyOf,
+    register: Arc<dyn Register>,
     seats: Seats,
     taken: Taken,
 ) {
@@ -145,15 +164,29 @@ async fn take_tls(
             continue;
         };
         let from = from.ip().to_canonical();
-        let Some(seat) = seats.sit(Place::Machine(from)) else { continue };
-        let (acceptor, key_of, taken) = (acceptor.clone(), key_of.clone(), taken.clone());
+        let Some(mut stool) = seats.wait(from) else { continue };
+        let (acceptor, register) = (acceptor.clone(), register.clone());
+        let (seats, taken) = (seats.clone(), taken.clone());
         // One that is slow to say who it is keeps nobody else waiting.
         tokio::spawn(async move {
-            match greet(&acceptor, stream, &key_of).await {
-                Ok((line, peer)) => {
+            let greeted = tokio::select! {
+                greeted = greet(&acceptor, stream, &*register) => greeted,
+                () = stool.needed() => Err(io::ErrorKind::ConnectionAborted.into()),
+            };
+            let held = greeted.and_then(|(line, peer)| {
+                let held = match known(&peer, &*register) {
+                    None => Held::Stool(stool),
+                    Some(place) => {
+                        let seat = seats.sit(place);
+                        Held::Seat(seat.ok_or(io::ErrorKind::QuotaExceeded)?)
+                    }
+                };
+                Ok((line, peer, held))
+            });
+            match held {
+                Ok((line, peer, held)) => {
                     let caller = Caller { peer: Arc::new(peer), from: Some(from) };
-                    let connection = Connection { line, caller, _seat: seat };
-                    let _ = taken.send(Ok(connection)).await;
+                    let _ = taken.send(Ok(Connection { line, caller, held })).await;
                 }
                 Err(error) => tracing::debug!(%from, %error, "a connection was refused"),
             }
@@ -161,23 +194,42 @@ async fn take_tls(
     }
 }
 
+/// The place of somebody who has proven who they are; none for strangers, and for machines that were thrown out.
+fn known(peer: &Peer, register: &dyn Register) -> Option<Place> {
+    let name = match peer {
+        Peer::Nobody | Peer::Local { .. } => return None,
+        Peer::Machine(bearer) => {
+            let name = bearer.role.certificate_name();
+            let is_known = bearer.role == Role::Controller
+                || register.key_of(&name).as_ref() == Some(&bearer.key);
+            is_known.then_some(name)?
+        }
+        Peer::User { machine, uid, .. } => format!("{uid} of {machine}"),
+        Peer::Token(token) => format!("bearer {}", register.user_of(token)?),
+    };
+    Some(Place::Known(name))
+}
+
 async fn greet(
     acceptor: &TlsAcceptor,
     stream: TcpStream,
-    key_of: &KeyOf,
+    register: &dyn Register,
 ) -> io::Result<(Line, Peer)> {
     let (mut stream, bearer) = tls::accept(acceptor, stream).await?;
     let says = stream.get_ref().1.alpn_protocol() == Some(tls::INTRODUCING);
     let peer = match bearer {
         Some(bearer) => Peer::Machine(bearer),
-        None if says => timeout(tls::HANDSHAKE, introduced(&mut stream, key_of)).await??,
+        None if says => timeout(tls::HANDSHAKE, introduced(&mut stream, register)).await??,
         None => Peer::Nobody,
     };
     Ok((Line::Tls(Box::new(stream)), peer))
 }
 
 /// Reads who calls. A word that does not hold ends the connection: nobody is let in as less than they said.
-async fn introduced(stream: &mut TlsStream<TcpStream>, key_of: &KeyOf) -> io::Result<Peer> {
+async fn introduced(
+    stream: &mut TlsStream<TcpStream>,
+    register: &dyn Register,
+) -> io::Result<Peer> {
     let length = usize::from(stream.read_u16().await?);
     if length > LONGEST {
         return Err(io::ErrorKind::InvalidData.into());
@@ -192,7 +244,7 @@ async fn introduced(stream: &mut TlsStream<TcpStream>, key_of: &KeyOf) -> io::Re
     let binding = binding(stream.get_ref().1)?;
     let mut key = None;
     let said = Assertion::read(&word, &binding, now(), |machine| {
-        key = key_of(machine);
+        key = register.key_of(machine);
         key.clone()
     });
     let Assertion { machine, uid, gid, .. } = said.ok_or_else(refused)?;
@@ -203,60 +255,6 @@ async fn introduced(stream: &mut TlsStream<TcpStream>, key_of: &KeyOf) -> io::Re
 pub fn now() -> i64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     now.map_or(0, |passed| passed.as_secs() as i64)
-}
-
-/// Where a caller sits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
-    User(u32),
-    Machine(IpAddr),
-}
-
-/// Who has how many connections.
-#[derive(Clone, Default)]
-struct Seats {
-    taken: Arc<Mutex<Taking>>,
-}
-
-#[derive(Default)]
-struct Taking {
-    all: usize,
-    of: BTreeMap<Place, usize>,
-}
-
-/// A connection's place among them, until it ends.
-struct Seat {
-    seats: Seats,
-    place: Place,
-}
-
-impl Seats {
-    /// None when there are too many already. Root always finds a place.
-    fn sit(&self, place: Place) -> Option<Seat> {
-        let mut taken = self.taken.lock().ok()?;
-        let own = taken.of.get(&place).copied().unwrap_or(0);
-        let is_full = taken.all >= CONNECTIONS || own >= CONNECTIONS_PER_CALLER;
-        if is_full && place != Place::User(0) {
-            tracing::debug!(?place, own, all = taken.all, "too many connections: one is refused");
-            return None;
-        }
-        taken.all += 1;
-        *taken.of.entry(place).or_insert(0) += 1;
-        Some(Seat { seats: self.clone(), place })
-    }
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        let Ok(mut taken) = self.seats.taken.lock() else { return };
-        taken.all = taken.all.saturating_sub(1);
-        if let Some(own) = taken.of.get_mut(&self.place) {
-            *own -= 1;
-            if *own == 0 {
-                taken.of.remove(&self.place);
-            }
-        }
-    }
 }
 
 impl Connected for Connection {
@@ -273,7 +271,13 @@ impl AsyncRead for Connection {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        match &mut self.get_mut().line {
+        let own = self.get_mut();
+        if let Held::Stool(stool) = &mut own.held
+            && stool.poll_needed(context).is_ready()
+        {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+        }
+        match &mut own.line {
             Line::Unix(stream) => Pin::new(stream).poll_read(context, buffer),
             Line::Tls(stream) => Pin::new(stream).poll_read(context, buffer),
         }
@@ -304,22 +308,5 @@ impl AsyncWrite for Connection {
             Line::Unix(stream) => Pin::new(stream).poll_shutdown(context),
             Line::Tls(stream) => Pin::new(stream).poll_shutdown(context),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_caller_cannot_take_all_places() {
-        let seats = Seats::default();
-        let greedy: Vec<Seat> =
-            std::iter::from_fn(|| seats.sit(Place::User(1000))).take(CONNECTIONS).collect();
-        assert_eq!(greedy.len(), CONNECTIONS_PER_CALLER);
-        assert!(seats.sit(Place::User(1001)).is_some());
-        drop(greedy);
-        assert!(seats.sit(Place::User(1000)).is_some());
-        assert_eq!(seats.taken.lock().expect("no holder panics").of.len(), 0);
     }
 }

@@ -6,10 +6,12 @@ pub mod address;
 pub mod caller;
 pub mod client;
 pub mod credential;
+pub mod crowd;
 pub mod door;
 pub mod enrol;
 pub mod entrance;
 pub mod proof;
+pub mod seats;
 pub mod status;
 pub mod step_io;
 

@@ -61,25 +61,30 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// The longest a caller may say about themselves when a connection is made.
 pub const LONGEST: usize = 8 << 10;
 
-/// Connects to a controller.
-pub async fn dial(host: &str, port: u16) -> std::io::Result<TlsStream<TcpStream>> {
-    let own = OWN.read().ok().and_then(|own| own.clone());
+/// Connects to a controller, or to accounting: as this process, or with a proof for this once.
+pub async fn dial(
+    host: &str,
+    port: u16,
+    role: &Role,
+    proof: Option<Arc<Proof>>,
+) -> std::io::Result<TlsStream<TcpStream>> {
+    let own = proof.or_else(|| OWN.read().ok().and_then(|own| own.clone()));
     let own = own.ok_or_else(|| {
         Error::other("this machine has not joined the cluster; run: spur join TOKEN")
     })?;
     let connect = || async { timeout(CONNECT, TcpStream::connect((host, port))).await? };
     match &*own {
-        Proof::Machine(dialler) => dialler.dial(connect().await?, &Role::Controller).await,
+        Proof::Machine(dialler) => dialler.dial(connect().await?, role).await,
         Proof::User { agent } => {
             let mut agent = Agent::connect(agent).await?;
             let authority = agent.ask(Kind::Introduce, &[]).await?;
-            let mut stream = visit(connect().await?, authority).await?;
+            let mut stream = visit(connect().await?, authority, role).await?;
             let word = agent.ask(Kind::Vouch, &binding(stream.get_ref().1)?).await?;
             introduce(&mut stream, &word).await?;
             Ok(stream)
         }
         Proof::Token { token, authority } => {
-            let mut stream = visit(connect().await?, authority.clone()).await?;
+            let mut stream = visit(connect().await?, authority.clone(), role).await?;
             introduce(&mut stream, format!("{TOKEN}{token}").as_bytes()).await?;
             Ok(stream)
         }
@@ -89,9 +94,13 @@ pub async fn dial(host: &str, port: u16) -> std::io::Result<TlsStream<TcpStream>
 /// What stands before a token at the beginning of a connection.
 pub const TOKEN: &str = "bearer ";
 
-async fn visit(stream: TcpStream, authority: Vec<u8>) -> std::io::Result<TlsStream<TcpStream>> {
+async fn visit(
+    stream: TcpStream,
+    authority: Vec<u8>,
+    role: &Role,
+) -> std::io::Result<TlsStream<TcpStream>> {
     let dialler = Dialler::visitor(&CertificateDer::from(authority)).map_err(Error::other)?;
-    dialler.introducing().dial(stream, &Role::Controller).await
+    dialler.introducing().dial(stream, role).await
 }
 
 /// The first bytes of a connection that was agreed to begin so: a length, and who calls.

@@ -34,7 +34,7 @@ use crate::raft::identity::{self, Identity};
 use crate::raft::{self, Batch, Member, Raft, Recovered, members, peers};
 use crate::shell::{self, Inbox};
 use crate::store;
-use crate::trust::{self, Callers, Trusted};
+use crate::trust::{Callers, Members, Trusted};
 
 /// How a controller is started.
 #[derive(Clone, Debug)]
@@ -111,7 +111,8 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     let make = begins || others.is_empty();
     let site_key = configuration.site_key()?;
     let advertised = advertised.map(|address| address.to_string());
-    let trusted = Arc::new(Trusted::open(&state_dir, make, advertised, site_key)?);
+    let far = accounting.as_ref().filter(|it| it.socket().is_none()).map(Address::to_string);
+    let trusted = Arc::new(Trusted::open(&state_dir, make, advertised, far, site_key)?);
     let network = match network {
         Some((listener, _)) => Some((listener, acceptor(&trusted, &state_dir)?)),
         None => None,
@@ -143,7 +144,8 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
         let (inbox, raft, log) = (inbox.clone(), raft.clone(), log_size.clone());
         tokio::spawn(metrics::serve(listener, metrics::Sources { inbox, raft, log }));
     }
-    let connections = entrance::open(bind(&socket)?, network, trust::keys(&inbox));
+    let members = Members { inbox: inbox.clone(), trusted: trusted.clone() };
+    let connections = entrance::open(bind(&socket)?, network, Arc::new(members));
     tracing::info!(id, address = %own, "ready");
     if begins {
         raft::begin(&raft, id, &own.to_string()).await?;

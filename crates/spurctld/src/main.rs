@@ -98,7 +98,9 @@ fn end_on_panic() {
 fn accounting(said: Option<&str>) -> anyhow::Result<Option<Address>> {
     let read = |said| {
         let address = Address::parse(said);
-        address.with_context(|| format!("--accounting {said} cannot be reached; say unix:/PATH"))
+        address.with_context(|| {
+            format!("--accounting {said} cannot be reached; say unix:/PATH or HOST:6819")
+        })
     };
     said.map(read).transpose()
 }

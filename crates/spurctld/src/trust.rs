@@ -14,7 +14,7 @@ use spur_net::identity::Bearer;
 use spur_net::jwt::{self, Claims, Keys};
 use spur_net::{Authority, PublicKey, Role};
 use spur_proto::door::{Judge, local_user};
-use spur_proto::entrance::{KeyOf, Peer, now};
+use spur_proto::entrance::{Peer, Register, now};
 use spur_proto::internal::JoinReply;
 
 use crate::audit::Audit;
@@ -27,6 +27,8 @@ pub struct Trusted {
     authority: OnceLock<Authority>,
     /// Where other machines find this controller, if anywhere.
     pub advertised: Option<String>,
+    /// Where other machines find accounting, if they do.
+    pub accounting: Option<String>,
     /// The site's own key for users' tokens.
     site_key: Option<Vec<u8>>,
     waiting: Mutex<BTreeMap<String, Waiting>>,
@@ -52,8 +54,9 @@ pub struct Waiting {
 /// Who waits and has not asked again for so long is forgotten.
 const FORGOTTEN: Duration = Duration::from_secs(60);
 
-/// The most machines that may wait: anybody may ask.
+/// The most machines that may wait, and of one address: anybody may ask.
 const MOST_WAITING: usize = 1_000;
+const MOST_OF_ONE: usize = 32;
 
 impl Trusted {
     /// What this state directory has; `make` makes an authority where there is none.
@@ -61,6 +64,7 @@ impl Trusted {
         state_dir: &Path,
         make: bool,
         advertised: Option<String>,
+        accounting: Option<String>,
         site_key: Option<Vec<u8>>,
     ) -> Result<Trusted, spur_net::Error> {
         let dir = Trusted::dir(state_dir);
@@ -69,7 +73,8 @@ impl Trusted {
         if let Some(found) = found {
             let _ = authority.set(found);
         }
-        Ok(Trusted { dir, authority, advertised, site_key, waiting: Mutex::default() })
+        let waiting = Mutex::default();
+        Ok(Trusted { dir, authority, advertised, accounting, site_key, waiting })
     }
 
     /// Where a controller keeps the authority.
@@ -113,7 +118,9 @@ impl Trusted {
             if known.role == role && known.name == name {
                 (known.from, known.heard) = (from, Instant::now());
             }
-        } else if waiting.len() < MOST_WAITING {
+        } else if waiting.len() < MOST_WAITING
+            && waiting.values().filter(|it| it.from == from).count() < MOST_OF_ONE
+        {
             let (name, heard) = (name.to_string(), Instant::now());
             waiting.insert(place, Waiting { role, name, key, from, since: now(), heard });
         }
@@ -135,7 +142,7 @@ impl Trusted {
 
     /// What users' tokens are for: this cluster and no other.
     pub fn audience(authority: &Authority) -> String {
-        spur_net::hex(&authority.hash()[..16])
+        jwt::audience(&authority.hash())
     }
 
     fn claims(&self, token: &str) -> Option<Claims> {
@@ -149,14 +156,26 @@ impl Trusted {
     }
 }
 
-/// Finds machines' keys in the state.
-pub fn keys(inbox: &Inbox) -> KeyOf {
-    let inbox = inbox.clone();
-    Arc::new(move |certificate: &str| {
-        let published = inbox.published();
+/// Whom the state of this moment knows.
+pub struct Members {
+    /// The state.
+    pub inbox: Inbox,
+    /// The authority.
+    pub trusted: Arc<Trusted>,
+}
+
+impl Register for Members {
+    fn key_of(&self, certificate: &str) -> Option<PublicKey> {
+        let published = self.inbox.published();
         let machine = published.state.trust.machines.get(certificate)?;
         PublicKey::new(&machine.key)
-    })
+    }
+
+    fn user_of(&self, token: &str) -> Option<String> {
+        let claims = self.trusted.claims(token)?;
+        let revoked = self.inbox.published().state.trust.revoked.get(&claims.user).copied();
+        revoked.is_none_or(|revoked| claims.issued > revoked.0).then_some(claims.user)
+    }
 }
 
 /// Tells who callers are, by the state of this moment: who was thrown out is nobody with the next call.
@@ -174,7 +193,20 @@ struct Levels {
     at: Instant,
     rules: Arc<Book>,
     settings: Arc<Settings>,
-    by_user: BTreeMap<Uid, Level>,
+    by_user: BTreeMap<Uid, Rights>,
+}
+
+/// What a user may do beyond their own jobs.
+#[derive(Clone, Default)]
+struct Rights {
+    level: Level,
+    coordinates: Arc<Vec<String>>,
+}
+
+impl Rights {
+    fn actor(self, uid: Uid, gid: Gid) -> Actor {
+        Actor::User { uid, gid, level: self.level, coordinates: self.coordinates }
+    }
 }
 
 /// A user as this machine knew them at some moment; nothing when it did not.
@@ -197,17 +229,17 @@ impl Callers {
             return Actor::Anonymous;
         }
         match self.user(&claims.user) {
-            Some((uid, gid)) => Actor::User { uid, gid, level: self.level(state, uid) },
+            Some((uid, gid)) => self.rights(state, uid).actor(uid, gid),
             None => Actor::Anonymous,
         }
     }
 
     /// What a user may do beyond their own jobs: by the configuration, or by what accounting says.
-    fn level(&self, state: &State, uid: Uid) -> Level {
+    fn rights(&self, state: &State, uid: Uid) -> Rights {
         if uid == Uid::ROOT {
-            return Level::Administrator;
+            return Rights { level: Level::Administrator, ..Rights::default() };
         }
-        let Ok(mut levels) = self.levels.lock() else { return Level::None };
+        let Ok(mut levels) = self.levels.lock() else { return Rights::default() };
         let is_current = levels.as_ref().is_some_and(|it| {
             Arc::ptr_eq(&it.rules, &state.rules)
                 && Arc::ptr_eq(&it.settings, &state.settings)
@@ -216,8 +248,8 @@ impl Callers {
         if !is_current {
             *levels = Some(self.levels(state));
         }
-        let found = levels.as_ref().and_then(|it| it.by_user.get(&uid).copied());
-        found.unwrap_or(Level::None)
+        let found = levels.as_ref().and_then(|it| it.by_user.get(&uid).cloned());
+        found.unwrap_or_default()
     }
 
     fn levels(&self, state: &State) -> Levels {
@@ -225,11 +257,16 @@ impl Callers {
         let admins = cluster.admins.iter().map(|it| (it.clone(), Level::Administrator));
         let operators = cluster.operators.iter().map(|it| (it.clone(), Level::Operator));
         let said = admins.chain(operators);
-        let mut by_user = BTreeMap::new();
+        let mut by_user: BTreeMap<Uid, Rights> = BTreeMap::new();
         for (name, level) in said.chain(state.rules.levels()) {
             if let Some((uid, _)) = self.user(&name) {
-                let known = by_user.entry(uid).or_insert(Level::None);
-                *known = level.max(*known);
+                let known = by_user.entry(uid).or_default();
+                known.level = level.max(known.level);
+            }
+        }
+        for (name, accounts) in state.rules.coordinators() {
+            if let Some((uid, _)) = self.user(&name) {
+                by_user.entry(uid).or_default().coordinates = Arc::new(accounts);
             }
         }
         let (rules, settings) = (state.rules.clone(), state.settings.clone());
@@ -261,15 +298,16 @@ impl Judge for Callers {
         }
         match peer {
             Peer::Local { uid, gid } => match local_user(*uid, *gid) {
-                Actor::User { uid, gid, level } => {
-                    Actor::User { uid, gid, level: level.max(self.level(state, uid)) }
+                Actor::User { uid, gid, level, .. } => {
+                    let rights = self.rights(state, uid);
+                    Rights { level: level.max(rights.level), ..rights }.actor(uid, gid)
                 }
                 other => other,
             },
             Peer::Machine(bearer) => machine(state, bearer),
             Peer::User { machine, key, uid, gid } => {
-                let level = |uid| self.level(state, uid);
-                vouched(state, machine, key, Uid(*uid), Gid(*gid), level)
+                let rights = |uid| self.rights(state, uid);
+                vouched(state, machine, key, Uid(*uid), Gid(*gid), rights)
             }
             Peer::Token(token) => self.by_token(state, token),
             Peer::Nobody => Actor::Anonymous,
@@ -304,7 +342,7 @@ pub fn machine(state: &State, bearer: &Bearer) -> Actor {
         Role::Controller => Actor::Controller,
         role if !state.trust.knows(&role.certificate_name(), &bearer.key.0) => Actor::Anonymous,
         Role::Compute(name) => Actor::Node(NodeName::from(name.as_str())),
-        Role::Login(_) => Actor::Anonymous,
+        Role::Login(_) | Role::Dbd => Actor::Anonymous,
     }
 }
 
@@ -316,7 +354,7 @@ fn vouched(
     key: &PublicKey,
     uid: Uid,
     gid: Gid,
-    level: impl Fn(Uid) -> Level,
+    rights: impl Fn(Uid) -> Rights,
 ) -> Actor {
     // A connection of a machine that was thrown out stays shut, also when its name is back.
     if !state.trust.knows(certificate, &key.0) {
@@ -324,7 +362,7 @@ fn vouched(
     }
     let Some(machine) = state.trust.machines.get(certificate) else { return Actor::Anonymous };
     match machine.role.as_str() {
-        "login" => Actor::User { uid, gid, level: level(uid) },
+        "login" => rights(uid).actor(uid, gid),
         "compute" if uid != Uid::ROOT => {
             let jobs = state.index.on_node.get(&NodeName::from(machine.name.as_str()));
             let mut jobs = jobs.into_iter().flat_map(|jobs| jobs.keys());
@@ -332,7 +370,7 @@ fn vouched(
                 state.jobs.get(job).filter(|job| job.owner.uid == uid).map(|job| job.owner.gid)
             });
             // The group is the one the job was handed in with, whatever the node says.
-            own.map_or(Actor::Anonymous, |gid| Actor::User { uid, gid, level: Level::None })
+            own.map_or(Actor::Anonymous, |gid| Actor::user(uid, gid, Level::None))
         }
         _ => Actor::Anonymous,
     }

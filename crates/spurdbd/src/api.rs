@@ -88,7 +88,7 @@ impl Service {
             Ok(Reader { uid, sees_all, coordinates, private })
         };
         // Root needs no rules, and most sites keep nothing private.
-        if let Actor::User { level: Level::Administrator, .. } = actor {
+        if let Actor::User { level: Level::Administrator, .. } | Actor::Controller = actor {
             return Ok(Reader { uid, sees_all: true, coordinates: Vec::new(), private });
         }
         self.pool.with(look).await.map_err(trouble)
@@ -191,6 +191,10 @@ impl Accounting for Service {
     }
 
     async fn list_events(&self, request: Request<ListEventsRequest>) -> Answer<ListEventsReply> {
+        let reader = self.reader(&caller_of(&request), Private::Events).await?;
+        if reader.private && !reader.sees_all {
+            return Err(to_status(SlurmError::AccessDenied));
+        }
         let request = request.into_inner();
         let find = move |connection: &mut _| events::find(connection, &request);
         let events = self.pool.with(find).await.map_err(trouble)?;
@@ -227,7 +231,8 @@ async fn author(actor: &Actor) -> Author {
     let name = tokio::task::spawn_blocking(look_up).await.unwrap_or_default();
     let level = match actor {
         Actor::User { level, .. } => *level,
-        _ => Level::None,
+        Actor::Controller => Level::Administrator,
+        Actor::Anonymous | Actor::Node(_) => Level::None,
     };
     Author { name, level }
 }

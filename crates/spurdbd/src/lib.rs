@@ -6,6 +6,7 @@ mod events;
 mod history;
 mod ingest;
 mod migrate;
+mod network;
 mod pool;
 pub mod purge;
 mod rollup;

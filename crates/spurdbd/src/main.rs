@@ -1,6 +1,6 @@
 //! `spurdbd`: arguments, logging, signals.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -23,9 +23,12 @@ struct Arguments {
     /// SPUR_DATABASE_URL counts, which other users of the machine cannot read.
     #[arg(long)]
     database_url: Option<String>,
-    /// Where to listen, as unix:/PATH.
+    /// Where to listen: unix:/PATH, and ADDRESS:PORT for other machines, with a comma between.
     #[arg(long, default_value = "unix:/run/spur/spurdbd.sock")]
     listen: String,
+    /// Where `spur join` has left what this machine shows to others.
+    #[arg(long, value_name = "DIR", default_value = "/var/spool/spurdbd")]
+    state_dir: PathBuf,
     /// The cluster's configuration: its [accounting] says how long what is kept, and where the database is if
     /// nothing else says so.
     #[arg(long, value_name = "FILE")]
@@ -102,12 +105,15 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let database = Location::parse(url.as_deref().unwrap_or(EMBEDDED)).context(
         "--database-url is neither postgresql://USER:PASSWORD@HOST/NAME nor sqlite:FILE",
     )?;
-    let Some(Address::Unix(socket)) = Address::parse(&arguments.listen) else {
+    let listen = Address::parse_list(&arguments.listen).unwrap_or_default();
+    let Some(socket) = listen.iter().find_map(Address::socket).map(Path::to_path_buf) else {
         anyhow::bail!("--listen {} cannot be served; say unix:/PATH", arguments.listen);
     };
+    let network = listen.into_iter().find(|address| address.socket().is_none());
     let keep = config.as_ref().map(keep).transpose()?.unwrap_or_default();
     let private = config.map(|config| config.cluster.private_data).unwrap_or_default();
-    let options = Options { database, socket, migrate: arguments.migrate, keep, private };
+    let (migrate, state_dir) = (arguments.migrate, arguments.state_dir.clone());
+    let options = Options { database, socket, network, state_dir, migrate, keep, private };
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {

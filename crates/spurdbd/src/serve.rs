@@ -3,20 +3,22 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
 use spur_core::config::words::Private;
-use spur_proto::client::MAX_MESSAGE;
-use spur_proto::door::DoorLayer;
+use spur_proto::client::{Address, MAX_MESSAGE};
+use spur_proto::door::{DoorLayer, Judge, Local};
+use spur_proto::entrance::{self, Register};
 use spur_proto::slurm::accounting_server::AccountingServer;
 use tokio::net::UnixListener;
-use tokio_stream::wrappers::UnixListenerStream;
 use tonic::transport::Server;
 
 use crate::api::Service;
 use crate::db::{Connection, Location};
 use crate::migrate;
+use crate::network;
 use crate::pool::Pool;
 use crate::purge::{self, Keep};
 use crate::{rollup, rules};
@@ -28,6 +30,10 @@ pub struct Options {
     pub database: Location,
     /// Where it listens.
     pub socket: PathBuf,
+    /// The port for other machines, if it serves any; TLS, always.
+    pub network: Option<Address>,
+    /// Where this machine's identity is.
+    pub state_dir: PathBuf,
     /// Bring a server's schema up to date; a file's is without asking.
     pub migrate: bool,
     /// How long what is kept.
@@ -58,15 +64,24 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     let service = Service { pool, engine, rules_version, private };
     tokio::spawn(look_after(service.pool.clone(), options.keep.clone()));
     let listener = listen(&options.socket)?;
+    let (network, judge, register): (_, Arc<dyn Judge>, Arc<dyn Register>) = match &options.network
+    {
+        Some(address) => {
+            let (network, callers) = network::open(address, &options.state_dir).await?;
+            let callers = Arc::new(callers);
+            (Some(network), callers.clone(), callers)
+        }
+        None => (None, Arc::new(Local), Arc::new(entrance::Nobody)),
+    };
     tracing::info!(socket = %options.socket.display(), engine, "ready");
     let serving = Server::builder()
-        .layer(DoorLayer::local())
+        .layer(DoorLayer::new(judge))
         .add_service(
             AccountingServer::new(service)
                 .max_decoding_message_size(MAX_MESSAGE)
                 .max_encoding_message_size(usize::MAX),
         )
-        .serve_with_incoming(UnixListenerStream::new(listener));
+        .serve_with_incoming(entrance::open(listener, network, register));
     tokio::select! {
         result = serving => result.context("could not serve the socket"),
         () = stop => Ok(()),

@@ -1,6 +1,6 @@
 //! Who may call what.
 
-use spur_core::auth::{ACTIONS, METHODS, Target, may, principals};
+use spur_core::auth::{ACCOUNT, ACTIONS, METHODS, Target, may, principals};
 use spur_core::ids::Uid;
 
 /// The whole page.
@@ -21,7 +21,7 @@ pub fn page() -> String {
     }
     text += "\n## What depends on the job\n\n\
          Decided again inside the state machine. *own* is the owner of the job; the user of the table above \
-         is another.\n\n";
+         is another, and the coordinator looks after the account that the job is charged to.\n\n";
     text += &format!(
         "| action | own | {} |\n|---|:-:|{}\n",
         names.join(" | "),
@@ -33,9 +33,10 @@ pub fn page() -> String {
         };
         let (_, user) = &principals[1];
         let own = user.uid().unwrap_or_default();
+        let job = |owner| Target::Job { owner, account: ACCOUNT };
         let other = Uid(own.0 + 1_000_000);
-        let mut marks = vec![mark(Target::JobOf(own), user)];
-        marks.extend(principals.iter().map(|(_, actor)| mark(Target::JobOf(other), actor)));
+        let mut marks = vec![mark(job(own), user)];
+        marks.extend(principals.iter().map(|(_, actor)| mark(job(other), actor)));
         text += &format!("| {name} | {} |\n", marks.join(" | "));
     }
     text

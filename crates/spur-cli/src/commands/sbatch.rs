@@ -1,6 +1,5 @@
 //! `sbatch`: hands in a script.
 
-use std::collections::BTreeMap;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 
@@ -154,9 +153,7 @@ const MAX_READ: u64 = 8 << 20;
 
 /// The variables that go along, each ended by a NUL byte.
 fn job_environment(request: &Request) -> Vec<u8> {
-    let own: BTreeMap<String, String> = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .collect();
+    let own = submission::own_variables();
     let wanted = match request.job.export.as_str() {
         "" => "ALL",
         wanted => wanted,

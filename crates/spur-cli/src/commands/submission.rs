@@ -2,6 +2,8 @@
 
 mod look_up;
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fmt::Display;
 
 use spur_core::errors::SlurmError;
@@ -39,6 +41,18 @@ pub fn read(tool: Tool, args: &[String]) -> Result<Option<Vec<Argv>>, OptionErro
         return Ok(None);
     }
     Ok(Some(line))
+}
+
+/// What shows who somebody is stays with them: a job has its own ways to be known, and root of its node none.
+const SECRETS: &[&str] = &["SLURM_JWT", "SPUR_DATABASE_URL"];
+
+/// This command's variables that may go along with a job, as far as they are text.
+pub fn own_variables() -> BTreeMap<String, String> {
+    let text = |(name, value): (OsString, OsString)| {
+        Some((name.into_string().ok()?, value.into_string().ok()?))
+    };
+    let all = std::env::vars_os().filter_map(text);
+    all.filter(|(name, _)| !SECRETS.contains(&name.as_str())).collect()
 }
 
 /// Where the command was called.

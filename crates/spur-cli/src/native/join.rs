@@ -1,7 +1,7 @@
 //! `spur join TOKEN`: makes this machine one of the cluster.
 
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Parser;
@@ -62,6 +62,7 @@ fn join(arguments: Arguments) -> anyhow::Result<String> {
         None => host_name()?,
     };
     let state_dir = arguments.state_dir;
+    // Which it will be is the token's to say, and known only when the controller has answered.
     let dir = state_dir.clone().unwrap_or_else(|| PathBuf::from("/var/spool/spurd"));
     // The same key whenever it is tried again: a token that was spent and whose answer was lost still counts.
     let key = MachineKey::open(&Identity::dir(&dir))?;
@@ -83,12 +84,28 @@ fn join(arguments: Arguments) -> anyhow::Result<String> {
         ));
     }
     identity.save(&Identity::dir(&dir))?;
+    if identity.role == Role::Dbd {
+        keep_users_key(&dir, &enrolled.users)?;
+        let dir = dir.display();
+        return Ok(format!(
+            "This machine may keep the accounting now. Start it, and name it to the controllers:\n  \
+             spurdbd -D --state-dir {dir} --listen unix:/run/spur/spurdbd.sock,[::]:6819\n  \
+             spurctld … --accounting HERE:6819\n"
+        ));
+    }
     let (role, at) = (&identity.role, &identity.controllers);
     let dir = dir.display();
     Ok(format!(
         "This machine has joined as {role}. Start its agent:\n  \
          spurd -D -N {name} --state-dir {dir} --controller {at}\n"
     ))
+}
+
+/// Nothing secret: what users' tokens are checked with.
+fn keep_users_key(dir: &Path, key: &[u8]) -> anyhow::Result<()> {
+    let file = Identity::dir(dir).join("users");
+    std::fs::write(&file, format!("{}\n", spur_net::hex(key)))
+        .with_context(|| format!("could not write {}", file.display()))
 }
 
 fn host_name() -> anyhow::Result<String> {

@@ -18,7 +18,7 @@ struct Arguments {
 enum Verb {
     /// Makes a token and prints it; whoever has it may join.
     Create {
-        /// What the machine will be: compute, login or controller.
+        /// What the machine will be: compute, login, controller or dbd.
         #[arg(long, default_value = "compute")]
         role: String,
         /// How long the token is good for, as in 30m, 1h, 2d.

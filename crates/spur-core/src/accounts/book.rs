@@ -31,6 +31,23 @@ impl Book {
         all.filter(|(_, level)| *level != Level::None).map(|(name, level)| (name.clone(), level))
     }
 
+    /// Users who look after accounts, with all of those, and the ones below them.
+    pub fn coordinators(&self) -> BTreeMap<String, Vec<String>> {
+        let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let own = self.associations().filter(|one| one.user_name.is_empty());
+        for account in own {
+            let line = self.lineage(account);
+            let above = line.iter().filter_map(|one| self.rules.account(&one.account));
+            let mut names: Vec<&String> = above.flat_map(|one| &one.coordinators).collect();
+            names.sort();
+            names.dedup();
+            for name in names {
+                found.entry(name.clone()).or_default().push(account.account.clone());
+            }
+        }
+        found
+    }
+
     /// Puts the rules of a cluster at hand.
     pub fn of(rules: RulesView, cluster: &str) -> Book {
         let here = rules.associations.iter().enumerate().filter(|(_, one)| one.cluster == cluster);

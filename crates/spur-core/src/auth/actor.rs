@@ -1,5 +1,7 @@
 //! Who asks, as the channel proved it.
 
+use std::sync::Arc;
+
 use crate::ids::{Gid, NodeName, Uid};
 
 /// A caller. Nothing in it comes from a message.
@@ -15,6 +17,8 @@ pub enum Actor {
         gid: Gid,
         /// What the user may do beyond their own jobs.
         level: Level,
+        /// Accounts the user looks after, and those below them: whose jobs are theirs to hold, change and end.
+        coordinates: Arc<Vec<String>>,
     },
     /// The agent of a node.
     Node(NodeName),
@@ -23,6 +27,21 @@ pub enum Actor {
 }
 
 impl Actor {
+    /// A user who looks after no account.
+    pub fn user(uid: Uid, gid: Gid, level: Level) -> Actor {
+        Actor::User { uid, gid, level, coordinates: Arc::default() }
+    }
+
+    /// Whether this is the user who looks after an account.
+    pub fn is_coordinator(&self, account: &str) -> bool {
+        match self {
+            Actor::User { coordinates, .. } => {
+                !account.is_empty() && coordinates.iter().any(|own| own == account)
+            }
+            Actor::Anonymous | Actor::Node(_) | Actor::Controller => false,
+        }
+    }
+
     /// The user's number; the controller's own duties count as root's.
     pub fn uid(&self) -> Option<Uid> {
         match self {

@@ -4,4 +4,6 @@ mod actor;
 mod policy;
 
 pub use actor::{Actor, Level};
-pub use policy::{ACTIONS, Action, METHODS, MethodRule, Target, Who, may, method_rule, principals};
+pub use policy::{
+    ACCOUNT, ACTIONS, Action, METHODS, MethodRule, Target, Who, may, method_rule, principals,
+};

@@ -1,8 +1,11 @@
 //! Who may do what, in one place. Deny by default: a method without a row is refused.
 
+use std::sync::Arc;
+
 use super::{Actor, Level};
 use crate::errors::SlurmError;
 use crate::ids::{Gid, NodeName, Uid};
+use crate::job::Job;
 use crate::state::JobAction;
 
 /// A row of the table: a method of the wire and who may call it at all.
@@ -90,12 +93,19 @@ pub static METHODS: &[MethodRule] = &[
     MethodRule { method: "/spur.internal.Consensus/Status", who: Who::Controller },
 ];
 
+/// The account that the coordinator of the printed table looks after.
+pub const ACCOUNT: &str = "physics";
+
 /// One of each kind of caller, by name: the columns of the printed table.
 pub fn principals() -> Vec<(&'static str, Actor)> {
-    let user = |uid, level| Actor::User { uid: Uid(uid), gid: Gid(uid), level };
+    let coordinates = Arc::new(vec![ACCOUNT.to_string()]);
+    let (uid, gid, level) = (Uid(1002), Gid(1002), Level::None);
+    let coordinator = Actor::User { uid, gid, level, coordinates };
+    let user = |uid, level| Actor::user(Uid(uid), Gid(uid), level);
     vec![
         ("anonymous", Actor::Anonymous),
         ("user", user(1000, Level::None)),
+        ("coordinator", coordinator),
         ("operator", user(1001, Level::Operator)),
         ("administrator", user(0, Level::Administrator)),
         ("node", Actor::Node(NodeName::from("n1"))),
@@ -131,9 +141,13 @@ pub enum Action {
     RunInJob,
     /// Holding, changing, putting back, signalling a job of one's own.
     ControlJob,
+    /// Reading what a job runs: its script and its environment.
+    ReadJob,
     /// Stopping a job and letting it go on: takes resources from others.
     SuspendJob,
-    /// Changing nodes, partitions and reservations.
+    /// Setting nodes aside for a while.
+    Reserve,
+    /// Changing nodes and partitions, letting machines in.
     Administer,
 }
 
@@ -157,29 +171,54 @@ pub const ACTIONS: &[(&str, Action)] = &[
     ("cancel a job", Action::CancelJob),
     ("run in a job: steps, attaching, giving it back", Action::RunInJob),
     ("hold, change, requeue, signal a job", Action::ControlJob),
+    ("read a job's script", Action::ReadJob),
     ("suspend and resume a job", Action::SuspendJob),
-    ("change nodes, partitions, reservations, machines, tokens", Action::Administer),
+    ("make, change, delete reservations", Action::Reserve),
+    ("change nodes, partitions, machines, tokens", Action::Administer),
 ];
 
 /// The object of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// A job of this user.
-    JobOf(Uid),
+pub enum Target<'a> {
+    /// A job.
+    Job {
+        /// Whose.
+        owner: Uid,
+        /// What it is charged to; nothing where it is charged to nobody.
+        account: &'a str,
+    },
+    /// What belongs to this user beside jobs: a crontab, a trigger.
+    Of(Uid),
     /// What belongs to nobody in particular.
     Cluster,
 }
 
+impl<'a> From<&'a Job> for Target<'a> {
+    fn from(job: &'a Job) -> Target<'a> {
+        Target::Job { owner: job.owner.uid, account: &job.spec.account }
+    }
+}
+
 /// Decides rights that depend on the object. Called inside `apply`, with the actor the entry recorded.
-pub fn may(actor: &Actor, action: Action, target: Target) -> Result<(), SlurmError> {
-    let is_owner = |uid: &Uid| target == Target::JobOf(*uid);
+pub fn may(actor: &Actor, action: Action, target: Target<'_>) -> Result<(), SlurmError> {
+    let (owner, account) = match target {
+        Target::Job { owner, account } => (Some(owner), account),
+        Target::Of(owner) => (Some(owner), ""),
+        Target::Cluster => (None, ""),
+    };
+    let is_owner = |uid: &Uid| owner == Some(*uid);
     let allowed = match (action, actor) {
         (_, Actor::Controller) => true,
         (Action::CancelJob | Action::ControlJob, Actor::User { uid, level, .. }) => {
+            is_owner(uid) || *level >= Level::Operator || actor.is_coordinator(account)
+        }
+        (Action::ReadJob, Actor::User { uid, level, .. }) => {
             is_owner(uid) || *level >= Level::Operator
         }
         (Action::RunInJob, Actor::User { uid, .. }) => is_owner(uid),
-        (Action::SuspendJob, Actor::User { level, .. }) => *level >= Level::Operator,
+        (Action::SuspendJob | Action::Reserve, Actor::User { level, .. }) => {
+            *level >= Level::Operator
+        }
         (Action::Administer, Actor::User { level, .. }) => *level >= Level::Administrator,
         _ => false,
     };
@@ -191,7 +230,7 @@ mod tests {
     use super::*;
 
     fn user(uid: u32, level: Level) -> Actor {
-        Actor::User { uid: Uid(uid), gid: Gid(uid), level }
+        Actor::user(Uid(uid), Gid(uid), level)
     }
 
     /// Rows are methods, columns are callers: `.` refused, `x` let in.
@@ -209,74 +248,96 @@ mod tests {
         assert_eq!(
             matrix,
             [
-                "xxxxxx /slurm.Controller/Ping",
-                ".xxx.x /slurm.Controller/SubmitJob",
-                ".xxx.x /slurm.Controller/CancelJob",
-                ".xxx.x /slurm.Controller/ControlJob",
-                ".xxx.x /slurm.Controller/Administer",
-                ".xxx.x /slurm.Controller/ListJobs",
-                ".xxx.x /slurm.Controller/WaitJob",
-                ".xxx.x /slurm.Controller/ListPriorities",
-                ".xxx.x /slurm.Controller/ListShares",
-                ".xxx.x /slurm.Controller/ListNodes",
-                ".xxx.x /slurm.Controller/ListPartitions",
-                ".xxx.x /slurm.Controller/Watch",
-                ".xxx.x /slurm.Controller/ListControllers",
-                "...x.x /slurm.Controller/RemoveController",
-                "xxxxxx /slurm.Accounting/PingAccounting",
-                "...x.x /slurm.Accounting/Ingest",
-                ".xxx.x /slurm.Accounting/ListJobHistory",
-                ".xxx.x /slurm.Controller/Attend",
-                ".xxx.x /slurm.Controller/EndAllocation",
-                ".xxx.x /slurm.Controller/CreateStep",
-                ".xxx.x /slurm.Controller/AccessStep",
-                ".xxx.x /slurm.Controller/SignalStep",
-                ".xxx.x /slurm.Controller/ListSteps",
-                ".xxx.x /slurm.Controller/ListReservations",
-                ".xxx.x /slurm.Controller/ExplainJob",
-                ".xxx.x /slurm.Controller/Plan",
-                ".xxx.x /slurm.Controller/TryJob",
-                ".xxx.x /slurm.Controller/GetConfig",
-                ".xxx.x /slurm.Controller/GetScript",
-                ".xxx.x /slurm.Controller/ListLicenses",
-                ".xxx.x /slurm.Controller/GetDiagnostics",
-                "...x.x /slurm.Controller/Shutdown",
-                "...x.x /slurm.Controller/Reconfigure",
-                "xxxxxx /slurm.Controller/Enrol",
-                "...x.x /slurm.Controller/CreateToken",
-                "...x.x /slurm.Controller/ListMachines",
-                "...x.x /slurm.Controller/ApproveMachine",
-                "...x.x /slurm.Controller/RemoveMachine",
-                ".xxx.x /slurm.Controller/IssueToken",
-                ".xxx.x /slurm.Controller/RevokeTokens",
-                ".xxx.x /slurm.Controller/GetCrontab",
-                ".xxx.x /slurm.Controller/SetCrontab",
-                ".xxx.x /slurm.Controller/ListTriggers",
-                ".xxx.x /slurm.Controller/SetTrigger",
-                ".xxx.x /slurm.Controller/ClearTriggers",
-                ".xxx.x /slurm.Accounting/GetRules",
-                ".xxx.x /slurm.Accounting/ChangeRules",
-                ".xxx.x /slurm.Accounting/ListEvents",
-                ".xxx.x /slurm.Accounting/SumUsage",
-                ".xxx.x /slurm.Accounting/ListTransactions",
-                "....xx /spur.internal.Agents/Session",
-                ".....x /spur.internal.Consensus/Append",
-                ".....x /spur.internal.Consensus/Vote",
-                ".....x /spur.internal.Consensus/Install",
-                ".....x /spur.internal.Consensus/Join",
-                ".....x /spur.internal.Consensus/Leave",
-                ".....x /spur.internal.Consensus/Status",
+                "xxxxxxx /slurm.Controller/Ping",
+                ".xxxx.x /slurm.Controller/SubmitJob",
+                ".xxxx.x /slurm.Controller/CancelJob",
+                ".xxxx.x /slurm.Controller/ControlJob",
+                ".xxxx.x /slurm.Controller/Administer",
+                ".xxxx.x /slurm.Controller/ListJobs",
+                ".xxxx.x /slurm.Controller/WaitJob",
+                ".xxxx.x /slurm.Controller/ListPriorities",
+                ".xxxx.x /slurm.Controller/ListShares",
+                ".xxxx.x /slurm.Controller/ListNodes",
+                ".xxxx.x /slurm.Controller/ListPartitions",
+                ".xxxx.x /slurm.Controller/Watch",
+                ".xxxx.x /slurm.Controller/ListControllers",
+                "....x.x /slurm.Controller/RemoveController",
+                "xxxxxxx /slurm.Accounting/PingAccounting",
+                "....x.x /slurm.Accounting/Ingest",
+                ".xxxx.x /slurm.Accounting/ListJobHistory",
+                ".xxxx.x /slurm.Controller/Attend",
+                ".xxxx.x /slurm.Controller/EndAllocation",
+                ".xxxx.x /slurm.Controller/CreateStep",
+                ".xxxx.x /slurm.Controller/AccessStep",
+                ".xxxx.x /slurm.Controller/SignalStep",
+                ".xxxx.x /slurm.Controller/ListSteps",
+                ".xxxx.x /slurm.Controller/ListReservations",
+                ".xxxx.x /slurm.Controller/ExplainJob",
+                ".xxxx.x /slurm.Controller/Plan",
+                ".xxxx.x /slurm.Controller/TryJob",
+                ".xxxx.x /slurm.Controller/GetConfig",
+                ".xxxx.x /slurm.Controller/GetScript",
+                ".xxxx.x /slurm.Controller/ListLicenses",
+                ".xxxx.x /slurm.Controller/GetDiagnostics",
+                "....x.x /slurm.Controller/Shutdown",
+                "....x.x /slurm.Controller/Reconfigure",
+                "xxxxxxx /slurm.Controller/Enrol",
+                "....x.x /slurm.Controller/CreateToken",
+                "....x.x /slurm.Controller/ListMachines",
+                "....x.x /slurm.Controller/ApproveMachine",
+                "....x.x /slurm.Controller/RemoveMachine",
+                ".xxxx.x /slurm.Controller/IssueToken",
+                ".xxxx.x /slurm.Controller/RevokeTokens",
+                ".xxxx.x /slurm.Controller/GetCrontab",
+                ".xxxx.x /slurm.Controller/SetCrontab",
+                ".xxxx.x /slurm.Controller/ListTriggers",
+                ".xxxx.x /slurm.Controller/SetTrigger",
+                ".xxxx.x /slurm.Controller/ClearTriggers",
+                ".xxxx.x /slurm.Accounting/GetRules",
+                ".xxxx.x /slurm.Accounting/ChangeRules",
+                ".xxxx.x /slurm.Accounting/ListEvents",
+                ".xxxx.x /slurm.Accounting/SumUsage",
+                ".xxxx.x /slurm.Accounting/ListTransactions",
+                ".....xx /spur.internal.Agents/Session",
+                "......x /spur.internal.Consensus/Append",
+                "......x /spur.internal.Consensus/Vote",
+                "......x /spur.internal.Consensus/Install",
+                "......x /spur.internal.Consensus/Join",
+                "......x /spur.internal.Consensus/Leave",
+                "......x /spur.internal.Consensus/Status",
             ]
         );
     }
 
     #[test]
     fn only_the_owner_and_operators_cancel() {
-        let cancel = |actor| may(&actor, Action::CancelJob, Target::JobOf(Uid(1000)));
+        let job = Target::Job { owner: Uid(1000), account: "physics" };
+        let cancel = |actor| may(&actor, Action::CancelJob, job);
         assert_eq!(cancel(user(1000, Level::None)), Ok(()));
         assert_eq!(cancel(user(1001, Level::None)), Err(SlurmError::AccessDenied));
         assert_eq!(cancel(user(1001, Level::Operator)), Ok(()));
         assert_eq!(cancel(Actor::Anonymous), Err(SlurmError::AccessDenied));
         assert_eq!(cancel(Actor::Node(NodeName::from("n1"))), Err(SlurmError::AccessDenied));
+    }
+
+    #[test]
+    fn a_coordinator_looks_after_jobs_of_its_accounts_and_nothing_more() {
+        let coordinates = std::sync::Arc::new(vec!["physics".to_string(), "lasers".to_string()]);
+        let (uid, gid, level) = (Uid(7), Gid(7), Level::None);
+        let coordinator = Actor::User { uid, gid, level, coordinates };
+        let of = |account| Target::Job { owner: Uid(1000), account };
+        for action in [Action::CancelJob, Action::ControlJob] {
+            assert_eq!(may(&coordinator, action, of("lasers")), Ok(()));
+            assert_eq!(may(&coordinator, action, of("biology")), Err(SlurmError::AccessDenied));
+            assert_eq!(may(&coordinator, action, of("")), Err(SlurmError::AccessDenied));
+            assert_eq!(
+                may(&coordinator, action, Target::Of(Uid(1000))),
+                Err(SlurmError::AccessDenied)
+            );
+        }
+        let others = [Action::RunInJob, Action::ReadJob, Action::SuspendJob, Action::Administer];
+        for action in others.into_iter().chain([Action::Reserve]) {
+            assert_eq!(may(&coordinator, action, of("lasers")), Err(SlurmError::AccessDenied));
+        }
     }
 }

@@ -18,7 +18,11 @@ pub(super) fn administer(
     change: &Administer,
     effects: &mut Vec<Effect>,
 ) -> Result<Reply, SlurmError> {
-    may(&change.by, Action::Administer, Target::Cluster)?;
+    let action = match change.noun {
+        Noun::Reservation => Action::Reserve,
+        Noun::Node | Noun::Partition => Action::Administer,
+    };
+    may(&change.by, action, Target::Cluster)?;
     match (change.noun, change.verb) {
         (Noun::Node, Verb::Update) => nodes(state, change, effects),
         (Noun::Partition, Verb::Create) => create_partition(state, change),

@@ -45,9 +45,9 @@ struct Meant {
 /// The records meant. Tasks that wait together are taken apart where only some are meant.
 fn meant(state: &mut State, control: &Control) -> Result<Meant, SlurmError> {
     let id = control.job;
-    let owner = state.jobs.get(&id).or_else(|| state.array(id).next());
-    let owner = owner.ok_or(SlurmError::InvalidJobId)?.owner.uid;
-    may(&control.by, Action::of(&control.action), Target::JobOf(owner))?;
+    let job = state.jobs.get(&id).or_else(|| state.array(id).next());
+    let job = job.ok_or(SlurmError::InvalidJobId)?;
+    may(&control.by, Action::of(&control.action), Target::from(&**job))?;
     let Some(tasks) = &control.tasks else {
         let mut records: Vec<Job> = state.array(id).map(|job| (**job).clone()).collect();
         if !records.iter().any(|job| job.id == id) {
@@ -143,8 +143,7 @@ fn hold(state: &mut State, job: &Job, as_user: bool, by: &Actor) -> Result<(), S
         Phase::Pending | Phase::Running { .. } => {}
         Phase::Completing { .. } | Phase::Ended { .. } => return Err(SlurmError::AlreadyDone),
     }
-    let is_owner = by.uid() == Some(job.owner.uid) && job.owner.uid.0 != 0;
-    let hold = if as_user || (is_owner && !by.is_operator()) { Hold::User } else { Hold::Admin };
+    let hold = if as_user || !by.is_operator() { Hold::User } else { Hold::Admin };
     // An operator may hand a hold over to the owner.
     let hold = if as_user && by.is_operator() { hold } else { job.hold.max(hold) };
     state.put_job(Job { hold, ..job.clone() });

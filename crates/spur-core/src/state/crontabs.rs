@@ -65,7 +65,7 @@ pub(super) fn set(
     effects: &mut Vec<Effect>,
 ) -> Result<Reply, SlurmError> {
     let uid = set.owner.uid;
-    may(&set.by, Action::ControlJob, Target::JobOf(uid))?;
+    may(&set.by, Action::ControlJob, Target::Of(uid))?;
     let mut next = state.clone();
     let mut done = Vec::new();
     let former = next.crontabs.remove(&uid);

@@ -81,7 +81,7 @@ pub(super) fn create(
     effects: &mut Vec<Effect>,
 ) -> Result<Reply, SlurmError> {
     let job = state.jobs.get(&create.job).cloned().ok_or(SlurmError::InvalidJobId)?;
-    may(&create.by, Action::RunInJob, Target::JobOf(job.owner.uid))?;
+    may(&create.by, Action::RunInJob, Target::from(&*job))?;
     let known = job.steps.live.values().find(|step| {
         step.spec.is_some() && step.request == create.request && create.request.0 != 0
     });
@@ -160,7 +160,7 @@ pub(super) fn end(
     effects: &mut Vec<Effect>,
 ) -> Result<Reply, SlurmError> {
     let job = state.jobs.get(&id).cloned().ok_or(SlurmError::InvalidJobId)?;
-    may(by, Action::CancelJob, Target::JobOf(job.owner.uid))?;
+    may(by, Action::CancelJob, Target::from(&*job))?;
     if !job.steps.live.contains_key(&step) {
         return Err(SlurmError::AlreadyDone);
     }
@@ -179,7 +179,7 @@ pub(super) fn end_allocation(
     effects: &mut Vec<Effect>,
 ) -> Result<Reply, SlurmError> {
     let job = state.jobs.get(&id).cloned().ok_or(SlurmError::InvalidJobId)?;
-    may(by, Action::RunInJob, Target::JobOf(job.owner.uid))?;
+    may(by, Action::RunInJob, Target::from(&*job))?;
     let Phase::Running { since, allocation } = job.phase.clone() else {
         // Given up while it waited.
         let by = by.uid().unwrap_or_default().0;

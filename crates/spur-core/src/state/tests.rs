@@ -118,7 +118,7 @@ fn through_a_snapshot(state: &State) -> State {
 }
 
 fn alice() -> Actor {
-    Actor::User { uid: Uid(1000), gid: Gid(1000), level: Level::None }
+    Actor::user(Uid(1000), Gid(1000), Level::None)
 }
 
 const OK: Outcome = Outcome::Exited(ExitStatus { code: 0, signal: 0 });
@@ -190,7 +190,7 @@ fn a_cancelled_job_keeps_its_node_until_the_node_says_it_is_gone() {
 fn a_stranger_cannot_cancel() {
     let mut cluster = cluster();
     let job = cluster.submit(1);
-    let bob = Actor::User { uid: Uid(1001), gid: Gid(1001), level: Level::None };
+    let bob = Actor::user(Uid(1001), Gid(1001), Level::None);
     let refused = cluster.apply(cancel(job, bob));
     assert_eq!(refused.reply, Err(SlurmError::AccessDenied));
     assert_eq!(cluster.phase(job), &Phase::Pending);

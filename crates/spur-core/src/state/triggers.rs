@@ -95,7 +95,7 @@ pub(super) fn clear(state: &mut State, clear: &ClearTriggers) -> Result<Reply, S
     let meant: Vec<(u32, Uid)> =
         state.triggers.values().filter(|it| meant(it)).map(|it| (it.id, it.owner.uid)).collect();
     for (_, owner) in &meant {
-        may(&clear.by, Action::ControlJob, Target::JobOf(*owner))?;
+        may(&clear.by, Action::ControlJob, Target::Of(*owner))?;
     }
     for (id, _) in &meant {
         state.triggers.remove(id);

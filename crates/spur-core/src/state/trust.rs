@@ -196,7 +196,7 @@ mod tests {
     use crate::ids::Gid;
 
     fn user(uid: u32, level: Level) -> Actor {
-        Actor::User { uid: Uid(uid), gid: Gid(uid), level }
+        Actor::user(Uid(uid), Gid(uid), level)
     }
 
     fn root() -> Actor {

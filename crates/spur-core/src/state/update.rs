@@ -64,7 +64,13 @@ pub(super) fn job(
         jobs::check(state, &draft.spec, &job.owner)?;
         let charged =
             |spec: &JobSpec| (spec.account.clone(), spec.qos.clone(), spec.partition.clone());
-        if charged(&draft.spec) != charged(&job.spec) {
+        // Of operators only what it is charged to is asked: limits are theirs to go beyond.
+        let asks = |spec: &JobSpec| {
+            (state.requested(spec, state.partition_of(job)), spec.time_limit, spec.nodes_min)
+        };
+        if charged(&draft.spec) != charged(&job.spec)
+            || (!is_operator && asks(&draft.spec) != asks(&job.spec))
+        {
             draft.spec = rules::admit(state, &job.owner, &draft.spec, 0)?;
         }
     }

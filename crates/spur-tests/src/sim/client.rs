@@ -69,7 +69,7 @@ impl Clients {
 
 /// Cancels a job as its owner.
 pub fn cancel(job: JobId) -> Command {
-    let by = Actor::User { uid: Uid(1000), gid: Gid(1000), level: Level::None };
+    let by = Actor::user(Uid(1000), Gid(1000), Level::None);
     Command::Control(Box::new(Control::cancel(job, by)))
 }
 

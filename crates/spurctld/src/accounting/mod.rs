@@ -59,7 +59,7 @@ async fn converse(
     state_dir: &Path,
     address: &Address,
 ) -> anyhow::Result<Infallible> {
-    let channel = client::connect(address).await?;
+    let channel = client::connect_accounting(address, None).await?;
     let mut client = client::accounting(channel);
     let mut changes = inbox.changes();
     let mut acknowledged = None;

@@ -27,7 +27,7 @@ pub async fn follow(inbox: Inbox, address: Address) {
 }
 
 async fn converse(inbox: &Inbox, address: &Address) -> anyhow::Result<Infallible> {
-    let mut client = client::accounting(client::connect(address).await?);
+    let mut client = client::accounting(client::connect_accounting(address, None).await?);
     let mut changes = inbox.changes();
     loop {
         changes.borrow_and_update();

@@ -48,7 +48,7 @@ impl Service {
         let published = self.latest().await?;
         let job = published.state.jobs.get(&JobId(request.job_id));
         let job = job.ok_or(to_status(SlurmError::InvalidJobId))?;
-        may(&actor, Action::ControlJob, Target::JobOf(job.owner.uid)).map_err(to_status)?;
+        may(&actor, Action::ReadJob, Target::from(&**job)).map_err(to_status)?;
         if job.is_allocation() {
             return Err(to_status(SlurmError::JobScriptMissing));
         }

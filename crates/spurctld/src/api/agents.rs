@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use spur_core::auth::Actor;
 use spur_core::ids::NodeName;
+use spur_proto::address::Address;
 use spur_proto::entrance::Peer;
 use spur_proto::internal::agent_message::Message as Says;
 use spur_proto::internal::{AgentMessage, ControllerMessage};
@@ -64,6 +65,14 @@ impl Service {
                         if node.as_ref().is_some_and(|node| node.as_str() != hello.node) =>
                     {
                         tracing::warn!(node = hello.node, ?peer, "speaks for another node");
+                        break;
+                    }
+                    // A path is on this machine, or on that of whoever runs a step: not another's to name.
+                    Some(Says::Hello(hello))
+                        if node.is_some()
+                            && matches!(Address::parse(&hello.address), Some(Address::Unix(_))) =>
+                    {
+                        tracing::warn!(node = hello.node, "gives a path for an address");
                         break;
                     }
                     Some(message) => {

@@ -3,10 +3,11 @@
 use spur_core::auth::Actor;
 use spur_core::errors::SlurmError;
 use spur_core::ids::JobId;
-use spur_core::job::{ArraySpec, array};
+use spur_core::job::{ArraySpec, JobSpec, array};
 use spur_core::state::{
     Administer, Assignment, Command, Control, JobAction, Noun, Reply, SignalScope, Verb,
 };
+use spur_core::update;
 use spur_proto::slurm::control_job_request::Action;
 use spur_proto::slurm::{
     self, AdministerReply, AdministerRequest, ControlJobReply, ControlJobRequest, ReconfigureReply,
@@ -17,6 +18,7 @@ use tonic::Status;
 
 use super::jobs::optional_name;
 use super::service::Service;
+use super::{groups, limits};
 
 impl Service {
     pub(super) async fn control(
@@ -41,11 +43,35 @@ impl Service {
             },
             Action::Update(update) => JobAction::Update(update.assignments),
         };
+        if let JobAction::Update(assignments) = &action {
+            limits::changes(assignments)?;
+            self.check_groups(&by, JobId(request.job_id), assignments).await?;
+        }
         let tasks = tasks(&request.tasks)?;
         let name = optional_name(&request.request_id)?;
         let control = Control { job: JobId(request.job_id), tasks, action, by, request: name };
         self.propose(Command::Control(Box::new(control))).await?;
         Ok(ControlJobReply {})
+    }
+
+    /// A partition that a job is moved to must be one that its owner may use.
+    async fn check_groups(
+        &self,
+        by: &Actor,
+        job: JobId,
+        assignments: &[Assignment],
+    ) -> Result<(), Status> {
+        let is_partition = |it: &&Assignment| {
+            let row = update::job::find(&it.key);
+            row.is_some_and(|row| row.names.contains(&"Partition"))
+        };
+        let Some(said) = assignments.iter().rfind(is_partition) else { return Ok(()) };
+        let published = self.inbox.published();
+        let state = &published.state;
+        let job = state.jobs.get(&job).or_else(|| state.array(job).next()).cloned();
+        let Some(job) = job.filter(|_| !by.is_operator()) else { return Ok(()) };
+        let moved = JobSpec { partition: said.value.clone(), ..JobSpec::default() };
+        groups::check(state, std::iter::once(&moved), &job.owner).await.map_err(to_status)
     }
 
     /// Slurm's own error where the file has a mistake; the words say which.
@@ -72,6 +98,7 @@ impl Service {
             slurm::Verb::Update => Verb::Update,
             slurm::Verb::Delete => Verb::Delete,
         };
+        limits::changes(&request.assignments)?;
         if noun == Noun::Reservation {
             check_users(&request.assignments).await?;
         }

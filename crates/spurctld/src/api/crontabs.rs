@@ -5,7 +5,7 @@ use spur_core::blob::BlobHash;
 use spur_core::cron::Schedule;
 use spur_core::errors::SlurmError;
 use spur_core::ids::{Gid, Uid};
-use spur_core::job::Owner;
+use spur_core::job::{JobSpec, Owner};
 use spur_core::state::{Blob, Command, Entry, NewLine, Origin, SetCrontab, State, Submit, apply};
 use spur_core::time::Timestamp;
 use spur_proto::slurm::{
@@ -14,8 +14,9 @@ use spur_proto::slurm::{
 use spur_proto::status::{from_status, to_status};
 use tonic::{Code, Status};
 
-use super::jobs::{check_request, name};
+use super::jobs::{asked_by, name};
 use super::service::Service;
+use super::{groups, limits};
 use crate::clock;
 
 /// The longest crontab taken, and the most lines in force.
@@ -46,8 +47,16 @@ impl Service {
         }
         let owner = self.owner(&actor, uid).await?;
         let now = clock::now().wall;
-        let lines = request.lines.into_iter().map(|line| new_line(line, &owner, now));
+        let lines = request.lines.into_iter().map(|line| new_line(line, &owner, &actor, now));
         let lines: Vec<NewLine> = lines.collect::<Result<_, Status>>()?;
+        let mut specs: Vec<&JobSpec> = Vec::new();
+        for NewLine { submit, .. } in &lines {
+            specs.push(&submit.spec);
+            specs.extend(&submit.others);
+        }
+        let published = self.inbox.published();
+        let checked = groups::check(&published.state, specs.into_iter(), &owner);
+        checked.await.map_err(to_status)?;
         let set = SetCrontab { by: actor, owner, text: request.text, lines };
         for line in &set.lines {
             if let Err(status) = self.gauge(&line.submit) {
@@ -82,26 +91,33 @@ impl Service {
 fn whose(actor: &Actor, uid: Option<u32>) -> Result<Uid, Status> {
     let own = actor.uid().ok_or_else(|| to_status(SlurmError::AccessDenied))?;
     let uid = uid.map_or(own, Uid);
-    may(actor, Action::ControlJob, Target::JobOf(uid)).map_err(to_status)?;
+    may(actor, Action::ControlJob, Target::Of(uid)).map_err(to_status)?;
     Ok(uid)
 }
 
 /// A line with its job, which begins when the line is due next.
-fn new_line(line: CrontabLine, owner: &Owner, now: Timestamp) -> Result<NewLine, Status> {
+fn new_line(
+    line: CrontabLine,
+    owner: &Owner,
+    actor: &Actor,
+    now: Timestamp,
+) -> Result<NewLine, Status> {
     let refuse = |error| Status::new(Code::InvalidArgument, format!("line {}: {error}", line.last));
     let schedule: Schedule =
         line.when.parse().map_err(|bad: spur_core::cron::BadSchedule| refuse(bad.to_string()))?;
     let begin = schedule.next(now, &clock::Local);
     let begin = begin.ok_or_else(|| refuse("it never comes".to_string()))?;
     let job = line.job.unwrap_or_default();
-    check_request(&job)?;
+    limits::submission(&job)?;
     let mut spec = job.spec.unwrap_or_default();
+    let mut others = job.others;
+    std::iter::once(&mut spec).chain(&mut others).try_for_each(|it| asked_by(actor, it))?;
     spec.begin = Some(begin.0);
     let submit = Submit {
         request: name(&job.request_id)?,
         owner: owner.clone(),
         spec,
-        others: job.others,
+        others,
         script: BlobHash::of(&job.script),
         environment: BlobHash::of(&job.environment),
         blobs: vec![Blob { bytes: job.script }, Blob { bytes: job.environment }],

@@ -4,7 +4,6 @@ use std::ops::Bound;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use prost::Message;
 use spur_core::auth::Actor;
 use spur_core::blob::BlobHash;
 use spur_core::config::words::Enforce;
@@ -24,28 +23,15 @@ use tonic::{Code, Status};
 
 use super::control::tasks;
 use super::groups;
+use super::limits;
 use super::read::{expect, job_outline, job_view};
 use super::service::Service;
+use super::sight::Sight;
 use super::why::USUAL;
 use crate::shell::Published;
 
-/// The longest script taken.
-const MAX_SCRIPT: usize = 4 << 20;
-
-/// The largest description taken: everything that is said about a job but its script and environment.
-const MAX_SPEC: usize = 256 << 10;
-
-/// The most jobs on one page.
-const LARGEST_PAGE: u32 = 10_000;
-
-/// The most components of a heterogeneous job, as in Slurm.
-const MOST_COMPONENTS: usize = 128;
-
 /// How long a submission waits for the rules of accounting.
 const RULES_PATIENCE: Duration = Duration::from_secs(5);
-
-/// The largest environment taken.
-const MAX_ENVIRONMENT: usize = 1 << 20;
 
 impl Service {
     pub(super) async fn submit(
@@ -53,22 +39,25 @@ impl Service {
         actor: Actor,
         request: SubmitJobRequest,
     ) -> Result<SubmitJobReply, Status> {
-        let Actor::User { uid, gid, .. } = actor else {
+        let Actor::User { uid, gid, .. } = &actor else {
             return Err(to_status(SlurmError::AccessDenied));
         };
-        check_request(&request)?;
+        let (uid, gid) = (*uid, *gid);
+        limits::submission(&request)?;
         if self.log.is_full() {
             let message = "the controller's disk is full: nothing is accepted until there is room";
             return Err(Status::new(Code::ResourceExhausted, message));
         }
-        let spec = request.spec.unwrap_or_default();
+        let mut spec = request.spec.unwrap_or_default();
+        let mut others = request.others;
+        std::iter::once(&mut spec).chain(&mut others).try_for_each(|it| asked_by(&actor, it))?;
         self.wait_for_rules().await;
         let is_allocation = spec.allocation.is_some();
         let submit = Submit {
             request: name(&request.request_id)?,
             owner: Owner { uid, gid, name: self.names.of(uid).await },
             spec,
-            others: request.others,
+            others,
             script: BlobHash::of(&request.script),
             environment: BlobHash::of(&request.environment),
             blobs: vec![Blob { bytes: request.script }, Blob { bytes: request.environment }],
@@ -162,12 +151,20 @@ impl Service {
         Ok(CancelJobReply {})
     }
 
-    pub(super) async fn jobs(&self, request: ListJobsRequest) -> Result<ListJobsReply, Status> {
+    pub(super) async fn jobs(
+        &self,
+        actor: Actor,
+        request: ListJobsRequest,
+    ) -> Result<ListJobsReply, Status> {
+        limits::named(&request.job_ids)?;
         let published = self.latest().await?;
         let state = &published.state;
+        let sight = Sight::of(&actor, state);
         let partition = |job: &Job| state.partition_of(job).map(|partition| &partition.name);
         let wanted = |job: &&Job| {
-            (request.uids.is_empty() || request.uids.iter().any(|uid| Uid(*uid) == job.owner.uid))
+            sight.job(job)
+                && (request.uids.is_empty()
+                    || request.uids.iter().any(|uid| Uid(*uid) == job.owner.uid))
                 && (request.ended || !job.phase.is_over())
                 && (request.names.is_empty() || request.names.contains(&job.spec.name))
                 && (request.partitions.is_empty()
@@ -178,14 +175,14 @@ impl Service {
             false => job_view(&published, job),
         };
         // One more than asked for tells whether there is another page.
-        let page = match request.page_size {
-            0 => usize::MAX,
-            size => size.min(LARGEST_PAGE) as usize,
+        let page = match request.page_size as usize {
+            0 => limits::PAGE,
+            size => size.min(limits::PAGE),
         };
         let mut jobs: Vec<JobView> = if request.job_ids.is_empty() {
             let behind = (Bound::Excluded(JobId(request.after)), Bound::Unbounded);
             let jobs = state.jobs.range(behind).map(|(_, job)| &**job);
-            jobs.filter(wanted).take(page.saturating_add(1)).map(view).collect()
+            jobs.filter(wanted).take(page + 1).map(view).collect()
         } else {
             // An array's number names its tasks too, a heterogeneous job's its components.
             let mut named: Vec<JobId> = request.job_ids.iter().map(|id| JobId(*id)).collect();
@@ -227,17 +224,17 @@ impl Service {
     }
 }
 
-/// Whether a submission is of a size that is taken.
-pub(super) fn check_request(request: &SubmitJobRequest) -> Result<(), Status> {
-    check_size("script", request.script.len(), MAX_SCRIPT)?;
-    if request.others.len() >= MOST_COMPONENTS {
-        let message = format!("a job has at most {MOST_COMPONENTS} components");
-        return Err(Status::new(Code::InvalidArgument, message));
+/// What only operators may ask for: others do not go ahead of the queue.
+pub(super) fn asked_by(actor: &Actor, spec: &mut JobSpec) -> Result<(), Status> {
+    if actor.is_operator() {
+        return Ok(());
     }
-    for spec in request.spec.iter().chain(&request.others) {
-        check_size("job description", spec.encoded_len(), MAX_SPEC)?;
+    if spec.nice.is_some_and(|nice| nice < 0) {
+        return Err(to_status(SlurmError::InvalidNice));
     }
-    check_size("environment", request.environment.len(), MAX_ENVIRONMENT)
+    // As in Slurm: nothing is said about it.
+    spec.priority = spec.priority.filter(|priority| *priority == 0);
+    Ok(())
 }
 
 /// A client's name for a request.
@@ -252,10 +249,22 @@ pub(super) fn optional_name(bytes: &[u8]) -> Result<Option<RequestId>, Status> {
     (!bytes.is_empty()).then(|| name(bytes)).transpose()
 }
 
-fn check_size(what: &str, size: usize, limit: usize) -> Result<(), Status> {
-    if size <= limit {
-        return Ok(());
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spur_core::auth::Level;
+    use spur_core::ids::Gid;
+
+    #[test]
+    fn only_operators_go_ahead_of_the_queue() {
+        let ask = |level, nice, priority| {
+            let mut spec = JobSpec { nice, priority, ..JobSpec::default() };
+            asked_by(&Actor::user(Uid(7), Gid(7), level), &mut spec).map(|()| spec.priority)
+        };
+        assert_eq!(ask(Level::None, Some(5), Some(1000)).expect("is taken"), None);
+        assert_eq!(ask(Level::None, None, Some(0)).expect("is taken"), Some(0));
+        assert_eq!(ask(Level::Operator, Some(-5), Some(9)).expect("is taken"), Some(9));
+        let refused = ask(Level::None, Some(-5), None).expect_err("is refused");
+        assert_eq!(from_status(&refused), Some(SlurmError::InvalidNice));
     }
-    let message = format!("the {what} has {size} bytes, the limit is {limit}");
-    Err(Status::new(Code::InvalidArgument, message))
 }

@@ -30,6 +30,9 @@ const LONGEST_SECS: u64 = 366 * 24 * 3600;
 /// As long as Slurm's `scontrol token` when nothing is said.
 const USUAL_SECS: u64 = 1800;
 
+/// As long as it takes to ask accounting something.
+const ACCOUNTING_SECS: u64 = 60;
+
 const MOST_USES: u32 = 100_000;
 
 impl Service {
@@ -124,6 +127,7 @@ impl Service {
             authority: authority.certificate().to_vec(),
             controllers: self.reachable().join(","),
             secrets,
+            users_public: authority.users().public().0,
         })
     }
 
@@ -224,18 +228,15 @@ impl Service {
         request: IssueTokenRequest,
     ) -> Result<IssueTokenReply, Status> {
         let (user, _) = self.token_user(&by, request.user_name).await?;
-        let lifetime = match request.lifetime_secs {
-            0 => USUAL_SECS,
-            said => said.min(LONGEST_SECS),
-        };
         let authority = self.authority()?;
-        let issued = now();
-        let claims = Claims {
-            user,
-            issued,
-            expires: issued + lifetime as i64,
-            audience: Some(Trusted::audience(authority)),
+        let (lifetime, audience) = match (request.accounting, request.lifetime_secs) {
+            (true, _) => (ACCOUNTING_SECS, jwt::accounting_audience(&authority.hash())),
+            (false, 0) => (USUAL_SECS, Trusted::audience(authority)),
+            (false, said) => (said.min(LONGEST_SECS), Trusted::audience(authority)),
         };
+        let issued = now();
+        let claims =
+            Claims { user, issued, expires: issued + lifetime as i64, audience: Some(audience) };
         let token = jwt::sign(&claims, authority.users());
         Ok(IssueTokenReply { token, authority: authority.certificate().to_vec() })
     }

@@ -9,12 +9,14 @@ mod crontabs;
 mod groups;
 mod identify;
 mod jobs;
+mod limits;
 mod machines;
 mod nodes;
 mod read;
 mod reservations;
 mod service;
 mod shares;
+mod sight;
 mod steps;
 mod triggers;
 mod wait;
@@ -41,6 +43,12 @@ use crate::trust::Callers;
 const PROBE_EVERY: Duration = Duration::from_secs(20);
 const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
 
+/// Calls at a time on one connection.
+const STREAMS: u32 = 200;
+
+/// The longest that may be said in the heads of a call: a token among them.
+const LONGEST_HEAD: u32 = 16 << 10;
+
 /// Serves until `stop` resolves. Callers who wait for an answer then are cut off and ask again.
 pub async fn serve(
     service: Service,
@@ -53,6 +61,8 @@ pub async fn serve(
     let serving = Server::builder()
         .http2_keepalive_interval(Some(PROBE_EVERY))
         .http2_keepalive_timeout(Some(PROBE_TIMEOUT))
+        .max_concurrent_streams(STREAMS)
+        .http2_max_header_list_size(LONGEST_HEAD)
         .layer(DoorLayer::new(Arc::new(callers)))
         .add_service(
             ControllerServer::new(service.clone())

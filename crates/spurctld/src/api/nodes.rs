@@ -1,6 +1,7 @@
 //! Nodes and partitions, and whether anybody is in.
 
-use spur_core::config::words::PartitionState;
+use spur_core::auth::Actor;
+use spur_core::config::words::{PartitionState, Private};
 use spur_core::config::{Allowed, Megabytes, NodeList, PreemptMode};
 use spur_core::hostlist;
 use spur_core::idset::IdSet;
@@ -12,9 +13,11 @@ use spur_core::state::State;
 use spur_core::tres::{Amounts, Tres};
 use spur_core::views::{NodeView, PartitionView};
 use spur_proto::slurm::{ListNodesReply, ListPartitionsReply, PingReply};
+use spur_proto::status::to_status;
 use tonic::Status;
 
 use super::service::Service;
+use super::sight::Sight;
 use crate::raft::members::leader_address;
 use crate::shell::Published;
 
@@ -29,18 +32,21 @@ impl Service {
             history_records: published.state.history.records,
             leader_address: leader_address(&self.raft).unwrap_or_default(),
             rules_version: published.state.rules.rules().version,
+            accounting_address: self.trusted.accounting.clone().unwrap_or_default(),
         })
     }
 
-    pub(super) async fn nodes(&self) -> Result<ListNodesReply, Status> {
+    pub(super) async fn nodes(&self, actor: Actor) -> Result<ListNodesReply, Status> {
         let published = self.latest().await?;
+        Sight::of(&actor, &published.state).open(Private::Nodes).map_err(to_status)?;
         let nodes =
             published.state.nodes.values().map(|node| node_view(&published, node)).collect();
         Ok(ListNodesReply { nodes })
     }
 
-    pub(super) async fn partitions(&self) -> Result<ListPartitionsReply, Status> {
+    pub(super) async fn partitions(&self, actor: Actor) -> Result<ListPartitionsReply, Status> {
         let published = self.latest().await?;
+        Sight::of(&actor, &published.state).open(Private::Partitions).map_err(to_status)?;
         let state = &published.state;
         let view = |partition: &Partition| partition_view(state, partition);
         Ok(ListPartitionsReply { partitions: state.partitions.iter().map(view).collect() })

@@ -1,5 +1,7 @@
 //! Reservations as readers see them.
 
+use spur_core::auth::Actor;
+use spur_core::config::words::Private;
 use spur_core::fields::clock;
 use spur_core::hostlist;
 use spur_core::ids::NodeName;
@@ -10,12 +12,24 @@ use spur_proto::slurm::ListReservationsReply;
 use tonic::Status;
 
 use super::service::Service;
+use super::sight::Sight;
 
 impl Service {
-    pub(super) async fn reservations(&self) -> Result<ListReservationsReply, Status> {
+    /// All of them, or where they are private those that the caller may use.
+    pub(super) async fn reservations(&self, actor: Actor) -> Result<ListReservationsReply, Status> {
         let published = self.latest().await?;
         let state = &published.state;
+        let own = match actor.uid() {
+            Some(uid) => self.names.of(uid).await,
+            None => String::new(),
+        };
+        let is_open = Sight::of(&actor, state).is_open(Private::Reservations);
+        let accounts: Vec<&String> = state.rules.of_user(&own).map(|one| &one.account).collect();
+        let is_own = |it: &&Reservation| {
+            it.users.contains(&own) || it.accounts.iter().any(|one| accounts.contains(&one))
+        };
         let mut all: Vec<&Reservation> = state.reservations.values().map(|it| &**it).collect();
+        all.retain(|it| is_open || is_own(it));
         all.sort_by_key(|it| (it.start, &it.name));
         let reservations = all.into_iter().map(|it| view(state, it)).collect();
         Ok(ListReservationsReply { reservations })

@@ -11,7 +11,7 @@ use spur_core::ids::Uid;
 use spur_core::state::{Command, Reply};
 use spur_net::Role;
 use spur_proto::credential::Key;
-use spur_proto::door::caller_of;
+use spur_proto::door::{caller_of, noted};
 use spur_proto::entrance::{Caller, Peer};
 use spur_proto::internal::agents_server::Agents;
 use spur_proto::internal::{AgentMessage, ControllerMessage};
@@ -119,7 +119,7 @@ impl Service {
             }
         }
         outcome.map_err(|refusal| match refusal {
-            Refusal::Slurm(error) => to_status(error),
+            Refusal::Slurm(error) => noted(to_status(error)),
             Refusal::NotLeading => self.standby(),
         })
     }
@@ -184,7 +184,8 @@ impl Controller for Service {
     }
 
     async fn list_steps(&self, request: Request<ListStepsRequest>) -> Answer<ListStepsReply> {
-        self.steps(request.into_inner()).await.map(Response::new)
+        let actor = caller_of(&request);
+        self.steps(actor, request.into_inner()).await.map(Response::new)
     }
 
     async fn get_config(&self, _: Request<GetConfigRequest>) -> Answer<GetConfigReply> {
@@ -219,7 +220,8 @@ impl Controller for Service {
     }
 
     async fn watch(&self, request: Request<WatchRequest>) -> Answer<Self::WatchStream> {
-        self.start_watch(request.into_inner()).await.map(Response::new)
+        let actor = caller_of(&request);
+        self.start_watch(actor, request.into_inner()).await.map(Response::new)
     }
 
     async fn ping(&self, _: Request<PingRequest>) -> Answer<PingReply> {
@@ -247,33 +249,35 @@ impl Controller for Service {
     }
 
     async fn list_jobs(&self, request: Request<ListJobsRequest>) -> Answer<ListJobsReply> {
-        self.jobs(request.into_inner()).await.map(Response::new)
+        let actor = caller_of(&request);
+        self.jobs(actor, request.into_inner()).await.map(Response::new)
     }
 
     async fn wait_job(&self, request: Request<WaitJobRequest>) -> Answer<WaitJobReply> {
-        self.wait(request.into_inner()).await.map(Response::new)
+        let actor = caller_of(&request);
+        self.wait(actor, request.into_inner()).await.map(Response::new)
     }
 
     async fn list_priorities(
         &self,
-        _: Request<ListPrioritiesRequest>,
+        request: Request<ListPrioritiesRequest>,
     ) -> Answer<ListPrioritiesReply> {
-        self.priorities().await.map(Response::new)
+        self.priorities(caller_of(&request)).await.map(Response::new)
     }
 
-    async fn list_shares(&self, _: Request<ListSharesRequest>) -> Answer<ListSharesReply> {
-        self.shares().await.map(Response::new)
+    async fn list_shares(&self, request: Request<ListSharesRequest>) -> Answer<ListSharesReply> {
+        self.shares(caller_of(&request)).await.map(Response::new)
     }
 
-    async fn list_nodes(&self, _: Request<ListNodesRequest>) -> Answer<ListNodesReply> {
-        self.nodes().await.map(Response::new)
+    async fn list_nodes(&self, request: Request<ListNodesRequest>) -> Answer<ListNodesReply> {
+        self.nodes(caller_of(&request)).await.map(Response::new)
     }
 
     async fn list_partitions(
         &self,
-        _: Request<ListPartitionsRequest>,
+        request: Request<ListPartitionsRequest>,
     ) -> Answer<ListPartitionsReply> {
-        self.partitions().await.map(Response::new)
+        self.partitions(caller_of(&request)).await.map(Response::new)
     }
 
     async fn list_controllers(
@@ -285,17 +289,19 @@ impl Controller for Service {
 
     async fn list_reservations(
         &self,
-        _: Request<ListReservationsRequest>,
+        request: Request<ListReservationsRequest>,
     ) -> Answer<ListReservationsReply> {
-        self.reservations().await.map(Response::new)
+        self.reservations(caller_of(&request)).await.map(Response::new)
     }
 
     async fn explain_job(&self, request: Request<ExplainJobRequest>) -> Answer<ExplainJobReply> {
-        self.explain(request.into_inner()).await.map(Response::new)
+        let actor = caller_of(&request);
+        self.explain(actor, request.into_inner()).await.map(Response::new)
     }
 
     async fn plan(&self, request: Request<PlanRequest>) -> Answer<PlanReply> {
-        self.planned(request.into_inner()).await.map(Response::new)
+        let actor = caller_of(&request);
+        self.planned(actor, request.into_inner()).await.map(Response::new)
     }
 
     async fn try_job(&self, request: Request<TryJobRequest>) -> Answer<TryJobReply> {
@@ -349,7 +355,9 @@ impl Controller for Service {
     async fn issue_token(&self, request: Request<IssueTokenRequest>) -> Answer<IssueTokenReply> {
         let actor = caller_of(&request);
         let peer = request.extensions().get::<Caller>().map(|caller| caller.peer.clone());
-        if !is_lasting(&actor, peer.as_deref()) {
+        // One for accounting is worth nothing here, and opens nothing but what its owner may read there.
+        let is_own = request.get_ref().accounting && request.get_ref().user_name.is_empty();
+        if !is_own && !is_lasting(&actor, peer.as_deref()) {
             return Err(to_status(SlurmError::AccessDenied));
         }
         self.issue_token_to(actor, request.into_inner()).await.map(Response::new)

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use spur_core::accounts::limits::{Needs, Purse};
+use spur_core::auth::Actor;
 use spur_core::job::{Array, Job, Phase, Reason};
 use spur_core::state::State;
 use spur_core::tres::Tres;
@@ -12,33 +13,42 @@ use spur_sched::priority::{self, Basis, Facts, Terms};
 use tonic::Status;
 
 use super::service::Service;
+use super::sight::Sight;
 use crate::shell::Published;
 
 impl Service {
-    pub(super) async fn priorities(&self) -> Result<ListPrioritiesReply, Status> {
+    pub(super) async fn priorities(&self, actor: Actor) -> Result<ListPrioritiesReply, Status> {
         let published = self.latest().await?;
         let state = &published.state;
+        let sight = Sight::of(&actor, state);
         let pending = state.index.pending.iter().filter_map(|id| state.jobs.get(id));
         // A task that its array holds back does not wait for its turn.
         let held_back = |job: &&std::sync::Arc<Job>| {
             let wait = published.waits.get(job.id);
             wait.is_some_and(|wait| wait.reason == Reason::JobArrayTaskLimit)
         };
-        let shown = pending.filter(|job| state.obstacle(job).is_none() && !held_back(job));
+        let shown = pending
+            .filter(|job| sight.job(job) && state.obstacle(job).is_none() && !held_back(job));
         let rows = shown.map(|job| priority_view(&published, job));
         Ok(ListPrioritiesReply {
             priorities: std::iter::once(weights(state)).chain(rows).collect(),
         })
     }
 
-    pub(super) async fn shares(&self) -> Result<ListSharesReply, Status> {
+    pub(super) async fn shares(&self, actor: Actor) -> Result<ListSharesReply, Status> {
         let published = self.latest().await?;
         let state = &published.state;
+        let own = match actor.uid() {
+            Some(uid) => self.names.of(uid).await,
+            None => String::new(),
+        };
+        let sight = Sight::of(&actor, state);
         // As of now, not of when priorities were last told: nothing may have woken the planner since.
         let basis = &Basis::of(state, state.now.0);
         let run_minutes = run_minutes(state);
         let rows = basis.tree.shares.iter();
         let shares = rows.filter_map(|share| share_view(state, basis, share, &run_minutes));
+        let shares = shares.filter(|it| sight.share(&own, &it.user_name, &it.account));
         Ok(ListSharesReply { shares: shares.collect() })
     }
 }

@@ -28,6 +28,7 @@ use super::jobs::name;
 use super::nodes::tres;
 use super::read::job_view;
 use super::service::Service;
+use super::sight::Sight;
 use crate::shell::Published;
 
 type Stream<T> = ReceiverStream<Result<T, Status>>;
@@ -198,7 +199,7 @@ impl Service {
         }
         let published = self.latest().await?;
         let found = published.state.jobs.get(&job).ok_or(to_status(SlurmError::InvalidJobId))?;
-        may(&actor, Action::CancelJob, Target::JobOf(found.owner.uid)).map_err(to_status)?;
+        may(&actor, Action::CancelJob, Target::from(&**found)).map_err(to_status)?;
         if !found.steps.live.contains_key(&step) {
             return Err(to_status(SlurmError::AlreadyDone));
         }
@@ -206,11 +207,17 @@ impl Service {
         Ok(SignalStepReply {})
     }
 
-    pub(super) async fn steps(&self, request: ListStepsRequest) -> Result<ListStepsReply, Status> {
+    pub(super) async fn steps(
+        &self,
+        actor: Actor,
+        request: ListStepsRequest,
+    ) -> Result<ListStepsReply, Status> {
         let published = self.latest().await?;
         let state = &published.state;
+        let sight = Sight::of(&actor, state);
         let wanted = |job: &&Arc<Job>| {
-            (request.job_ids.is_empty() || request.job_ids.contains(&job.id.0))
+            sight.job(job)
+                && (request.job_ids.is_empty() || request.job_ids.contains(&job.id.0))
                 && (request.uids.is_empty()
                     || request.uids.iter().any(|uid| Uid(*uid) == job.owner.uid))
         };
@@ -229,7 +236,7 @@ impl Service {
     async fn own_job(&self, actor: &Actor, id: JobId) -> Result<Arc<Job>, Status> {
         let published = self.latest().await?;
         let job = published.state.jobs.get(&id).ok_or(to_status(SlurmError::InvalidJobId))?;
-        may(actor, Action::RunInJob, Target::JobOf(job.owner.uid)).map_err(to_status)?;
+        may(actor, Action::RunInJob, Target::from(&**job)).map_err(to_status)?;
         Ok(job.clone())
     }
 

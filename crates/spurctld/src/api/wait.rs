@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use spur_core::auth::Actor;
 use spur_core::errors::SlurmError;
 use spur_core::ids::JobId;
 use spur_core::job::{ExitStatus, Job, JobState, JobStatus};
@@ -15,13 +16,18 @@ use tonic::Status;
 
 use super::read::job_view;
 use super::service::Service;
+use super::sight::Sight;
 
 /// How often tasks that are over are looked at, however long the others take: they leave memory some minutes
 /// after their end.
 const LOOK_AROUND: Duration = Duration::from_secs(30);
 
 impl Service {
-    pub(super) async fn wait(&self, request: WaitJobRequest) -> Result<WaitJobReply, Status> {
+    pub(super) async fn wait(
+        &self,
+        actor: Actor,
+        request: WaitJobRequest,
+    ) -> Result<WaitJobReply, Status> {
         let mut changes = self.inbox.changes();
         self.latest().await?;
         let mut tally = Tally::default();
@@ -38,7 +44,9 @@ impl Service {
             if !open.is_some_and(still) || looked.elapsed() > LOOK_AROUND {
                 looked = Instant::now();
                 open = None;
-                for job in meant(&published.state, &request) {
+                let sight = Sight::of(&actor, &published.state);
+                let seen = meant(&published.state, &request).into_iter();
+                for job in seen.filter(|job| sight.job(job)) {
                     tally.see(job, || job_view(&published, job));
                     if !job.phase.is_over() {
                         open = Some(job.id);

@@ -5,6 +5,8 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use imbl::ordmap::DiffItem;
+use spur_core::auth::Actor;
+use spur_core::config::words::Private;
 use spur_core::errors::SlurmError;
 use spur_core::ids::Uid;
 use spur_core::job::Job;
@@ -18,6 +20,7 @@ use tonic::Status;
 use super::nodes::node_view;
 use super::read::job_view;
 use super::service::Service;
+use super::sight::Sight;
 use crate::shell::{Inbox, Published};
 
 /// Events that may wait for a reader; behind them the states are compared later, and further apart.
@@ -28,13 +31,18 @@ type Replies = mpsc::Sender<Result<WatchReply, Status>>;
 impl Service {
     pub(super) async fn start_watch(
         &self,
+        actor: Actor,
         request: WatchRequest,
     ) -> Result<ReceiverStream<Result<WatchReply, Status>>, Status> {
         let mut changes = self.inbox.changes();
         changes.borrow_and_update();
         let seen = self.latest().await?;
+        if request.nodes {
+            let sight = Sight::of(&actor, &seen.state);
+            sight.open(Private::Nodes).map_err(to_status)?;
+        }
         let (replies, stream) = mpsc::channel(DEPTH);
-        tokio::spawn(follow(self.inbox.clone(), changes, seen, request, replies));
+        tokio::spawn(follow(self.inbox.clone(), changes, seen, (actor, request), replies));
         Ok(ReceiverStream::new(stream))
     }
 }
@@ -44,11 +52,11 @@ async fn follow(
     inbox: Inbox,
     mut changes: watch::Receiver<u64>,
     mut seen: Arc<Published>,
-    request: WatchRequest,
+    (actor, request): (Actor, WatchRequest),
     replies: Replies,
 ) -> Option<Infallible> {
     if request.snapshot {
-        send(&replies, events(&Published::default(), &seen, &request)).await?;
+        send(&replies, events(&Published::default(), &seen, &actor, &request)).await?;
         send(&replies, vec![Event::SnapshotEnd(SnapshotEnd {})]).await?;
     }
     loop {
@@ -61,7 +69,7 @@ async fn follow(
             let _ = replies.send(Err(to_status(SlurmError::InStandbyMode))).await;
             return None;
         }
-        send(&replies, events(&seen, &present, &request)).await?;
+        send(&replies, events(&seen, &present, &actor, &request)).await?;
         seen = present;
     }
 }
@@ -75,9 +83,16 @@ async fn send(replies: &Replies, events: Vec<Event>) -> Option<()> {
 }
 
 /// What a reader of `before` has to be told to know `after`.
-fn events(before: &Published, after: &Published, request: &WatchRequest) -> Vec<Event> {
+fn events(
+    before: &Published,
+    after: &Published,
+    actor: &Actor,
+    request: &WatchRequest,
+) -> Vec<Event> {
+    let sight = Sight::of(actor, &after.state);
     let wanted = |job: &Job| {
-        (request.job_ids.is_empty() || request.job_ids.contains(&job.id.0))
+        sight.job(job)
+            && (request.job_ids.is_empty() || request.job_ids.contains(&job.id.0))
             && (request.uids.is_empty()
                 || request.uids.iter().any(|uid| Uid(*uid) == job.owner.uid))
     };
@@ -132,7 +147,10 @@ mod tests {
                 Event::Node(node) => Some(node.name),
                 _ => None,
             };
-            events(before, after, &request).into_iter().filter_map(node).collect()
+            events(before, after, &Actor::Anonymous, &request)
+                .into_iter()
+                .filter_map(node)
+                .collect()
         };
         assert_eq!(names(&empty, &two), ["n1", "n2"]);
         assert_eq!(names(&one, &two), ["n2"]);

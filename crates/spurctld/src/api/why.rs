@@ -17,8 +17,11 @@ use spur_sched::Promised;
 use spur_sched::priority::{self, Terms};
 use tonic::Status;
 
+use super::jobs::asked_by;
+use super::limits;
 use super::read::job_view;
 use super::service::Service;
+use super::sight::Sight;
 use crate::shell::Published;
 
 /// Jobs that are told of where nobody says how many.
@@ -30,11 +33,14 @@ const MOST: u32 = 10_000;
 impl Service {
     pub(super) async fn explain(
         &self,
+        actor: Actor,
         request: ExplainJobRequest,
     ) -> Result<ExplainJobReply, Status> {
         let published = self.latest().await?;
         let id = JobId(request.job_id);
-        let job = published.state.jobs.get(&id).ok_or(to_status(SlurmError::InvalidJobId))?;
+        let sight = Sight::of(&actor, &published.state);
+        let job = published.state.jobs.get(&id).filter(|job| sight.job(job));
+        let job = job.ok_or(to_status(SlurmError::InvalidJobId))?;
         let view = job_view(&published, job);
         let told = self.inbox.adviser().explain(published.state.clone(), id, request.advice).await;
         let (told, advice) = match told {
@@ -52,12 +58,19 @@ impl Service {
         Ok(ExplainJobReply { job: Some(view), explanation: told, advice })
     }
 
-    pub(super) async fn planned(&self, request: PlanRequest) -> Result<PlanReply, Status> {
+    pub(super) async fn planned(
+        &self,
+        actor: Actor,
+        request: PlanRequest,
+    ) -> Result<PlanReply, Status> {
         let published = self.latest().await?;
+        let sight = Sight::of(&actor, &published.state);
+        let is_seen = |id: &JobId| published.state.jobs.get(id).is_some_and(|job| sight.job(job));
         let jobs = if request.jobs == 0 { USUAL } else { request.jobs.min(MOST) };
         let forecast = self.inbox.adviser().forecast(published.state.clone(), jobs as usize).await;
+        let seen = forecast.iter().filter(|(job, _)| is_seen(job));
         let mut starts: Vec<ExpectedStart> =
-            forecast.iter().map(|(job, promised)| expected(*job, promised)).collect();
+            seen.map(|(job, promised)| expected(*job, promised)).collect();
         starts.sort_by_key(|start| (start.start_time, start.job_id));
         Ok(PlanReply { starts, now: published.state.now.0 })
     }
@@ -73,6 +86,8 @@ impl Service {
         };
         let mut spec = request.spec.unwrap_or_default();
         let mut others = request.others;
+        limits::components(std::iter::once(&spec).chain(&others))?;
+        std::iter::once(&mut spec).chain(&mut others).try_for_each(|it| asked_by(&actor, it))?;
         let published = self.latest().await?;
         let mut copy = published.state.clone();
         std::iter::once(&mut spec).chain(&mut others).for_each(|spec| suppose(&copy, spec));

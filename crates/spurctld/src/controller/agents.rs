@@ -34,6 +34,9 @@ const SILENCE_MS: u64 = LEASE_MS + LEASE_MS / 4;
 /// lease, and what it waits beyond that before it hangs up.
 const ECHO_MS: u64 = LEASE_MS + 5_000;
 
+/// What a node may say about its health; the state keeps it.
+const LONGEST_REASON: usize = 1024;
+
 /// A step in a run of a job.
 type RunKey = (JobId, Epoch, StepId);
 
@@ -218,6 +221,13 @@ impl<D: Disk> Controller<D> {
             AgentSays::Health(told) => self.unfit(&node, &told.problems),
             AgentSays::PortTaken(told) => {
                 let (job, epoch) = (JobId(told.job), Epoch(told.epoch));
+                // A node speaks for jobs that begin on it, and no others.
+                let leads = |job: &Arc<Job>| {
+                    job.phase.holds().and_then(|held| held.first_node()) == Some(&node)
+                };
+                if !self.state.jobs.get(&job).is_some_and(leads) {
+                    return Ok(());
+                }
                 let taken = u16::try_from(told.port).unwrap_or_default();
                 let command = Command::AnotherPort { job, epoch, taken };
                 self.proposals.add(command, Waiter::Nobody);
@@ -233,7 +243,8 @@ impl<D: Disk> Controller<D> {
         if problems.is_empty() || is_out {
             return;
         }
-        let reason = format!("Health: {}", problems.join("; "));
+        let mut reason = format!("Health: {}", problems.join("; "));
+        reason.truncate(reason.floor_char_boundary(LONGEST_REASON));
         let say = |key: &str, value: &str| Assignment { key: key.into(), value: value.into() };
         let command = Command::Administer(Box::new(Administer {
             noun: Noun::Node,

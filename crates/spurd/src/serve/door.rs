@@ -18,14 +18,15 @@ use spur_net::{Identity, tls};
 use spur_proto::credential::{self, Refusal};
 use spur_proto::entrance::now;
 use spur_proto::internal::StepHello;
+use spur_proto::seats::{Place, Seats, Stool};
 use spur_proto::step_io::{self, EVERYBODY, Frame, Frames, Kind};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
-use tracing::{debug, warn};
+use tracing::{debug, info, warn};
 
 use super::usage;
 use crate::agent::RunFile;
@@ -40,9 +41,6 @@ const ARRIVAL: Duration = Duration::from_secs(30);
 
 /// Keys that are remembered: a step may have been made just before the leader changed.
 const KEYS: usize = 4;
-
-/// Connections from other machines at a time.
-const CONNECTIONS: usize = 4_096;
 
 /// Callers of one user on this machine at a time, before they are handed over.
 const CALLERS: usize = 256;
@@ -153,16 +151,16 @@ impl Door {
 
     /// Takes connections from other machines: `srun` comes as nobody, with a credential.
     pub async fn serve_network(self, listener: TcpListener, acceptor: TlsAcceptor) {
-        let places = Arc::new(Semaphore::new(CONNECTIONS));
+        let seats = Seats::default();
         loop {
-            let Ok(place) = places.clone().acquire_owned().await else { return };
             match listener.accept().await {
-                Ok((stream, _)) => {
+                Ok((stream, from)) => {
+                    let Some(stool) = seats.wait(from.ip().to_canonical()) else { continue };
                     let (door, acceptor) = (self.clone(), acceptor.clone());
+                    let seats = seats.clone();
                     tokio::spawn(async move {
-                        let _place = place;
-                        match tls::accept(&acceptor, stream).await {
-                            Ok((stream, _)) => door.receive_network(stream).await,
+                        match hear(&acceptor, stream, stool).await {
+                            Ok(heard) => door.receive_network(heard, &seats).await,
                             Err(error) => debug!("a connection was refused: {error}"),
                         }
                     });
@@ -192,7 +190,7 @@ impl Door {
                 Kind::Vouch => self.vouch(&frame.payload, who.uid(), who.gid())?,
                 _ => {
                     let hello = hello(&frame)?;
-                    let run = self.admit(&hello, Some(who.uid()))?;
+                    let (run, _) = self.admit(&hello, Some(who.uid()))?;
                     if hello.measure {
                         return Ok(caller.write_all(&self.measured(run).await?).await?);
                     }
@@ -207,12 +205,12 @@ impl Door {
     }
 
     /// The TLS connection ends here; the shepherd has a pipe to it.
-    async fn receive_network(self, mut caller: TlsStream<TcpStream>) {
-        let mut frames = Frames::default();
+    async fn receive_network(self, heard: Heard, seats: &Seats) {
+        let Heard { mut caller, frames, said } = heard;
         let admitted = async {
-            let frame = timeout(GREETING, next_frame(&mut caller, &mut frames)).await;
-            let hello = hello(&frame.context("nothing was said")??)?;
-            let run = self.admit(&hello, None)?;
+            let hello = hello(&said?)?;
+            let (run, uid) = self.admit(&hello, None)?;
+            let seat = seats.sit(Place::User(uid)).context("too many connections of one user")?;
             if hello.measure {
                 caller.write_all(&self.measured(run).await?).await?;
                 caller.flush().await?;
@@ -224,11 +222,11 @@ impl Door {
             far.set_nonblocking(false)?;
             give(&mut shepherd, far.into(), hello.encode_to_vec()).await?;
             near.write_all(frames.rest()).await?;
-            Ok(Some(near))
+            Ok(Some((near, seat)))
         };
         match admitted.await {
             Ok(None) => {}
-            Ok(Some(mut near)) => {
+            Ok(Some((mut near, _seat))) => {
                 let _ = copy_bidirectional(&mut caller, &mut near).await;
             }
             Err(refusal) => refuse(&mut caller, &refusal).await,
@@ -237,7 +235,7 @@ impl Door {
 
     /// Checks what a caller brings. The kernel says who it is on this machine; elsewhere the credential, which
     /// the controller gave to that user alone, is all there is.
-    fn admit(&self, hello: &StepHello, uid: Option<u32>) -> Result<RunId> {
+    fn admit(&self, hello: &StepHello, uid: Option<u32>) -> Result<(RunId, u32)> {
         let run = RunId::from(hello.run.as_ref().context("no step was named")?);
         let keys = self.keys.lock().expect("no holder panics").clone();
         let good = credential::verify(&keys, &hello.credential, &hello.signature, now())?;
@@ -249,7 +247,7 @@ impl Door {
         if !fits || hello.node != self.node {
             bail!(Refusal::Other);
         }
-        Ok(run)
+        Ok((run, good.uid))
     }
 
     /// The answer to who asks what a run uses.
@@ -296,6 +294,28 @@ impl Door {
     }
 }
 
+/// A caller from another machine, and the first it said.
+struct Heard {
+    caller: TlsStream<TcpStream>,
+    frames: Frames,
+    said: Result<Frame>,
+}
+
+/// Hears a stranger out, unless the place is needed for another meanwhile.
+async fn hear(acceptor: &TlsAcceptor, stream: TcpStream, mut stool: Stool) -> Result<Heard> {
+    let hear = async {
+        let (mut caller, _) = tls::accept(acceptor, stream).await?;
+        let mut frames = Frames::default();
+        let said = timeout(GREETING, next_frame(&mut caller, &mut frames)).await;
+        let said = said.context("nothing was said").and_then(|said| said);
+        Ok(Heard { caller, frames, said })
+    };
+    tokio::select! {
+        heard = hear => heard,
+        () = stool.needed() => bail!("too many strangers"),
+    }
+}
+
 async fn give(shepherd: &mut Blocking, caller: OwnedFd, about: Vec<u8>) -> Result<()> {
     let mut shepherd = shepherd.try_clone()?;
     tokio::task::spawn_blocking(move || connection::give(&mut shepherd, caller.as_fd(), &about))
@@ -304,7 +324,7 @@ async fn give(shepherd: &mut Blocking, caller: OwnedFd, about: Vec<u8>) -> Resul
 }
 
 async fn refuse(caller: &mut (impl AsyncWrite + Unpin), refusal: &anyhow::Error) {
-    debug!("a caller was refused: {refusal:#}");
+    info!("a caller was refused: {refusal:#}");
     let line = format!("{refusal:#}");
     let frame = step_io::frame(Kind::Refused, EVERYBODY, line.as_bytes());
     let _ = caller.write_all(&frame).await;

@@ -1,6 +1,5 @@
 //! What tasks run and where their input and output go, told from the options.
 
-use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::IsTerminal;
 use std::os::unix::ffi::OsStrExt;
@@ -15,6 +14,7 @@ use super::multi_prog;
 use super::output::Manner;
 use super::terminal;
 use crate::commands::allocation::host_name;
+use crate::commands::submission;
 use crate::output::reason;
 
 /// Everything that was worked out before the tasks are started.
@@ -184,9 +184,7 @@ pub fn prepare(
 
 /// The variables that go along, each ended by a NUL byte.
 fn environment(request: &Request) -> Vec<u8> {
-    let own: BTreeMap<String, String> = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .collect();
+    let own = submission::own_variables();
     let wanted = match request.job.export.as_str() {
         "" => "ALL",
         wanted => wanted,

@@ -1,5 +1,7 @@
 //! Log entries.
 
+use std::sync::Arc;
+
 use prost::Message;
 
 use super::control::{StoredAdminister, StoredControl};
@@ -227,6 +229,9 @@ pub(super) struct StoredActor {
     level: u32,
     #[prost(string, tag = "5")]
     node: String,
+    /// Accounts that a user looks after.
+    #[prost(string, repeated, tag = "6")]
+    coordinates: Vec<String>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -535,11 +540,12 @@ impl From<&Actor> for StoredActor {
     fn from(actor: &Actor) -> StoredActor {
         match actor {
             Actor::Anonymous => StoredActor::default(),
-            Actor::User { uid, gid, level } => StoredActor {
+            Actor::User { uid, gid, level, coordinates } => StoredActor {
                 kind: 1,
                 uid: uid.0,
                 gid: gid.0,
                 level: *level as u32,
+                coordinates: coordinates.to_vec(),
                 ..StoredActor::default()
             },
             Actor::Node(node) => {
@@ -562,7 +568,12 @@ impl TryFrom<StoredActor> for Actor {
         };
         match stored.kind {
             0 => Ok(Actor::Anonymous),
-            1 => Ok(Actor::User { uid: Uid(stored.uid), gid: Gid(stored.gid), level }),
+            1 => Ok(Actor::User {
+                uid: Uid(stored.uid),
+                gid: Gid(stored.gid),
+                level,
+                coordinates: Arc::new(stored.coordinates),
+            }),
             2 => Ok(Actor::Node(NodeName::from(stored.node))),
             3 => Ok(Actor::Controller),
             other => Err(Error::Garbled(format!("{other} is no kind of caller"))),

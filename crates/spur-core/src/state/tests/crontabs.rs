@@ -74,7 +74,7 @@ fn a_crontab_is_taken_as_a_whole_or_not_at_all() {
     assert_eq!(refused.reply, Err(SlurmError::InvalidPartitionName));
     assert!(refused.effects.is_empty());
     assert_eq!((&cluster.state.jobs, &cluster.state.crontabs), (&before.jobs, &before.crontabs));
-    bad.by = Actor::User { uid: Uid(7), gid: Gid(7), level: Level::None };
+    bad.by = Actor::user(Uid(7), Gid(7), Level::None);
     let refused = cluster.apply(Command::SetCrontab(bad));
     assert_eq!(refused.reply, Err(SlurmError::AccessDenied));
 }

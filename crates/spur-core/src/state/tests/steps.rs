@@ -97,7 +97,7 @@ fn an_allocation_ends_when_its_steps_have() {
     let job = allocation(&mut cluster, 1);
     cluster.done(ask(job, 10, 4));
     let exit = ExitStatus { code: 7, signal: 0 };
-    let stranger = Actor::User { uid: Uid(7), gid: Gid(7), level: Level::Administrator };
+    let stranger = Actor::user(Uid(7), Gid(7), Level::Administrator);
     let not_ours = Command::EndAllocation { job, exit, by: stranger };
     assert_eq!(cluster.apply(not_ours).reply, Err(SlurmError::AccessDenied));
     let effects = cluster.done(Command::EndAllocation { job, exit, by: alice() });
@@ -142,7 +142,7 @@ fn a_step_is_ended_by_its_owner() {
     let job = allocation(&mut cluster, 1);
     cluster.done(ask(job, 10, 1));
     let end = |by| Command::EndStep { job, step: StepId(0), by };
-    let mallory = Actor::User { uid: Uid(7), gid: Gid(7), level: Level::None };
+    let mallory = Actor::user(Uid(7), Gid(7), Level::None);
     assert_eq!(cluster.apply(end(mallory)).reply, Err(SlurmError::AccessDenied));
     assert_eq!(cluster.done(end(alice())).len(), 1);
     assert!(matches!(cluster.phase(job), Phase::Running { .. }));

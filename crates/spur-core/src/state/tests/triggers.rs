@@ -134,7 +134,7 @@ fn what_makes_no_sense_is_refused() {
     set(&mut cluster, trigger("down", any_node()));
     let again = cluster.apply(Command::SetTrigger(Box::new(trigger("down", any_node()))));
     assert_eq!(again.reply, Err(SlurmError::TriggerDup));
-    let by = Actor::User { uid: Uid(7), gid: Gid(7), level: Level::None };
+    let by = Actor::user(Uid(7), Gid(7), Level::None);
     let clear = |by| Command::ClearTriggers(ClearTriggers { by, which: Which::default() });
     assert_eq!(cluster.apply(clear(by)).reply, Err(SlurmError::AccessDenied));
     assert_eq!(cluster.apply(clear(alice())).reply, Ok(Reply::Started(1)));

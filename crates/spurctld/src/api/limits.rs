@@ -1,0 +1,164 @@
+//! What a request may have at most. Whoever asks for more is told which limit it is.
+
+use prost::Message;
+use spur_core::job::JobSpec;
+use spur_core::state::Assignment;
+use spur_proto::slurm::SubmitJobRequest;
+use tonic::{Code, Status};
+
+/// One limit, and the words for it.
+struct Limit {
+    what: &'static str,
+    unit: &'static str,
+    most: usize,
+}
+
+const fn limit(what: &'static str, most: usize, unit: &'static str) -> Limit {
+    Limit { what, unit, most }
+}
+
+const SCRIPT: Limit = limit("script", 4 << 20, "bytes");
+const ENVIRONMENT: Limit = limit("environment", 1 << 20, "bytes");
+const VARIABLES: Limit = limit("environment", 4_096, "variables");
+/// Everything that is said about a job but its script and environment.
+const DESCRIPTION: Limit = limit("job description", 256 << 10, "bytes");
+/// As in Slurm.
+const COMPONENTS: Limit = limit("job", 128, "components");
+const COMMENT: Limit = limit("comment", 1 << 10, "bytes");
+const DEPENDENCIES: Limit = limit("dependency", 10_000, "jobs");
+const NAMED: Limit = limit("question", 10_000, "jobs by number");
+const CHANGES: Limit = limit("change", 256 << 10, "bytes");
+
+/// The most jobs on one page.
+pub(super) const PAGE: usize = 10_000;
+
+impl Limit {
+    fn check(&self, found: usize) -> Result<(), Status> {
+        let Limit { what, unit, most } = self;
+        if found <= *most {
+            return Ok(());
+        }
+        let message = format!("the {what} has {found} {unit}, the limit is {most}");
+        Err(Status::new(Code::InvalidArgument, message))
+    }
+}
+
+/// A submission.
+pub(super) fn submission(request: &SubmitJobRequest) -> Result<(), Status> {
+    SCRIPT.check(request.script.len())?;
+    components(request.spec.iter().chain(&request.others))?;
+    ENVIRONMENT.check(request.environment.len())?;
+    VARIABLES.check(request.environment.iter().filter(|byte| **byte == 0).count())
+}
+
+/// The components of a job.
+pub(super) fn components<'a>(
+    specs: impl Iterator<Item = &'a JobSpec> + Clone,
+) -> Result<(), Status> {
+    COMPONENTS.check(specs.clone().count())?;
+    for spec in specs {
+        DESCRIPTION.check(spec.encoded_len())?;
+        COMMENT.check(spec.rare().comment.as_ref().map_or(0, String::len))?;
+        DEPENDENCIES.check(dependencies(&spec.dependency))?;
+    }
+    Ok(())
+}
+
+/// Changes to something that is there.
+pub(super) fn changes(assignments: &[Assignment]) -> Result<(), Status> {
+    CHANGES.check(assignments.iter().map(|it| it.key.len() + it.value.len()).sum())?;
+    for Assignment { key, value } in assignments {
+        match key.to_ascii_lowercase().as_str() {
+            "comment" | "admincomment" => COMMENT.check(value.len())?,
+            "dependency" => DEPENDENCIES.check(dependencies(value))?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Jobs that are asked for by number.
+pub(super) fn named(jobs: &[u32]) -> Result<(), Status> {
+    NAMED.check(jobs.len())
+}
+
+/// How many jobs are named; nothing is read but the commas and colons.
+fn dependencies(text: &str) -> usize {
+    let jobs = |term: &str| term.matches(':').count().max(1);
+    text.split([',', '?']).filter(|term| !term.is_empty()).map(jobs).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(change: impl FnOnce(&mut JobSpec)) -> SubmitJobRequest {
+        let mut spec = JobSpec::default();
+        change(&mut spec);
+        SubmitJobRequest { spec: Some(spec), ..SubmitJobRequest::default() }
+    }
+
+    fn after(jobs: usize) -> String {
+        format!("afterany{}", ":1".repeat(jobs))
+    }
+
+    #[test]
+    fn every_limit_lets_in_what_it_says_and_names_itself_beyond() {
+        let bytes = |count| vec![b'x'; count];
+        let text = |count| "x".repeat(count);
+        let plain = SubmitJobRequest::default;
+        let table: &[(SubmitJobRequest, SubmitJobRequest, &str)] = &[
+            (
+                SubmitJobRequest { script: bytes(4 << 20), ..plain() },
+                SubmitJobRequest { script: bytes((4 << 20) + 1), ..plain() },
+                "the script has 4194305 bytes, the limit is 4194304",
+            ),
+            (
+                SubmitJobRequest { environment: bytes(1 << 20), ..plain() },
+                SubmitJobRequest { environment: bytes((1 << 20) + 1), ..plain() },
+                "the environment has 1048577 bytes, the limit is 1048576",
+            ),
+            (
+                SubmitJobRequest { environment: b"A=\0".repeat(4096), ..plain() },
+                SubmitJobRequest { environment: b"A=\0".repeat(4097), ..plain() },
+                "the environment has 4097 variables, the limit is 4096",
+            ),
+            (
+                SubmitJobRequest { others: vec![JobSpec::default(); 127], ..spec(|_| ()) },
+                SubmitJobRequest { others: vec![JobSpec::default(); 128], ..spec(|_| ()) },
+                "the job has 129 components, the limit is 128",
+            ),
+            (
+                spec(|it| it.rare_mut().comment = Some(text(1024))),
+                spec(|it| it.rare_mut().comment = Some(text(1025))),
+                "the comment has 1025 bytes, the limit is 1024",
+            ),
+            (
+                spec(|it| it.dependency = after(10_000)),
+                spec(|it| it.dependency = after(10_001)),
+                "the dependency has 10001 jobs, the limit is 10000",
+            ),
+            (
+                spec(|it| it.name = text(262_000)),
+                spec(|it| it.name = text(262_144)),
+                "the job description has",
+            ),
+        ];
+        for (within, beyond, words) in table {
+            assert!(submission(within).is_ok(), "{words}");
+            let refusal = submission(beyond).expect_err(words);
+            assert!(refusal.message().starts_with(words), "{}", refusal.message());
+        }
+    }
+
+    #[test]
+    fn changes_are_held_to_the_same() {
+        let say = |key: &str, value: String| vec![Assignment { key: key.to_string(), value }];
+        assert!(changes(&say("Comment", "x".repeat(1024))).is_ok());
+        assert!(changes(&say("Comment", "x".repeat(1025))).is_err());
+        assert!(changes(&say("Dependency", after(10_001))).is_err());
+        assert!(changes(&say("Name", "x".repeat(256 << 10))).is_err());
+        assert!(named(&[1; 10_000]).is_ok());
+        assert!(named(&[1; 10_001]).is_err());
+    }
+}

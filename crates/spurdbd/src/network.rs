@@ -1,0 +1,177 @@
+//! Accounting for other machines: controllers are known by their certificates, users by tokens of the controllers.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use spur_core::auth::{Actor, Level};
+use spur_core::ids::{Gid, Uid};
+use spur_net::authority::MACHINE_DAYS;
+use spur_net::jwt::{self, Claims, Keys};
+use spur_net::tls::{self, Dialler};
+use spur_net::{Identity, PublicKey, Role, unhex};
+use spur_proto::client::Address;
+use spur_proto::door::{Judge, Local, local_user};
+use spur_proto::enrol;
+use spur_proto::entrance::{Peer, Register, now};
+use spur_proto::proof::{self, Proof};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+
+/// Listens for other machines, as the machine that this one has become.
+pub async fn open(
+    address: &Address,
+    state_dir: &Path,
+) -> anyhow::Result<((TcpListener, TlsAcceptor), Callers)> {
+    let Address::Tls { host, port } = address else { bail!("a port is needed") };
+    let dir = Identity::dir(state_dir);
+    let own = Identity::load(&dir).context("could not read this machine's identity")?;
+    let Some(own) = own.filter(|own| own.role == Role::Dbd) else {
+        let dir = state_dir.display();
+        bail!(
+            "this machine has not joined the cluster as its accounting; on a controller run: \
+             spur token create --role dbd, and here: spur join TOKEN --state-dir {dir}"
+        );
+    };
+    let users = std::fs::read_to_string(dir.join("users")).context("no key of users' tokens")?;
+    let users = unhex(users.trim()).and_then(|key| PublicKey::new(&key));
+    let callers = Callers::new(users.context("no key of users' tokens")?, &own);
+    let listener = TcpListener::bind((host.as_str(), *port)).await;
+    let listener = listener.with_context(|| format!("could not listen on {address}"))?;
+    let acceptor = tls::acceptor(&own)?;
+    proof::set(Proof::Machine(Dialler::member(&own)?));
+    tokio::spawn(stay_valid(own, dir));
+    Ok(((listener, acceptor), callers))
+}
+
+/// A certificate is renewed when a third of its days are gone.
+const DAYS_LEFT: u64 = MACHINE_DAYS as u64 * 2 / 3;
+const BETWEEN_LOOKS: Duration = Duration::from_secs(3600);
+
+async fn stay_valid(own: Identity, dir: PathBuf) {
+    let controllers = Address::parse_list(&own.controllers).unwrap_or_default();
+    loop {
+        if !own.is_valid_in(DAYS_LEFT) {
+            let renewed = enrol::renew(&own, &controllers).await.map_err(anyhow::Error::from);
+            match renewed.and_then(|()| Ok(own.save(&dir)?)) {
+                Ok(()) => tracing::info!("this machine's certificate is renewed"),
+                Err(error) => tracing::error!("could not renew the certificate: {error:#}"),
+            }
+        }
+        tokio::time::sleep(BETWEEN_LOOKS).await;
+    }
+}
+
+/// Tells who callers are.
+pub struct Callers {
+    users: PublicKey,
+    audiences: [String; 2],
+    known: Mutex<BTreeMap<String, (Instant, Option<(u32, u32)>)>>,
+}
+
+/// How long a user's number is remembered.
+const REMEMBERED: Duration = Duration::from_secs(60);
+
+impl Callers {
+    fn new(users: PublicKey, own: &Identity) -> Callers {
+        let hash = own.authority_hash();
+        let audiences = [jwt::accounting_audience(&hash), jwt::audience(&hash)];
+        Callers { users, audiences, known: Mutex::default() }
+    }
+
+    fn claims(&self, token: &str) -> Option<Claims> {
+        self.audiences.iter().find_map(|audience| {
+            let keys = Keys { cluster: self.users.clone(), audience: audience.clone(), site: None };
+            jwt::verify(token, &keys, now())
+        })
+    }
+
+    fn by_token(&self, token: &str) -> Actor {
+        match self.claims(token).and_then(|claims| self.numbers(&claims.user)) {
+            // Root of the controllers' machines, by their word.
+            Some((0, gid)) => Actor::user(Uid::ROOT, Gid(gid), Level::Administrator),
+            Some((uid, gid)) => Actor::user(Uid(uid), Gid(gid), Level::None),
+            None => Actor::Anonymous,
+        }
+    }
+
+    /// A user's numbers as this machine knows them.
+    fn numbers(&self, name: &str) -> Option<(u32, u32)> {
+        let mut known = self.known.lock().ok()?;
+        if let Some((at, found)) = known.get(name)
+            && at.elapsed() < REMEMBERED
+        {
+            return *found;
+        }
+        let found = nix::unistd::User::from_name(name).ok().flatten();
+        let found = found.map(|user| (user.uid.as_raw(), user.gid.as_raw()));
+        known.retain(|_, (at, _)| at.elapsed() < REMEMBERED);
+        known.insert(name.to_string(), (Instant::now(), found));
+        found
+    }
+}
+
+impl Judge for Callers {
+    fn actor(&self, peer: &Peer, token: Option<&str>) -> Actor {
+        match (peer, token) {
+            (_, Some(token)) => self.by_token(token),
+            (Peer::Token(token), None) => self.by_token(token),
+            (Peer::Local { uid, gid }, None) => local_user(*uid, *gid),
+            (Peer::Machine(bearer), None) if bearer.role == Role::Controller => Actor::Controller,
+            _ => Actor::Anonymous,
+        }
+    }
+
+    fn refused(&self, method: &str, actor: &Actor) {
+        Local.refused(method, actor);
+    }
+}
+
+impl Register for Callers {
+    /// Nobody's word is taken here but that of the controllers.
+    fn key_of(&self, _: &str) -> Option<PublicKey> {
+        None
+    }
+
+    fn user_of(&self, token: &str) -> Option<String> {
+        Some(self.claims(token)?.user)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spur_net::Authority;
+    use spur_net::identity::{Bearer, MachineKey};
+
+    #[test]
+    fn controllers_by_certificate_users_by_token_and_nobody_else() {
+        let authority = Authority::generate().expect("is made");
+        let key = MachineKey::generate().expect("is made");
+        let public = key.public();
+        let certificate = authority.certify(&Role::Dbd, &public).expect("is signed");
+        let own = Identity::new(key, &certificate, authority.certificate(), "").expect("fits");
+        let callers = Callers::new(authority.users().public(), &own);
+        let bearer = |role| Peer::Machine(Bearer { role, key: public.clone() });
+        let node = Role::Compute("n1".to_string());
+        assert_eq!(callers.actor(&bearer(Role::Controller), None), Actor::Controller);
+        assert_eq!(callers.actor(&bearer(node), None), Actor::Anonymous);
+        assert_eq!(callers.actor(&Peer::Nobody, None), Actor::Anonymous);
+        let sign = |audience: String, expires, key: &MachineKey| {
+            let (user, audience) = ("root".to_string(), Some(audience));
+            Peer::Token(jwt::sign(&Claims { user, issued: now(), expires, audience }, key))
+        };
+        let (hash, later) = (authority.hash(), now() + 60);
+        let good = sign(jwt::accounting_audience(&hash), later, authority.users());
+        assert_eq!(callers.actor(&good, None).uid(), Some(Uid::ROOT));
+        for bad in [
+            sign(jwt::accounting_audience(&hash), now() - 1, authority.users()),
+            sign(jwt::accounting_audience(&[0; 32]), later, authority.users()),
+            sign(jwt::accounting_audience(&hash), later, &own.key),
+        ] {
+            assert_eq!(callers.actor(&bad, None), Actor::Anonymous);
+        }
+    }
+}
