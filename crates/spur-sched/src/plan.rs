@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use spur_core::ids::{JobId, NodeName};
-use spur_core::job::{Allocation, GresShare, Removal, Share};
+use spur_core::job::{Allocation, GresShare, Reason, Removal, Share};
 use spur_core::state::{Displace, JobStart, State};
 
 use crate::decision::{Decisions, Start};
@@ -30,6 +30,8 @@ pub struct Plan {
 pub struct Planner {
     follower: Follower,
     planner: planner::Planner,
+    /// Why jobs waited when they were last looked at.
+    told: Waits,
 }
 
 impl Planner {
@@ -48,7 +50,8 @@ impl Planner {
         let mut tasks = BTreeMap::new();
         let starts = starts.iter().filter_map(|start| {
             let priority = priority_of(state, start.job, &waits);
-            Some(JobStart { priority, ..job_start(state, start, &mut tasks)? })
+            let reason = blocked_by(state, &self.told, start.job);
+            Some(JobStart { priority, reason, ..job_start(state, start, &mut tasks)? })
         });
         let victims = preempts.iter().flat_map(|it| &it.victims);
         let victims = victims.filter_map(|(run, how)| displace(state, run.0, *how));
@@ -58,6 +61,7 @@ impl Planner {
         });
         let preempts = victims.chain(wakes).collect();
         let starts = starts.collect();
+        self.told = waits.clone();
         Plan { starts, preempts, waits }
     }
 
@@ -166,8 +170,17 @@ fn job_start<'a>(
     let minutes = minutes.into_iter().chain(left).min();
     let partition = start.partition.to_string();
     let allocation = Allocation { shares };
-    let priority = None;
-    Some(JobStart { job: start.job, epoch, task, allocation, partition, minutes, priority })
+    let (priority, reason) = (None, None);
+    Some(JobStart { job: start.job, epoch, task, allocation, partition, minutes, priority, reason })
+}
+
+/// What kept a job waiting until now, other than that others were first or had what it needs.
+fn blocked_by(state: &State, told: &Waits, job: JobId) -> Option<u32> {
+    let own = state.jobs.get(&job)?;
+    let told = told.get(job).map(|wait| wait.reason);
+    let begin = own.begin.filter(|begin| *begin > own.submitted).map(|_| Reason::BeginTime);
+    let passing = [Reason::None, Reason::Priority, Reason::Resources];
+    told.filter(|reason| !passing.contains(reason)).or(begin).map(Reason::number)
 }
 
 fn share(state: &State, given: &ViewShare) -> Option<Share> {

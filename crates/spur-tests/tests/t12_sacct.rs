@@ -55,6 +55,10 @@ fn steps_tasks_and_runs_have_lines_of_their_own() {
     let mut lines = sacct(&cluster, &format!("-X -j {array} -o JobID,State"));
     lines.sort();
     assert_eq!(lines, [1, 2].map(|task| format!("{array}_{task}|COMPLETED")));
+    let part = sacct(&cluster, &format!("-X -j {array}_[2,5] -o JobID"));
+    assert_eq!(part, [format!("{array}_2")]);
+    let odd = cluster.run("sacct something");
+    assert_eq!((odd.status, odd.stderr.lines().count()), (1, 2), "{}", odd.stderr);
 
     let again = submit(&cluster, &["--wrap", "sleep 300"]);
     let state = || cluster.squeue(&again, "%t");
@@ -64,6 +68,8 @@ fn steps_tasks_and_runs_have_lines_of_their_own() {
         let lines = sacct(&cluster, &format!("-D -X -j {again} -o State"));
         (lines == ["REQUEUED", "RUNNING"]).then_some(())
     });
+    let requeued = sacct(&cluster, "-D -X -s requeued -S now-1hour -E now -o JobID,State");
+    assert_eq!(requeued, [format!("{again}|REQUEUED")]);
     assert_eq!(cluster.run(&format!("scancel {again}")).status, 0);
     until("the last run is shown alone", || {
         let lines = sacct(&cluster, &format!("-X -j {again} -o State"));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use prost::Message;
 use spur_core::hostlist;
-use spur_core::job::JobState;
+use spur_core::job::{JobFlag, JobState, JobStatus};
 use spur_core::views::AccountingView;
 use spur_proto::slurm::{JobSelector, ListJobHistoryRequest};
 
@@ -51,7 +51,7 @@ pub fn find(
 ) -> Result<(), Error> {
     let mut wanted = Conditions::of(request);
     let sql = format!(
-        "SELECT id, record FROM jobs WHERE {} ORDER BY cluster, job_id, submit_time, run",
+        "SELECT id, record, reason FROM jobs WHERE {} ORDER BY cluster, job_id, submit_time, run",
         wanted.text()
     );
     let rows = connection.query(&sql, &wanted.values)?;
@@ -97,6 +97,7 @@ fn last_runs(
             continue;
         }
         job.database_index = id as u64;
+        job.reason = row.int(2)? as u32;
         if let Some((_, before)) = jobs.last()
             && !request.duplicates
             && (&before.cluster, before.job_id) == (&job.cluster, job.job_id)
@@ -278,6 +279,14 @@ impl Conditions {
         let mut either = Vec::new();
         for state in &request.states {
             let (start, end) = (self.value(request.start), self.value(end));
+            // A run that went back to the queue is over, and yet its job waits.
+            if JobStatus(*state).has(JobFlag::Requeued) {
+                let waits = self.value(JobState::Pending.number());
+                either.push(format!(
+                    "(state = {waits} AND closed_time >= {start} AND closed_time <= {end})"
+                ));
+                continue;
+            }
             either.push(match JobState::from_number(*state) {
                 Some(JobState::Pending) => format!(
                     "(eligible_time > 0 AND eligible_time <= {end} AND closed_time >= {start} \

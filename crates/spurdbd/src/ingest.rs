@@ -90,6 +90,10 @@ const COLUMNS: &str = "array_job_id, array_task_id, het_job_id, het_job_offset, 
 account, partition_name, qos, name, wckey, reservation, state, eligible_time, start_time, closed_time, \
 node_count, cpus, time_limit, record";
 
+/// What kept a run waiting stays known when it runs.
+const KEPT: &str =
+    "reason = CASE WHEN excluded.reason > 0 THEN excluded.reason ELSE jobs.reason END";
+
 fn put_job(
     connection: &mut Connection,
     cluster: &str,
@@ -127,13 +131,14 @@ fn put_job(
         job.cpus_allocated.into(),
         time_limit.into(),
         row.encode_to_vec().into(),
+        job.reason.into(),
     ];
     let places: Vec<String> = (1..=values.len()).map(|number| format!("${number}")).collect();
     let updates: Vec<String> =
         COLUMNS.split(", ").map(|column| format!("{column} = excluded.{column}")).collect();
     let sql = format!(
-        "INSERT INTO jobs (cluster, job_id, submit_time, run, {COLUMNS}) VALUES ({}) \
-         ON CONFLICT (cluster, job_id, submit_time, run) DO UPDATE SET {} RETURNING id",
+        "INSERT INTO jobs (cluster, job_id, submit_time, run, {COLUMNS}, reason) VALUES ({}) \
+         ON CONFLICT (cluster, job_id, submit_time, run) DO UPDATE SET {}, {KEPT} RETURNING id",
         places.join(", "),
         updates.join(", ")
     );

@@ -9,6 +9,7 @@ static MIGRATIONS: &[(&str, &str)] = &[
     ("events", include_str!("../migrations/0003_events.sql")),
     ("rollups", include_str!("../migrations/0004_rollups.sql")),
     ("texts", include_str!("../migrations/0005_texts.sql")),
+    ("reasons", include_str!("../migrations/0006_reasons.sql")),
 ];
 
 /// Runs what has not been run.

@@ -101,6 +101,33 @@ fn a_new_log_of_the_same_cluster_counts_from_its_own_beginning() {
 }
 
 #[test]
+fn what_kept_a_run_waiting_stays_known_and_requeued_ones_are_found() {
+    on_both(async |daemon| {
+        let held = AccountingView { reason: 16, start_time: 0, ..job(3, JobState::Pending, 0) };
+        let mut requeued = job(4, JobState::Pending, 1050);
+        requeued.state |= 1 << 10;
+        let records = vec![
+            record(1, 1, held),
+            record(2, 1, job(3, JobState::Completed, 1050)),
+            record(3, 1, requeued),
+            record(4, 2, job(4, JobState::Completed, 1060)),
+        ];
+        send(daemon, batch(records)).await;
+        let rows = everything(daemon).await;
+        assert_eq!(rows.iter().map(|job| job.reason).collect::<Vec<_>>(), [16, 0, 0]);
+        let request = ListJobHistoryRequest {
+            states: vec![1 << 10],
+            start: 1,
+            end: 2000,
+            duplicates: true,
+            ..ListJobHistoryRequest::default()
+        };
+        let found = daemon.jobs(request).await;
+        assert_eq!(found.iter().map(|job| job.job_id).collect::<Vec<_>>(), [4]);
+    });
+}
+
+#[test]
 fn requeued_runs_keep_their_rows() {
     on_both(async |daemon| {
         let records = vec![

@@ -11,7 +11,7 @@ use crate::{accounting, cluster};
 
 /// Runs the command.
 pub fn run(args: &[String]) -> u8 {
-    let query = match query::read(args) {
+    let mut query = match query::read(args) {
         Ok(query) => query,
         Err(status) => return status,
     };
@@ -23,7 +23,13 @@ pub fn run(args: &[String]) -> u8 {
         if let Some(refusal) = bad_qos(&query.request.qos).await? {
             return Ok(Err(refusal));
         }
-        let jobs = accounting::history(query.request.clone()).await?;
+        let mut jobs = accounting::history(query.request.clone()).await?;
+        if query.whole == Some(true) && !query.request.jobs.is_empty() {
+            let whole = query::whole_jobs(&mut query.request, &jobs);
+            if whole {
+                jobs = accounting::history(query.request.clone()).await?;
+            }
+        }
         Ok::<_, Trouble>(Ok((jobs, cluster.unwrap_or_default())))
     });
     match found {

@@ -143,7 +143,7 @@ fn row(state: &State, job: &Job) -> AccountingView {
         memory_per_cpu_mb: job.spec.memory_per_cpu.or(given),
         memory_per_node_mb: job.spec.memory_per_node,
         tres_requested: shown(&requested),
-        priority: job.spec.priority.unwrap_or_default(),
+        priority: job.granted.priority.or(job.spec.priority).unwrap_or_default(),
         reservation: text(placement.map(|placement| &placement.reservation)),
         constraints: text(placement.map(|placement| &placement.constraint)),
         licenses: text(placement.map(|placement| &placement.licenses)),
@@ -173,9 +173,11 @@ fn row(state: &State, job: &Job) -> AccountingView {
         Some(Array::Task { throttle, .. }) => row.array_max_tasks = *throttle,
         None => {}
     }
-    let (status, reason) = status(job);
-    row.state = status.number();
-    row.reason = reason.number();
+    row.state = status(job).number();
+    row.reason = match &job.phase {
+        Phase::Pending => job.obstacle(state.now).map_or(0, Reason::number),
+        _ => job.granted.reason.unwrap_or(0),
+    };
     match &job.phase {
         Phase::Pending => {}
         Phase::Running { since, .. } | Phase::Completing { started: since, .. } => {
@@ -206,10 +208,9 @@ fn row(state: &State, job: &Job) -> AccountingView {
     };
     row.script_hash = hash(Keep::Script, job.script);
     row.environment_hash = hash(Keep::Environment, job.environment);
-    if row.start_time > 0 {
-        // Every start is the planner's, and every one has been told.
-        row.flags = ["SchedMain", "StartReceived"].map(str::to_string).to_vec();
-    }
+    // Every job has been told when it came, and every start is the planner's.
+    let planned = (row.start_time > 0).then_some("SchedMain");
+    row.flags = planned.into_iter().chain(["StartReceived"]).map(str::to_string).collect();
     let held = match &job.phase {
         Phase::Ended { allocation, .. } => allocation.as_ref(),
         phase => phase.holds(),
@@ -278,6 +279,7 @@ fn step_row(
         usage_out: used.put_out,
         consumed_energy_joules: end.map(|_| 0),
         cluster: row.cluster.clone(),
+        association_id: row.association_id,
         job_id: row.job_id,
         array_job_id: row.array_job_id,
         array_task_id: row.array_task_id,
@@ -325,14 +327,14 @@ fn time_limit(partition: Option<&Partition>, job: &Job) -> Limit {
     job.time_limit(partition)
 }
 
-fn status(job: &Job) -> (JobState, Reason) {
+/// How it ended is told by its state; the reason is for what kept it waiting.
+fn status(job: &Job) -> JobState {
     match &job.phase {
-        Phase::Pending => (JobState::Pending, Reason::None),
-        Phase::Running { .. } if job.pause.since.is_some() => (JobState::Suspended, Reason::None),
+        Phase::Pending => JobState::Pending,
+        Phase::Running { .. } if job.pause.since.is_some() => JobState::Suspended,
         // Until its processes are gone a job that is being ended still runs, as far as usage goes.
-        Phase::Running { .. } | Phase::Completing { .. } => (JobState::Running, Reason::None),
-        // How it ended is told by its state; the reason is for what kept it waiting.
-        Phase::Ended { cause, exit, .. } => (ending(*cause, *exit).0, Reason::None),
+        Phase::Running { .. } | Phase::Completing { .. } => JobState::Running,
+        Phase::Ended { cause, exit, .. } => ending(*cause, *exit).0,
     }
 }
 

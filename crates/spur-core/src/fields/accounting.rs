@@ -39,7 +39,7 @@ pub static ACCOUNTING_FIELDS: &[Field<AccountingView>] = &[
     field("Account", 10, |a| text(&a.account)),
     field("AdminComment", 15, |a| of_job(a, |a| text(&a.admin_comment))),
     field("AllocCPUS", 10, |a| number(a.cpus_allocated)),
-    field("AllocNodes", 10, |a| number(a.node_count)),
+    field("AllocNodes", 10, |a| number(if a.nodes.is_empty() { 0 } else { a.node_count })),
     field("AllocTRES", 10, |a| text(&a.tres_allocated)),
     field("AssocID", 7, |a| number(a.association_id)),
     field("AveCPU", 10, |a| used(a, "cpu", |u| seconds(u.average))),

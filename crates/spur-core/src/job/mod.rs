@@ -121,6 +121,8 @@ pub struct Granted {
     pub minutes: Option<u64>,
     /// The priority it was chosen with; it keeps it for as long as it is known.
     pub priority: Option<u32>,
+    /// What kept it waiting before, if that was more than others being first.
+    pub reason: Option<u32>,
     /// The port that its tasks may find each other by.
     pub port: Option<u16>,
     /// Seconds of silence after which its nodes end it by themselves, so that it may run elsewhere; without

@@ -212,6 +212,8 @@ pub struct JobStart {
     pub minutes: Option<u64>,
     /// The priority it was chosen with.
     pub priority: Option<u32>,
+    /// What kept it waiting before, if that was more than others being first.
+    pub reason: Option<u32>,
 }
 
 /// A job that is to make room.

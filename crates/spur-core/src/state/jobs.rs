@@ -200,6 +200,7 @@ pub(super) fn start_one(state: &mut State, start: &JobStart, effects: &mut Vec<E
         partition: start.partition.clone(),
         minutes: start.minutes,
         priority: start.priority,
+        reason: start.reason,
         port,
         fence_secs: fences::secs(state, &job.spec, partition_for(state, &job, start)),
     };

@@ -79,6 +79,7 @@ impl Cluster {
             partition: String::new(),
             minutes: None,
             priority: None,
+            reason: None,
         };
         match self.apply(Command::Start(vec![start])).reply {
             Ok(Reply::Started(count)) => count,
@@ -279,6 +280,7 @@ impl Cluster {
             partition: String::new(),
             minutes: None,
             priority: None,
+            reason: None,
         };
         self.done(Command::Start(vec![start]));
     }

@@ -197,6 +197,7 @@ mod tests {
             partition: String::new(),
             minutes: None,
             priority: None,
+            reason: None,
         };
         done(&mut state, 600, Command::Start(vec![start]));
         assert!(cron_times(&state, Timestamp(601), &FixedOffset::UTC).is_empty(), "it runs");

@@ -3,10 +3,10 @@
 use spur_core::fields::accounting::{ACCOUNTING_FIELDS, BRIEF, DEFAULT, LONG};
 use spur_core::fields::render::Layout;
 use spur_core::fields::{Column, format};
-use spur_core::getopt::{Flag, Takes, flag, option};
+use spur_core::getopt::{self, Flag, Takes, flag, option};
 use spur_core::hostlist;
 use spur_core::job::JobState;
-use spur_core::job::state;
+use spur_core::job::{array, state};
 use spur_core::limit::Limit;
 use spur_core::time::moment::Toward;
 use spur_core::time::{Timestamp, display, duration, moment};
@@ -101,6 +101,8 @@ pub struct Query {
     pub flags: Vec<String>,
     /// `-x`: only jobs of these associations.
     pub associations: Vec<u32>,
+    /// `--whole-hetjob`: with a component all of its job, or nothing but it.
+    pub whole: Option<bool>,
 }
 
 /// A text of a job that is kept if the configuration says so.
@@ -112,7 +114,15 @@ pub enum Text {
 
 /// Reads the words; the error is the exit status.
 pub fn read(args: &[String]) -> Result<Query, u8> {
-    let words = crate::commands::read("sacct", FLAGS, args)?;
+    let words = getopt::read(FLAGS, args).map_err(|message| {
+        eprintln!("sacct: {message}");
+        1
+    })?;
+    if !words.rest.is_empty() {
+        complain("sacct", "Unknown arguments:");
+        words.rest.iter().for_each(|word| complain("sacct", format!(" {word}")));
+        return Err(1);
+    }
     let mut request = ListJobHistoryRequest::default();
     let mut format = std::env::var("SACCT_FORMAT").unwrap_or_else(|_| DEFAULT.to_string());
     let (mut delimiter, mut parsable) = ("|".to_string(), None);
@@ -131,6 +141,7 @@ pub fn read(args: &[String]) -> Result<Query, u8> {
         constraints: Vec::new(),
         flags: Vec::new(),
         associations: Vec::new(),
+        whole: None,
     };
     let mut truncate = false;
     for (flag, value) in &words.options {
@@ -186,6 +197,7 @@ pub fn read(args: &[String]) -> Result<Query, u8> {
             "uid" | "user" => users(value, &mut request)?,
             "units" => query.unit = Some(unit(value)?),
             "wckeys" => request.wckeys.extend(list(value)),
+            "whole-hetjob" => query.whole = Some(whole(value)?),
             "version" => return say(&format!("{VERSION}\n")),
             "usage" => return say(USAGE),
             "help" => return say(&help()),
@@ -385,21 +397,40 @@ fn groups(value: &str) -> Result<Vec<u32>, u8> {
     Ok(numbers)
 }
 
-fn jobs(value: &str) -> Result<Vec<JobSelector>, u8> {
-    list(value).map(|word| job(&word)).collect()
+fn whole(value: &str) -> Result<bool, u8> {
+    match value.to_ascii_lowercase().as_str() {
+        "" | "yes" => Ok(true),
+        "no" => Ok(false),
+        _ => refuse(format!("Invalid --whole-hetjob value \"{value}\". Valid values: [yes|no].")),
+    }
 }
 
+fn jobs(value: &str) -> Result<Vec<JobSelector>, u8> {
+    let words = crate::commands::ids(value).into_iter().map(str::trim);
+    let found = words.filter(|word| !word.is_empty()).map(job).collect::<Result<Vec<_>, u8>>();
+    Ok(found?.into_iter().flatten().collect())
+}
+
+/// The most tasks an array has.
+const LARGEST_ARRAY: u32 = 100_001;
+
 /// `5`, `5.0`, `5.batch`, `9_1`, `9_[1-3]`, `27+1`.
-fn job(word: &str) -> Result<JobSelector, u8> {
+fn job(word: &str) -> Result<Vec<JobSelector>, u8> {
     let bad = || {
         eprintln!("sacct: fatal: Bad job/step specified: {word}");
         1
     };
     let (job, step) = word.split_once('.').unwrap_or((word, ""));
     let mut selector = JobSelector { step: step.to_string(), ..JobSelector::default() };
+    let mut tasks = None;
     let number = if let Some((array, task)) = job.split_once('_') {
-        // All of a bracket is the whole array; its rows tell their tasks.
-        selector.array_task_id = task.parse().ok();
+        let inside = task.strip_prefix('[').and_then(|task| task.strip_suffix(']'));
+        let listed = array::parse(inside.unwrap_or(task), LARGEST_ARRAY).ok().flatten();
+        let listed = listed.ok_or_else(|| {
+            eprintln!("sacct: fatal: Bad job array element specified: {job}");
+            1
+        })?;
+        tasks = Some(listed);
         array
     } else if let Some((het, offset)) = job.split_once('+') {
         selector.het_offset = Some(offset.parse().map_err(|_| bad())?);
@@ -408,7 +439,21 @@ fn job(word: &str) -> Result<JobSelector, u8> {
         job
     };
     selector.job_id = number.parse().map_err(|_| bad())?;
-    Ok(selector)
+    let Some(tasks) = tasks else { return Ok(vec![selector]) };
+    let of = |task| JobSelector { array_task_id: Some(task), ..selector.clone() };
+    Ok(tasks.ids().map(of).collect())
+}
+
+/// Asks for all components of the jobs that were found, and says whether that is more.
+pub fn whole_jobs(request: &mut ListJobHistoryRequest, found: &[AccountingView]) -> bool {
+    let had = request.jobs.len();
+    for leader in found.iter().map(|job| job.het_job_id).filter(|id| *id > 0) {
+        let is_asked = |it: &JobSelector| it.job_id == leader && it.het_offset.is_none();
+        if !request.jobs.iter().any(is_asked) {
+            request.jobs.push(JobSelector { job_id: leader, ..JobSelector::default() });
+        }
+    }
+    request.jobs.len() > had
 }
 
 /// Four names a line, as wide as the longest.

@@ -95,7 +95,16 @@ fn selects(selector: &JobSelector, job: &AccountingView) -> bool {
         && selector.het_offset.is_none_or(|offset| job.het_job_offset == offset)
 }
 
+/// Whether a job was named itself, and not with others of its kind.
+fn is_named(query: &Query, job: &AccountingView) -> bool {
+    let by_itself = |it: &JobSelector| it.job_id == job.job_id || it.het_offset.is_some();
+    query.request.jobs.iter().any(|it| selects(it, job) && by_itself(it))
+}
+
 fn is_wanted(query: &Query, job: &AccountingView) -> bool {
+    if query.whole == Some(false) && job.het_job_id > 0 && !is_named(query, job) {
+        return false;
+    }
     let is = |list: &[String], word: &str| list.iter().any(|one| one.eq_ignore_ascii_case(word));
     (query.reasons.is_empty() || is(&query.reasons, &Reason::word(job.reason)))
         && (query.flags.is_empty() || job.flags.iter().any(|flag| is(&query.flags, flag)))

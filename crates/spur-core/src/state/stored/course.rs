@@ -52,6 +52,8 @@ pub(super) struct StoredCourse {
     /// Of the run.
     #[prost(uint32, optional, tag = "17")]
     priority: Option<u32>,
+    #[prost(uint32, optional, tag = "41")]
+    reason: Option<u32>,
     #[prost(uint32, optional, tag = "40")]
     port: Option<u32>,
     /// Its place in a heterogeneous job: the first one, how many stand before it, how many there are.
@@ -96,6 +98,7 @@ impl From<&Job> for StoredCourse {
             partition: job.granted.partition.clone(),
             minutes: job.granted.minutes,
             priority: job.granted.priority,
+            reason: job.granted.reason,
             port: job.granted.port.map(u32::from),
             displaced_until: job.displaced.map(|displaced| displaced.until.0),
             displaced_requeue: job.displaced.is_some_and(|it| it.how == Removal::Requeue),
@@ -155,6 +158,7 @@ impl StoredCourse {
             partition: self.partition,
             minutes: self.minutes,
             priority: self.priority,
+            reason: self.reason,
             port: self.port.and_then(|port| u16::try_from(port).ok()),
             fence_secs: self.fence_secs,
         };

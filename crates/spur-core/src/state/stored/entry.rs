@@ -197,6 +197,8 @@ struct StoredStart {
     minutes: Option<u64>,
     #[prost(uint32, optional, tag = "7")]
     priority: Option<u32>,
+    #[prost(uint32, optional, tag = "8")]
+    reason: Option<u32>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -317,6 +319,7 @@ impl From<&Entry> for StoredEntry {
                         partition: start.partition.clone(),
                         minutes: start.minutes,
                         priority: start.priority,
+                        reason: start.reason,
                     })
                     .collect(),
             }),
@@ -417,6 +420,7 @@ impl TryFrom<StoredEntry> for Entry {
                         partition: start.partition,
                         minutes: start.minutes,
                         priority: start.priority,
+                        reason: start.reason,
                     })
                     .collect(),
             ),

@@ -57,6 +57,7 @@ fn every_stage_of_a_job_is_told_once_with_its_steps() {
         partition: String::new(),
         minutes: None,
         priority: None,
+        reason: None,
     };
     let started = cluster.apply(Command::Start(vec![start]));
     assert_eq!(
@@ -117,4 +118,28 @@ fn a_run_that_gave_way_keeps_its_row() {
             "4 run 2: 1|PENDING|0:0|"
         ]
     );
+}
+
+#[test]
+fn what_kept_a_job_waiting_and_its_priority_are_told() {
+    let mut cluster = accounted();
+    let mut held = submission(1);
+    held.spec.hold = true;
+    let submitted = cluster.apply(Command::Submit(Box::new(held)));
+    assert_eq!(told_by("Reason,Flags", &submitted.records), ["1 run 1: JobHeldUser|StartReceived"]);
+    let other = cluster.submit(2);
+    let allocation = Allocation { shares: vec![Share::of_cpus("n1".into(), 1)] };
+    let start = JobStart {
+        job: other,
+        epoch: Epoch(1),
+        task: None,
+        allocation,
+        partition: String::new(),
+        minutes: None,
+        priority: Some(77),
+        reason: Some(crate::job::Reason::QOSMaxJobsPerUserLimit.number()),
+    };
+    let started = cluster.apply(Command::Start(vec![start]));
+    let lines = told_by("Reason,Priority,AllocNodes", &started.records);
+    assert_eq!(lines[0], "3 run 1: QOSMaxJobsPerUserLimit|77|1");
 }

@@ -16,7 +16,8 @@ fn two(cluster: &mut Cluster) -> (JobId, JobId) {
 fn start_of(job: JobId, epoch: u32, node: &str, cpus: u32) -> JobStart {
     let allocation = Allocation { shares: vec![Share::of_cpus(node.into(), cpus)] };
     let (epoch, partition) = (Epoch(epoch), String::new());
-    JobStart { job, epoch, task: None, allocation, partition, minutes: None, priority: None }
+    let (task, minutes, priority, reason) = (None, None, None, None);
+    JobStart { job, epoch, task, allocation, partition, minutes, priority, reason }
 }
 
 fn started(cluster: &mut Cluster, starts: Vec<JobStart>) -> usize {

@@ -22,6 +22,7 @@ fn allocation(cluster: &mut Cluster, request: u128) -> JobId {
         partition: String::new(),
         minutes: None,
         priority: None,
+        reason: None,
     }]));
     assert_eq!(effects, [], "nothing runs by itself");
     job
@@ -78,6 +79,7 @@ fn steps_beside_each_other_have_processors_of_their_own() {
         partition: String::new(),
         minutes: None,
         priority: None,
+        reason: None,
     }]));
     let ids = |cluster: &Cluster, step| -> Vec<u32> {
         cluster.state.jobs[&job].steps.live[&StepId(step)].shares[0].cpu_ids.iter().collect()
