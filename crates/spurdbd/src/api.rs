@@ -1,5 +1,6 @@
 //! The service, one line a method.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use spur_core::auth::{Actor, Level};
@@ -7,6 +8,7 @@ use spur_core::config::words::Private;
 use spur_core::errors::SlurmError;
 use spur_core::views::RulesView;
 use spur_proto::door::caller_of;
+use spur_proto::entrance;
 use spur_proto::slurm::accounting_server::Accounting;
 use spur_proto::slurm::{
     ChangeRulesReply, ChangeRulesRequest, GetRulesRequest, HistoryPoint, IngestReply,
@@ -35,6 +37,10 @@ pub struct Service {
     pub rules_version: watch::Sender<u64>,
     /// What other users are not shown.
     pub private: Vec<Private>,
+    /// What the daemon goes by, in Slurm's words.
+    pub settings: Arc<Vec<String>>,
+    /// Seconds that one question of a user may be about at most.
+    pub max_span: Option<i64>,
 }
 
 type Answer<T> = Result<Response<T>, Status>;
@@ -122,7 +128,8 @@ impl Accounting for Service {
         let alive = |connection: &mut Connection| connection.query("SELECT 1", &[]);
         self.pool.with(alive).await.map_err(trouble)?;
         let version = env!("CARGO_PKG_VERSION").to_string();
-        Ok(Response::new(PingAccountingReply { version, engine: self.engine.to_string() }))
+        let (engine, settings) = (self.engine.to_string(), self.settings.to_vec());
+        Ok(Response::new(PingAccountingReply { version, engine, settings }))
     }
 
     async fn ingest(&self, request: Request<IngestRequest>) -> Answer<IngestReply> {
@@ -142,6 +149,12 @@ impl Accounting for Service {
     ) -> Answer<Self::ListJobHistoryStream> {
         let looks = self.reader(&caller_of(&request), Private::Jobs).await?;
         let request = request.into_inner();
+        // Whoever names jobs asks about little, however long ago they were.
+        let end = if request.end > 0 { request.end } else { entrance::now() };
+        let is_wide = self.max_span.is_some_and(|most| end - request.start > most);
+        if is_wide && request.jobs.is_empty() && !looks.sees_all {
+            return Err(to_status(SlurmError::DbQueryTooWide));
+        }
         if let Some(point) = request.reached.clone() {
             self.wait_for(point).await?;
         }

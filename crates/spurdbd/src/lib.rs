@@ -12,5 +12,6 @@ pub mod purge;
 mod rollup;
 mod rules;
 pub mod serve;
+mod settings;
 mod told;
 mod usage;

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Parser;
 use spur_core::config::{self, Config};
+use spur_core::time::duration;
 use spur_proto::client::Address;
 use spurdbd::db::Location;
 use spurdbd::purge::{self, Keep};
@@ -97,6 +98,15 @@ fn keep(config: &Config) -> anyhow::Result<Keep> {
     })
 }
 
+fn span_secs(text: &str) -> anyhow::Result<i64> {
+    let limit = duration::parse_limit(text).ok().and_then(|limit| limit.number());
+    let minutes = limit.and_then(|minutes| i64::try_from(minutes).ok());
+    let minutes = minutes.with_context(|| {
+        format!("max_query_span = \"{text}\" is no time; say 60-0 for sixty days")
+    })?;
+    Ok(minutes.saturating_mul(60))
+}
+
 fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let from_environment = || std::env::var("SPUR_DATABASE_URL").ok();
     let config = configuration(arguments)?;
@@ -111,9 +121,12 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
     };
     let network = listen.into_iter().find(|address| address.socket().is_none());
     let keep = config.as_ref().map(keep).transpose()?.unwrap_or_default();
+    let span = config.as_ref().and_then(|it| it.accounting.max_query_span.clone());
+    let max_span = span.map(|text| span_secs(&text)).transpose()?;
     let private = config.map(|config| config.cluster.private_data).unwrap_or_default();
     let (migrate, state_dir) = (arguments.migrate, arguments.state_dir.clone());
-    let options = Options { database, socket, network, state_dir, migrate, keep, private };
+    let options =
+        Options { database, socket, network, state_dir, migrate, keep, private, max_span };
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {

@@ -21,7 +21,7 @@ use crate::migrate;
 use crate::network;
 use crate::pool::Pool;
 use crate::purge::{self, Keep};
-use crate::{rollup, rules};
+use crate::{rollup, rules, settings};
 
 /// How the daemon is started.
 #[derive(Clone, Debug)]
@@ -40,6 +40,8 @@ pub struct Options {
     pub keep: Keep,
     /// What other users are not shown.
     pub private: Vec<Private>,
+    /// Seconds that one question of a user may be about at most.
+    pub max_span: Option<i64>,
 }
 
 /// Serves until `stop` resolves.
@@ -61,7 +63,9 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     let engine = options.database.engine();
     let rules_version = tokio::sync::watch::Sender::new(0);
     let (pool, private) = (Pool::start(&options.database)?, options.private.clone());
-    let service = Service { pool, engine, rules_version, private };
+    let settings = Arc::new(settings::told(&options, entrance::now()));
+    let max_span = options.max_span;
+    let service = Service { pool, engine, rules_version, private, settings, max_span };
     tokio::spawn(look_after(service.pool.clone(), options.keep.clone()));
     let listener = listen(&options.socket)?;
     let (network, judge, register): (_, Arc<dyn Judge>, Arc<dyn Register>) = match &options.network

@@ -73,7 +73,8 @@ async fn serve(
 ) -> (tokio::task::JoinHandle<()>, AccountingClient<Channel>) {
     let keep = spurdbd::purge::Keep::default();
     let private = Vec::new();
-    let options = Options { database, socket: socket.clone(), migrate: true, keep, private };
+    let (migrate, max_span) = (true, None);
+    let options = Options { database, socket: socket.clone(), migrate, keep, private, max_span };
     let task = tokio::spawn(async move {
         serve::run(options, std::future::pending()).await.expect("serves");
     });

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use spur_core::accounts::manage::Word;
 use spur_core::accounts::rules::ROOT;
 use spur_core::fields::rules::{ProblemRow, RUNAWAY, RUNAWAY_FIELDS, TresRow};
 use spur_core::job::{JobState, JobStatus};
-use spur_core::time::display;
 use spur_core::time::moment::{self, Toward};
+use spur_core::time::{Timestamp, display};
 use spur_core::tres::{self, Tres};
-use spur_core::views::{AccountingView, EventView, RulesView};
+use spur_core::views::{AccountingView, AssociationView, EventView, RulesView, TransactionView};
 use spur_proto::caller::Caller;
 use spur_proto::slurm::controller_client::ControllerClient;
 use spur_proto::slurm::{
@@ -43,6 +44,38 @@ pub fn events_wanted(wanted: &Wanted) -> ListEventsRequest {
         request.start = midnight.map_or(now.0, |midnight| midnight.0) - 86_400;
     }
     request
+}
+
+/// Whether a change is about one of the things that are asked for: by its name, by what was set of it, or by the number
+/// of one of its associations.
+pub fn is_about(row: &TransactionView, rules: &RulesView, conditions: &[Word]) -> bool {
+    let numbered = |object: &str, id: u32| {
+        object.split(['(', ')', ' ', '|']).any(|part| part == format!("id_assoc={id}"))
+    };
+    let says = |name: &str, is_it: &dyn Fn(&AssociationView) -> bool, key: &str| {
+        row.object == name
+            || row.object.contains(&format!("'{name}'"))
+            || row.info.contains(&format!("{key}='{name}'"))
+            || rules.associations.iter().any(|it| is_it(it) && numbered(&row.object, it.id))
+    };
+    conditions.iter().all(|word| {
+        let list = word.list();
+        let mut names = list.iter();
+        match word {
+            word if word.is(&["users"]) => {
+                names.any(|name| says(name, &|it| it.user_name == *name, "user"))
+            }
+            word if word.is(&["accounts"]) => {
+                names.any(|name| says(name, &|it| it.account == *name, "acct"))
+            }
+            word if word.is(&["clusters"]) => {
+                names.any(|name| says(name, &|it| it.cluster == *name, "cluster"))
+            }
+            word if word.is(&["info"]) => row.info.contains(&word.value),
+            word if word.is(&["where"]) => row.object.contains(&word.value),
+            _ => true,
+        }
+    })
 }
 
 fn hosts(list: &str) -> Vec<String> {
@@ -163,20 +196,24 @@ pub fn stats(rules: &RulesView, daemon: &PingAccountingReply) -> String {
     )
 }
 
-/// Where accounting is and what it runs on.
+/// Where accounting is and what it goes by.
 pub fn configuration(daemon: &PingAccountingReply) -> String {
-    format!(
-        "Configuration data as of {}\n\
-         AccountingStorageType  = accounting_storage/slurmdbd\n\
-         AccountingStorageHost  = {}\n\
-         SLURM_VERSION          = {}\n\n\
-         SlurmDBD configuration:\n\
-         StorageType            = {}\n\
-         SLURMDBD_VERSION       = {}\n",
-        display::moment(zone::now(), &zone::Local),
-        accounting::address(),
-        crate::commands::VERSION.trim_start_matches("slurm "),
-        daemon.engine,
-        daemon.version
-    )
+    let line = |key: &str, value: &str| format!("{key:<22} = {value}\n");
+    let mut text =
+        format!("Configuration data as of {}\n", display::moment(zone::now(), &zone::Local));
+    text.push_str(&line("AccountingStorageHost", &accounting::address().to_string()));
+    text.push_str(&line("AccountingStorageType", "accounting_storage/slurmdbd"));
+    let version = crate::commands::VERSION.trim_start_matches("slurm ");
+    text.push_str(&line("SLURM_VERSION", version));
+    text.push_str("\nSlurmDBD configuration:\n");
+    for setting in &daemon.settings {
+        let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
+        match (key, value.parse()) {
+            ("BOOT_TIME", Ok(at)) => {
+                text.push_str(&line(key, &display::moment(Timestamp(at), &zone::Local)));
+            }
+            _ => text.push_str(&line(key, value)),
+        }
+    }
+    text
 }
