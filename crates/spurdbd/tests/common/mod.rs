@@ -71,10 +71,16 @@ async fn serve(
     socket: PathBuf,
     database: Location,
 ) -> (tokio::task::JoinHandle<()>, AccountingClient<Channel>) {
-    let keep = spurdbd::purge::Keep::default();
-    let private = Vec::new();
-    let (migrate, max_span) = (true, None);
-    let options = Options { database, socket: socket.clone(), migrate, keep, private, max_span };
+    let options = Options {
+        database,
+        socket: socket.clone(),
+        network: None,
+        state_dir: PathBuf::new(),
+        migrate: true,
+        keep: spurdbd::purge::Keep::default(),
+        private: Vec::new(),
+        max_span: None,
+    };
     let task = tokio::spawn(async move {
         serve::run(options, std::future::pending()).await.expect("serves");
     });
