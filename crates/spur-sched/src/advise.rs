@@ -137,7 +137,7 @@ fn candidates(state: &State, job: &Job, told: &Explanation) -> Vec<JobAction> {
     if wait.reason == Reason::QOSNotAllowed || told.limits.iter().any(|limit| is_over(&limit)) {
         let own = state.association_of(job);
         let others = own.map(|one| state.rules.qos_of(one)).unwrap_or_default();
-        let others = others.into_iter().filter(|name| **name != spec.qos);
+        let others = others.iter().filter(|name| **name != spec.qos);
         all.extend(others.map(|name| set("QOS", name)));
     }
     if !matches!(spec.time_limit, Some(Limit::Is(0 | 1))) {

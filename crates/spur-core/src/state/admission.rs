@@ -87,9 +87,9 @@ pub(super) fn check(
             rules.disable_root_jobs.unwrap_or(state.settings.config.jobs.disable_root_jobs);
         if is_root && no_root {
             Some(SlurmError::UserIdMissing)
-        } else if rules.root_only && !is_root {
-            Some(SlurmError::AccessDenied)
-        } else if rules.require_reservation && spec.placement().reservation.is_empty() {
+        } else if rules.root_only && !is_root
+            || rules.require_reservation && spec.placement().reservation.is_empty()
+        {
             Some(SlurmError::AccessDenied)
         } else {
             None
