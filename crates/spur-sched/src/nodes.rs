@@ -92,6 +92,13 @@ pub struct Kind {
     pub buckets: BTreeMap<BucketKey, BTreeSet<(u64, NodeIndex)>>,
 }
 
+impl Kind {
+    /// Devices of all groups.
+    pub fn devices(&self) -> u32 {
+        self.gres.iter().map(|it| it.devices).sum()
+    }
+}
+
 /// What nodes of a bucket have free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BucketKey {
@@ -100,6 +107,13 @@ pub struct BucketKey {
     pub devices: u32,
     /// Free memory, roughly; see [`memory_class`].
     pub memory: u16,
+    /// A number for what is left of devices that are given in part; see [`Slot::torn`].
+    pub torn: u32,
+}
+
+impl BucketKey {
+    /// Nothing is free.
+    pub const LEAST: BucketKey = BucketKey { cores: 0, devices: 0, memory: 0, torn: 0 };
 }
 
 /// Four steps for each doubling. A node of a class below that of a need has too little.
@@ -433,6 +447,11 @@ impl Slot {
         self.bucket
     }
 
+    /// Parts of each device when nothing of it is given, group after group.
+    pub fn wholes(&self) -> impl Iterator<Item = u32> + '_ {
+        self.node.gres.iter().flat_map(|it| (0..it.devices).map(|_| it.parts))
+    }
+
     fn subtract(&mut self, held: &Held) {
         self.free_cores.remove_all(&held.cores);
         self.free.memory_mb = self.free.memory_mb.saturating_sub(held.memory_mb);
@@ -475,13 +494,34 @@ impl Slot {
         if !self.present || !self.node.usable || self.free.cores == 0 {
             return None;
         }
-        let whole = self.node.gres.iter().flat_map(|it| (0..it.devices).map(|_| it.parts));
-        let devices = whole.zip(&self.free.parts).filter(|(whole, free)| whole == *free).count();
+        let devices =
+            self.wholes().zip(&self.free.parts).filter(|(whole, free)| whole == *free).count();
         Some(BucketKey {
             cores: self.free.cores,
             devices: devices as u32,
             memory: memory_class(self.free.memory_mb),
+            torn: self.torn(),
         })
+    }
+
+    /// Two nodes of a kind with the same number have, all but surely, devices of which the same is left, in
+    /// some order.
+    fn torn(&self) -> u32 {
+        let mut number: u32 = 0;
+        let (mut wholes, mut frees) = (self.wholes(), self.free.parts.iter());
+        for (group, gres) in (1..).zip(self.node.gres.iter()) {
+            for _ in 0..gres.devices {
+                let (Some(whole), Some(free)) = (wholes.next(), frees.next()) else {
+                    return number;
+                };
+                if 0 < *free && *free < whole {
+                    // A sum does not depend on the order.
+                    let mixed = (u64::from(*free) << 8 | group).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                    number = number.wrapping_add((mixed >> 32) as u32);
+                }
+            }
+        }
+        number
     }
 }
 

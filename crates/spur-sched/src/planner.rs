@@ -7,7 +7,7 @@ use spur_core::ids::{JobId, NodeName};
 use spur_core::job::Reason;
 
 use crate::nodes::{Held, NodeIndex, Nodes};
-use crate::place::{Choice, Mix, Usual, rounded};
+use crate::place::{Choice, Mix, Usual, rounded, thousandths};
 use crate::queue::Queue;
 use crate::view::{ClusterView, Counter, PendingJob, RunId, RunningJob, ViewNode, ViewReservation};
 
@@ -218,12 +218,14 @@ impl Planner {
     /// What usual jobs look like: those that run and those that wait.
     pub(crate) fn mix(&self) -> Mix {
         // Only where devices are given in parts does anybody ask.
-        if !self.nodes.kinds.iter().any(|kind| kind.gres.iter().any(|it| it.parts > 1)) {
+        let parts = self.nodes.kinds.iter().flat_map(|kind| kind.gres.iter().map(|it| it.parts));
+        let parts = parts.max().unwrap_or(1);
+        if parts < 2 {
             return Mix::default();
         }
         let mut counts = self.usual.clone();
         for class in self.queue.classes.iter().filter(|class| class.tasks > 0) {
-            if let Some(usual) = Usual::of(&class.shape) {
+            if let Some(usual) = Usual::of(&class.shape, parts) {
                 *counts.entry(usual).or_default() += class.tasks;
             }
         }
@@ -236,7 +238,7 @@ fn usual_of(held: &Held, gres: &[crate::view::ViewGres]) -> Usual {
     let wholes: Vec<u32> = gres.iter().flat_map(|it| (0..it.devices).map(|_| it.parts)).collect();
     let each = held.parts.first().map_or(0, |(device, parts)| {
         let whole = wholes.get(*device as usize).copied().unwrap_or(1).max(1);
-        (u64::from(*parts) * 1000 / u64::from(whole)) as u32
+        thousandths(*parts, whole)
     });
     Usual { cores: rounded(held.cores.count()), devices: held.parts.len() as u32, each }
 }

@@ -68,7 +68,7 @@ fn enough(shape: &Shape, nodes: &Nodes, kinds: &[Fit]) -> bool {
     let each = shape.units_each();
     let (mut count, mut units) = (0, 0);
     for fit in kinds {
-        let least = BucketKey { cores: fit.cores_least, devices: 0, memory: 0 };
+        let least = BucketKey { cores: fit.cores_least, ..BucketKey::LEAST };
         let buckets = nodes.kinds[fit.kind as usize].buckets.range(least..);
         for (_, node) in buckets.filter(|(key, _)| fit.may_do(key)).flat_map(|(_, nodes)| nodes) {
             let slot = nodes.slot(*node);

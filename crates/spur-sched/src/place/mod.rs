@@ -8,7 +8,7 @@ pub mod network;
 use std::collections::BTreeSet;
 
 pub use cores::pick as pick_cores;
-pub use fragment::{Mix, Usual, rounded};
+pub use fragment::{Mix, Usual, rounded, thousandths};
 pub use layers::shared;
 
 use crate::fit::Fit;
@@ -59,12 +59,16 @@ struct Candidate {
     room: u32,
 }
 
-/// Nodes that may do: a whole bucket, or one of it.
+/// A bucket of nodes that may do.
 struct Offer<'a> {
     fit: &'a Fit,
     key: BucketKey,
-    node: Option<NodeIndex>,
+    /// Its last node comes first.
+    backwards: bool,
 }
+
+/// Jobs from this time on are long, in seconds; see [`Search::offers`].
+const LONG: i64 = 86_400;
 
 impl Search<'_> {
     /// Chooses nodes, in the order people count them.
@@ -131,16 +135,14 @@ impl Search<'_> {
             }
             for offer in self.offers(group, each) {
                 let bucket = &self.nodes.kinds[offer.fit.kind as usize].buckets[&offer.key];
-                let nodes = offer.node.into_iter().chain(match offer.node {
-                    Some(_) => None.into_iter().flatten(),
-                    None => Some(bucket.iter().map(|(_, node)| *node)).into_iter().flatten(),
-                });
-                for node in nodes {
+                let (mut forwards, mut backwards) = (bucket.iter(), bucket.iter().rev());
+                let next = || if offer.backwards { backwards.next() } else { forwards.next() };
+                for (_, node) in std::iter::from_fn(next) {
                     if found.len() >= most as usize {
                         break;
                     }
-                    if !self.wanted.contains(&node) && self.room(offer.fit, node) >= each {
-                        found.push(Candidate { node, room: each });
+                    if !self.wanted.contains(node) && self.room(offer.fit, *node) >= each {
+                        found.push(Candidate { node: *node, room: each });
                     }
                 }
             }
@@ -148,42 +150,49 @@ impl Search<'_> {
         (found.len() >= self.shape.nodes_min as usize).then_some(found)
     }
 
-    /// Buckets that may do, best first. Nodes of which devices are given in parts are told apart one by one:
-    /// what is left of their devices differs.
+    /// Buckets that may do, best first. Among nodes that are equally full, long jobs that ask for devices
+    /// begin with the first and short ones with the last: whole nodes come free sooner where jobs of a length
+    /// are side by side.
     fn offers<'b>(&self, group: &'b [Fit], each: u32) -> Vec<Offer<'b>> {
-        let mut found: Vec<((i64, i64, u64), Offer<'b>)> = Vec::new();
+        let mut found: Vec<((i64, i64, i128), Offer<'b>)> = Vec::new();
         for fit in group {
             let kind = &self.nodes.kinds[fit.kind as usize];
             let in_parts = kind.gres.iter().any(|it| it.parts > 1);
             let by_fragments = self.choice == Choice::Tight && in_parts && !self.shape.spread;
-            let least = BucketKey { cores: fit.cores_least, devices: 0, memory: 0 };
+            let least = BucketKey { cores: fit.cores_least, ..BucketKey::LEAST };
             for (key, bucket) in kind.buckets.range(least..) {
                 if !fit.may_do(key) {
                     continue;
                 }
                 let left = i64::from(key.cores - fit.cores_least);
+                let Some((order, first)) = bucket.first() else { continue };
+                let asks = !self.shape.gres.is_empty();
+                let used = key.cores < kind.cores || key.devices < kind.devices();
+                let backwards =
+                    asks && used && self.shape.secs < LONG && self.choice == Choice::Tight;
                 if by_fragments {
-                    for (order, node) in bucket {
-                        let harm = self.mix.harm(self.shape, fit, self.nodes.slot(*node), each);
-                        if harm < i64::MAX {
-                            let offer = Offer { fit, key: *key, node: Some(*node) };
-                            found.push(((harm, left, *order), offer));
-                        }
-                    }
+                    // Of all nodes of a bucket the same is free, but for a little memory.
+                    let slot = self.nodes.slot(*first);
+                    let harm = self.mix.harm(self.shape, fit, slot, each);
+                    let score = harm.map_or((i64::MAX, 0), |(harm, rest)| (harm, i64::from(rest)));
+                    let offer = Offer { fit, key: *key, backwards: false };
+                    found.push(((score.0, score.1, i128::from(*order)), offer));
                     continue;
                 }
-                let Some((order, _)) = bucket.first() else { continue };
                 // Who asks for no devices goes where Slurm sends him; weights keep him away.
-                let asks = !self.shape.gres.is_empty();
                 let by_devices = if asks { i64::from(key.devices) } else { 0 };
-                let score = match self.choice {
-                    _ if self.shape.spread => (-left, 0, *order),
-                    Choice::LeastLoaded => (-left, 0, *order),
-                    Choice::First => (0, 0, *order),
-                    // Whole devices: the node that is filled best leaves the largest gaps elsewhere.
-                    Choice::BestFit | Choice::Tight => (by_devices, left, *order),
+                let order = match bucket.last().filter(|_| backwards) {
+                    Some((last, _)) => -i128::from(*last),
+                    None => i128::from(*order),
                 };
-                found.push((score, Offer { fit, key: *key, node: None }));
+                let score = match self.choice {
+                    _ if self.shape.spread => (-left, 0, order),
+                    Choice::LeastLoaded => (-left, 0, order),
+                    Choice::First => (0, 0, order),
+                    // Whole devices: the node that is filled best leaves the largest gaps elsewhere.
+                    Choice::BestFit | Choice::Tight => (by_devices, left, order),
+                };
+                found.push((score, Offer { fit, key: *key, backwards }));
             }
         }
         found.sort_by_key(|(score, offer)| (*score, offer.fit.kind, offer.key));
@@ -209,7 +218,7 @@ impl Search<'_> {
             let mut keys: Vec<(u32, &Fit, BucketKey, u64)> = Vec::new();
             for fit in group {
                 let kind = &self.nodes.kinds[fit.kind as usize];
-                let least = BucketKey { cores: fit.cores_least, devices: 0, memory: 0 };
+                let least = BucketKey { cores: fit.cores_least, ..BucketKey::LEAST };
                 for (key, bucket) in kind.buckets.range(least..) {
                     if !fit.may_do(key) {
                         continue;
