@@ -3,6 +3,7 @@
 use spur_core::node::features::Features;
 
 use crate::nodes::{BucketKey, Free, Kind, Slot, memory_class};
+use crate::place::{self, devices::Whereabouts};
 use crate::shape::{Memory, Per, Shape, Sharing};
 
 /// What a shape means on nodes of one kind.
@@ -30,6 +31,8 @@ pub struct Fit {
 #[derive(Clone, Debug)]
 struct NeedFit {
     devices: Vec<u32>,
+    /// Where each of them is.
+    places: Vec<Whereabouts>,
     /// Parts of a whole device.
     whole: u32,
     count: u32,
@@ -61,17 +64,21 @@ impl Fit {
         let mut needs = Vec::new();
         for need in &shape.gres {
             let (mut devices, mut first, mut whole) = (Vec::new(), 0, 1);
+            let mut places = Vec::new();
             for group in kind.gres.iter() {
                 let same =
                     group.name == need.name && (need.model.is_empty() || need.model == group.model);
                 if same {
                     devices.extend(first..first + group.devices);
+                    // Those of different groups are far from each other.
+                    let inside = place::devices::whereabouts(group).into_iter();
+                    places.extend(inside.map(|(island, near)| (island + first, near)));
                     whole = group.parts;
                 }
                 first += group.devices;
             }
             let (count, per, parts) = (need.count, need.per, need.parts);
-            needs.push(NeedFit { devices, whole, count, per, parts });
+            needs.push(NeedFit { devices, places, whole, count, per, parts });
         }
         let mut fit = Fit {
             kind: id,
@@ -377,15 +384,17 @@ impl NeedFit {
             }
             return Some(());
         }
-        let mut missing = self.total(units);
-        for device in &self.devices {
-            let left = &mut free.parts[*device as usize];
-            if missing > 0 && *left == self.whole {
-                *left = 0;
-                taken.push((*device, self.whole));
-                missing -= 1;
-            }
+        let count = self.total(units) as usize;
+        let is_free = |(device, _): &(u32, Whereabouts)| free.parts[*device as usize] == self.whole;
+        let all = self.devices.iter().copied().zip(self.places.iter().copied());
+        let whole: Vec<(u32, Whereabouts)> = all.filter(is_free).collect();
+        if whole.len() < count {
+            return None;
         }
-        (missing == 0).then_some(())
+        for device in place::devices::pick(&whole, count) {
+            free.parts[device as usize] = 0;
+            taken.push((device, self.whole));
+        }
+        Some(())
     }
 }

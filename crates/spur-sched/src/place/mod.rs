@@ -1,6 +1,7 @@
 //! Which nodes a job gets: eligible ones, of the lowest weight, then by score.
 
 mod cores;
+pub mod devices;
 mod fragment;
 mod layers;
 pub mod network;

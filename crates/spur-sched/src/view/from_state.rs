@@ -666,10 +666,23 @@ pub(crate) fn gres(node: &Node) -> Vec<ViewGres> {
                 devices,
                 parts,
                 near: it.cores.iter().map(numbers).collect(),
-                linked: Vec::new(),
+                linked: linked(&it.links, devices),
             }
         })
         .collect()
+}
+
+/// Devices with a link to each, told from lines such as `-1,4,0`.
+fn linked(links: &[String], devices: u32) -> Vec<Vec<u32>> {
+    if links.len() != devices as usize {
+        return Vec::new();
+    }
+    let others = |line: &String| {
+        let counts = (0..devices).zip(line.split(','));
+        let fast = |count: &str| count.trim().parse::<i64>().is_ok_and(|count| count > 0);
+        counts.filter(|(_, count)| fast(count)).map(|(device, _)| device).collect()
+    };
+    links.iter().map(others).collect()
 }
 
 /// What a run holds, as the planner counts it.
