@@ -101,15 +101,17 @@ impl Class {
 
     /// Whether the nodes that take jobs at present would do if they were empty.
     pub(crate) fn is_possible_now(&mut self, nodes: &Nodes) -> bool {
-        if let Some((told, possible)) = self.possible
-            && told == nodes.usable
-        {
-            return possible;
+        if let Some((at, usable, spare)) = self.possible {
+            match spare {
+                Some(spare) if nodes.lost - at <= u64::from(spare) => return true,
+                None if usable == nodes.usable => return false,
+                _ => {}
+            }
         }
         let fits = self.fits.as_ref();
-        let possible = fits.is_some_and(|fits| fits.possible_now(&self.shape, nodes));
-        self.possible = Some((nodes.usable, possible));
-        possible
+        let spare = fits.and_then(|fits| fits.spare_now(&self.shape, nodes));
+        self.possible = Some((nodes.lost, nodes.usable, spare));
+        spare.is_some()
     }
 }
 

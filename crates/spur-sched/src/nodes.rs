@@ -142,6 +142,8 @@ pub struct Nodes {
     pub version: u64,
     /// The same for how many members take jobs.
     pub usable: u64,
+    /// Counts nodes that ceased to take jobs.
+    pub lost: u64,
     pub gains: Gains,
 }
 
@@ -203,6 +205,10 @@ impl Nodes {
         if !alike {
             self.version += 1;
         }
+        self.lost += u64::from(present.is_some_and(|index| {
+            let slot = self.slot(index);
+            slot.present && slot.node.usable && !node.usable
+        }));
         let members = self.kinds[kind as usize].members.entry((node.memory_mb, node.tmp_mb));
         let (all, usable) = members.or_default();
         self.usable += 1;

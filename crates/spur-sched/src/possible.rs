@@ -110,6 +110,26 @@ impl Fits {
             && self.alternatives.iter().any(|fits| self.would_do(shape, nodes, fits, true))
     }
 
+    /// How many of the nodes that take jobs may cease to, whichever they are, and the others would still do
+    /// if they were empty; nothing where they would not even now.
+    pub fn spare_now(&self, shape: &Shape, nodes: &Nodes) -> Option<u32> {
+        if !self.possible_now(shape, nodes) {
+            return None;
+        }
+        if !self.wanted.is_empty() || !self.counted.is_empty() {
+            return Some(0);
+        }
+        let spare = self.alternatives.iter().map(|fits| {
+            let rooms = rooms(shape, nodes, fits, true, &self.barred);
+            let count: u32 = rooms.iter().map(|(_, nodes)| nodes).sum();
+            let least = rooms.iter().map(|(room, _)| *room).min().unwrap_or(1);
+            // As if each had no more room than the one with least.
+            let needed = shape.units.div_ceil(least.max(1)).max(shape.nodes_min);
+            if needed <= shape.nodes_max { count.saturating_sub(needed) } else { 0 }
+        });
+        spare.max()
+    }
+
     fn would_do(&self, shape: &Shape, nodes: &Nodes, fits: &[Fit], usable: bool) -> bool {
         let counted = self.counted.iter().all(|(count, fits)| {
             rooms(shape, nodes, fits, usable, &self.barred).iter().map(|(_, it)| it).sum::<u32>()

@@ -40,8 +40,9 @@ pub struct Class {
     pub fits: Option<Arc<Fits>>,
     /// When less was free than a job needs, if that was found out.
     pub short: Option<Stamp>,
-    /// Whether the nodes that take jobs would do if they were empty, and when that was found out.
-    pub possible: Option<(u64, bool)>,
+    /// How many of the nodes that take jobs could be spared if all were empty, and when that was found out: how
+    /// many were lost before, and how many changed.
+    pub possible: Option<(u64, u64, Option<u32>)>,
 }
 
 type ClassKey = (Arc<str>, Arc<Shape>, Arc<[Charge]>, Arc<[Companion]>, u32, Option<Reason>);
