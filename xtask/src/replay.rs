@@ -35,14 +35,19 @@ struct Options {
 pub fn run(words: &[&str]) -> Result<()> {
     let options = read(words)?;
     let name = options.file.display().to_string();
-    if name.contains("openb_pod") {
-        return openb::run(&options.file);
-    }
     let text = trace::read(&options.file)?;
-    let mut trace = match name.contains(".swf") {
-        true => trace::swf(&text, options.nodes),
-        false => trace::gangs(&text, options.nodes.unwrap_or(20))?,
+    // What a file is it says in its first line, whatever its name.
+    let first = text.lines().next().unwrap_or_default();
+    if first.contains("gpu_milli") {
+        return openb::run(&options.file, &text);
+    }
+    let mut trace = match first.contains("num_gpu") {
+        true => trace::gangs(&text, options.nodes.unwrap_or(20))?,
+        false => trace::swf(&text, options.nodes),
     };
+    if trace.jobs.is_empty() {
+        bail!("{name} has no jobs: neither SWF, nor gangs, nor pods");
+    }
     if let Some(first) = options.first {
         trace.jobs.truncate(first);
     }

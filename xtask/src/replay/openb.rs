@@ -1,11 +1,12 @@
 //! Placement of GPU pods, most of them parts of a GPU: arrivals until 130 % of the GPUs are asked for,
 //! nothing leaves. What counts is how much of the GPUs can be given.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use spur_core::ids::JobId;
+use spur_core::ids::{JobId, NodeName};
 use spur_core::time::Timestamp;
 use spur_sched::Choice;
 use spur_sched::planner::{Planner, Policy};
@@ -23,31 +24,44 @@ struct Pod {
 }
 
 /// Places a list of pods on the nodes listed beside it, by each way to choose.
-pub fn run(pods: &Path) -> Result<()> {
-    let beside = pods.with_file_name("openb_node_list_gpu_node.csv");
+pub fn run(file: &Path, pods: &str) -> Result<()> {
+    let beside = file.with_file_name("openb_node_list_gpu_node.csv");
     let nodes = nodes(&trace::read(&beside)?)?;
-    let pods = read_pods(&trace::read(pods)?)?;
+    let pods = read_pods(pods)?;
     let capacity: u64 =
         nodes.iter().flat_map(|node| node.gres.iter()).map(|it| u64::from(it.devices)).sum();
     println!("{} nodes with {capacity} GPUs, {} kinds of pods", nodes.len(), pods.len());
-    println!("{:<10} {:>12} {:>12} {:>12}", "choice", "at 100 %", "at 130 %", "refused");
+    println!(
+        "{:<10} {:>12} {:>12} {:>12} {:>12} {:>12}",
+        "choice", "at 100 %", "at 130 %", "refused", "idle", "in pieces"
+    );
     let ways = [("first", Choice::First), ("best fit", Choice::BestFit), ("fgd", Choice::Tight)];
     for (name, choice) in ways {
         let mut rows = Vec::new();
         for seed in 1..=3 {
             rows.push(place(&nodes, &pods, capacity, choice, seed));
         }
-        let mean = |get: fn(&(f64, f64, usize)) -> f64| {
-            rows.iter().map(get).sum::<f64>() / rows.len() as f64
-        };
+        let mean = |get: fn(&Placed) -> f64| rows.iter().map(get).sum::<f64>() / rows.len() as f64;
         println!(
-            "{name:<10} {:>11.1}% {:>11.1}% {:>12.0}",
-            100.0 * mean(|row| row.0),
-            100.0 * mean(|row| row.1),
-            mean(|row| row.2 as f64)
+            "{name:<10} {:>11.1}% {:>11.1}% {:>12.0} {:>11.1}% {:>11.1}%",
+            100.0 * mean(|row| row.at_100),
+            100.0 * mean(|row| row.at_130),
+            mean(|row| f64::from(row.refused)),
+            100.0 * mean(|row| row.idle),
+            100.0 * mean(|row| row.pieces),
         );
     }
     Ok(())
+}
+
+/// What came of one order of arrivals, as parts of all GPUs.
+struct Placed {
+    at_100: f64,
+    at_130: f64,
+    refused: u32,
+    /// GPUs nobody has anything of, and what is left of the others.
+    idle: f64,
+    pieces: f64,
 }
 
 fn place(
@@ -56,13 +70,14 @@ fn place(
     capacity: u64,
     choice: Choice,
     seed: u64,
-) -> (f64, f64, usize) {
+) -> Placed {
     let mut planner = Planner::new(Policy { choice, ..Policy::default() });
     nodes.iter().for_each(|node| planner.put_node(node));
     let partitions: Arc<[(Arc<str>, u16)]> = Arc::new([("all".into(), 1)]);
     let (mut asked, mut given, mut refused, mut at_100) = (0, 0, 0, 0.0);
     let mut order = shuffled(pods.len(), seed);
     let mut next = 0;
+    let mut used: BTreeMap<(NodeName, u32), u32> = BTreeMap::new();
     while asked < capacity * 1300 {
         if next == order.len() {
             order = shuffled(pods.len(), seed + next as u64);
@@ -90,6 +105,11 @@ fn place(
         match decided.starts.into_iter().next() {
             Some(start) => {
                 given += pod.milli;
+                for share in &start.shares {
+                    for (_, device, parts) in &share.devices {
+                        *used.entry((share.node.clone(), *device)).or_default() += parts;
+                    }
+                }
                 let run = RunningJob {
                     since: Timestamp(0),
                     end: Timestamp(i64::MAX / 4),
@@ -110,7 +130,10 @@ fn place(
             at_100 = given as f64 / (capacity * 1000) as f64;
         }
     }
-    (at_100, given as f64 / (capacity * 1000) as f64, refused)
+    let part = |milli: u64| milli as f64 / (capacity * 1000) as f64;
+    let left: u64 = used.values().map(|used| 1000 - u64::from((*used).min(1000))).sum();
+    let idle = (capacity - used.len() as u64) * 1000;
+    Placed { at_100, at_130: part(given), refused, idle: part(idle), pieces: part(left) }
 }
 
 fn shuffled(count: usize, seed: u64) -> Vec<usize> {
@@ -169,7 +192,7 @@ fn read_pods(text: &str) -> Result<Vec<Pod>> {
         let shape = Shape {
             unit_cpus: number(&fields, 1)?.div_ceil(GRAIN).max(1),
             memory: Memory::PerNode(u64::from(number(&fields, 2)?)),
-            constraint: fields.get(5).copied().unwrap_or_default().into(),
+            constraint: fields.get(5).copied().filter(|it| *it != "nan").unwrap_or_default().into(),
             gres: if gpus == 0 { vec![] } else { vec![need] },
             ..Shape::default()
         };

@@ -65,12 +65,18 @@ pub fn read(path: &Path) -> Result<String> {
 /// pool unless a number of nodes is said.
 pub fn swf(text: &str, nodes: Option<u32>) -> Trace {
     let header = |name: &str| -> Option<u32> {
-        let line = text.lines().find(|line| line.starts_with(';') && line.contains(name))?;
-        line.split_once(name)?.1.split_whitespace().next()?.parse().ok()
+        let mut lines = text.lines().filter(|line| line.trim_start().starts_with(';'));
+        lines.find_map(|line| {
+            // `MaxProcs: 9,216 (of 9,472)`
+            let said = line.split_once(name)?.1.trim_start().trim_start_matches(':').trim_start();
+            let digits: String =
+                said.chars().take_while(|it| it.is_ascii_digit() || *it == ',').collect();
+            digits.replace(',', "").parse().ok()
+        })
     };
     let mut jobs: Vec<Job> = text
         .lines()
-        .filter(|line| !line.starts_with(';'))
+        .filter(|line| !line.trim_start().starts_with(';'))
         .filter_map(|line| {
             let fields: Vec<i64> = line
                 .split_whitespace()
@@ -94,7 +100,7 @@ pub fn swf(text: &str, nodes: Option<u32>) -> Trace {
         .collect();
     jobs.sort_by_key(|job| job.submit);
     let largest = jobs.iter().map(|job| job.size).max().unwrap_or(1);
-    let procs = header("MaxProcs:").or(header("MaxNodes:")).unwrap_or(largest).max(largest);
+    let procs = header("MaxProcs").or(header("MaxNodes")).unwrap_or(largest).max(largest);
     let nodes = nodes.unwrap_or(if procs <= 1024 { procs } else { 1 });
     Trace { machine: Machine { nodes, each: procs.div_ceil(nodes), gpus: false }, jobs }
 }
@@ -146,6 +152,22 @@ mod tests {
         let trace = swf(text, None);
         let job = Job { submit: 10, run: 60, limit: 120, size: 8, user: 3 };
         assert_eq!((trace.jobs, trace.machine.nodes), (vec![job], 100));
+    }
+
+    #[test]
+    fn headings_of_swf_are_written_in_many_ways() {
+        let job = "\r\n  1 0 0 10 4 -1 -1 -1 -1 -1 1 3 1 -1 1 -1 -1 -1\r\n";
+        for (heading, procs) in [
+            ("; MaxProcs: 1,152 (of 1,200)", 1152),
+            (";MaxProcs:128", 128),
+            ("  ;  MaxNodes: 64\t8 processors each", 64),
+            ("; Computer: nobody knows", 4),
+        ] {
+            let trace = swf(&format!("{heading}{job}"), None);
+            let machine = trace.machine;
+            assert_eq!((machine.nodes * machine.each, trace.jobs.len()), (procs, 1), "{heading}");
+            assert_eq!((trace.jobs[0].limit, trace.jobs[0].size), (10, 4));
+        }
     }
 
     #[test]
