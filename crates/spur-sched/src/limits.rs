@@ -39,5 +39,9 @@ pub(crate) fn bar(state: &State, job: &Job, basis: &Basis) -> Option<Reason> {
     let needs = state.needs_of(job);
     let asks = state.asks_of(job, &needs);
     let spent = |purse| basis.usage.get(&purse).map(|usage| usage.spent());
-    limits::bars(&state.rules, &asks).or_else(|| limits::spent_bar(&state.rules, &asks, spent))
+    let safe = state.enforces(Enforce::Safe);
+    let book = &state.rules;
+    limits::bars(book, &asks)
+        .or_else(|| limits::spent_bar(book, &asks, safe, spent))
+        .or_else(|| limits::threshold_bar(book, &asks, |one| basis.tree.factor(one)))
 }

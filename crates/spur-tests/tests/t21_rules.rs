@@ -97,8 +97,12 @@ fn jobs_are_held_to_associations_qos_and_limits() {
 
     done(&cluster, &format!("scancel {first}"));
     until("the next one runs", || (cluster.squeue(&second, "%t") == "R").then_some(()));
-    let kept = done(&cluster, &format!("sacct -n -P -X -j {second} -o Account,QOS"));
-    assert_eq!(kept, "physics|high\n");
+    let kept =
+        done(&cluster, &format!("sacct -n -P -X -j {second} -o Account,QOS,Reason,Priority"));
+    assert!(kept.starts_with("physics|high|QOSMaxJobsPerUserLimit|"), "{kept}");
+    assert!(!kept.ends_with("|0\n"), "{kept}");
+    let reset = "sacctmgr -i modify account physics set RawUsage=0";
+    assert!(done(&cluster, reset).starts_with("No cluster specified, resetting on local cluster"));
     let script = done(&cluster, &format!("sacct --batch-script -j {second}"));
     assert!(script.starts_with(&format!("Batch Script for {second}\n")), "{script}");
     assert!(script.contains("sleep 300"), "{script}");

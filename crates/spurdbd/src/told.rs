@@ -166,7 +166,15 @@ fn of_association(one: &AssociationView) -> Vec<Member> {
         ],
     );
     members.push(("qos", quoted(&one.qos.join(","))));
+    resets(&mut members, one.usage_resets);
     members
+}
+
+/// Slurm does not tell it; who did it is worth knowing.
+fn resets(members: &mut Vec<Member>, times: u32) {
+    if times > 0 {
+        members.push(("raw_usage_resets", times.to_string()));
+    }
 }
 
 fn of_qos(one: &QosView) -> Vec<Member> {
@@ -208,6 +216,7 @@ fn of_qos(one: &QosView) -> Vec<Member> {
             ("min_tres_pj", &one.min_tres_per_job),
         ],
     );
+    resets(&mut members, one.usage_resets);
     members
 }
 

@@ -132,6 +132,7 @@ pub fn claims(book: &Book, asks: &Asks) -> Vec<Claim> {
     let by_qos = |name: &'static str, tres: Option<&Tres>| {
         said.iter().any(|(known, of)| *known == name && of.as_ref() == tres)
     };
+    let scale = |max| scaled(book, asks, max);
     for one in book.lineage(own) {
         let place = format!("assoc/{}", one.id);
         if let Some(max) = one.grp_jobs.and_then(Limit::number).filter(|_| !by_qos("GrpJobs", None))
@@ -142,7 +143,8 @@ pub fn claims(book: &Book, asks: &Asks) -> Vec<Claim> {
         for (tres, max) in amounts(&one.grp_tres) {
             if !by_qos("GrpTRES", Some(&tres)) {
                 let reason = reasons::of(Level::Association, Kind::Grp, &tres);
-                claims.extend(claim(format!("{place}/GrpTRES/{tres}"), asks, &tres, max, reason));
+                let counter = counter_of(book, asks, &format!("{place}/GrpTRES/{tres}"));
+                claims.extend(claim(counter, asks, &tres, scale(max), reason));
             }
         }
         for (tres, max) in amounts(&one.grp_tres_run_mins) {
@@ -225,14 +227,16 @@ pub fn bars(book: &Book, asks: &Asks) -> Option<Reason> {
     for (name, get, kind) in per_job {
         let limits = book.inherited(own, |one| Some(get(one)).filter(|text| !text.is_empty()));
         for (tres, max) in limits.map(|text| amounts(text)).unwrap_or_default() {
-            if !known(name, Some(&tres)) && used(asks, kind, &tres) > max {
+            if !known(name, Some(&tres)) && used(asks, kind, &tres) > scaled(book, asks, max) {
                 return Some(reasons::of(Level::Association, kind, &tres));
             }
         }
     }
     for one in book.lineage(own) {
         for (tres, max) in amounts(&one.grp_tres) {
-            if !known("GrpTRES", Some(&tres)) && used(asks, Kind::Grp, &tres) > max {
+            if !known("GrpTRES", Some(&tres))
+                && used(asks, Kind::Grp, &tres) > scaled(book, asks, max)
+            {
                 return Some(reasons::of(Level::Association, Kind::Grp, &tres));
             }
         }
@@ -250,24 +254,68 @@ fn used(asks: &Asks, kind: Kind, tres: &Tres) -> u64 {
     }
 }
 
-/// Minutes of resources that are used up, as decayed usage has them.
+/// What associations may use is more or less in some QOS.
+fn scaled(book: &Book, asks: &Asks, max: u64) -> u64 {
+    match book.qos(asks.qos).and_then(|qos| qos.limit_factor) {
+        Some(factor) if factor >= 0.0 => (max as f64 * factor) as u64,
+        _ => max,
+    }
+}
+
+/// An amount that has another size in some QOS is another amount there.
+fn counter_of(book: &Book, asks: &Asks, counter: &str) -> String {
+    match book.qos(asks.qos).filter(|qos| qos.limit_factor.is_some()) {
+        Some(qos) => format!("{counter}/qos/{}", qos.id),
+        None => counter.to_string(),
+    }
+}
+
+/// Whether a QOS has a flag.
+pub fn has_flag(qos: &QosView, flag: &str) -> bool {
+    qos.flags.iter().any(|it| it.eq_ignore_ascii_case(flag))
+}
+
+/// A QOS whose jobs wait while their association's share is used up too far.
+pub fn threshold_bar(book: &Book, asks: &Asks, factor: impl Fn(u32) -> f64) -> Option<Reason> {
+    let own = book.association(asks.account, asks.user, asks.partition)?;
+    let held = |qos: &&QosView| {
+        let least = qos.usage_threshold.filter(|_| has_flag(qos, "EnforceUsageThreshold"));
+        least.is_some_and(|least| factor(own.id) < least)
+    };
+    qos_of(book, asks).iter().any(|qos| held(&qos)).then_some(Reason::QOSUsageThreshold)
+}
+
+/// Minutes of resources that are used up, as decayed usage has them; with `safe` a job also waits that would use them
+/// up before its end.
 pub fn spent_bar(
     book: &Book,
     asks: &Asks,
+    safe: bool,
     spent: impl Fn(Purse) -> Option<Spent>,
 ) -> Option<Reason> {
+    let qos = book.qos(asks.qos).filter(|qos| has_flag(qos, "UsageFactorSafe"));
+    let factor = qos.map_or(1.0, |qos| qos.usage_factor);
+    let minutes = asks.minutes.unwrap_or(YEAR_MINUTES);
+    let comes = |amount: u64| match safe {
+        true => (amount.saturating_mul(minutes) as f64 * factor) as u64,
+        false => 0,
+    };
     let over = |limits: &String, wall: Option<Limit>, purse: Purse, level: Level| {
         let limits = amounts(limits);
         if limits.is_empty() && wall.is_none() {
             return None;
         }
-        let spent = spent(purse)?;
+        let spent = spent(purse).unwrap_or_default();
         for (tres, max) in limits {
-            if spent.minutes.get(&tres).copied().unwrap_or(0) >= max {
+            let spent = spent.minutes.get(&tres).copied().unwrap_or(0);
+            let needs = asks.needs.get(&tres).copied().unwrap_or(0);
+            if spent >= max || spent.saturating_add(comes(needs)) > max {
                 return Some(reasons::of(level, Kind::GrpMinutes, &tres));
             }
         }
-        let is_over = wall.and_then(Limit::number).is_some_and(|max| spent.wall_minutes >= max);
+        let is_over = wall.and_then(Limit::number).is_some_and(|max| {
+            spent.wall_minutes >= max || spent.wall_minutes.saturating_add(comes(1)) > max
+        });
         is_over.then_some(match level {
             Level::Qos => Reason::QOSGrpWallLimit,
             Level::Association => Reason::AssocGrpWallLimit,
@@ -307,8 +355,7 @@ pub struct Spent {
 fn qos_of<'a>(book: &'a Book, asks: &Asks) -> Vec<&'a QosView> {
     let job = book.qos(asks.qos);
     let partition = book.qos(asks.partition_qos);
-    let over = job
-        .is_some_and(|one| one.flags.iter().any(|flag| flag.eq_ignore_ascii_case("OverPartQOS")));
+    let over = job.is_some_and(|one| has_flag(one, "OverPartQOS"));
     let both = if over { [job, partition] } else { [partition, job] };
     both.into_iter().flatten().collect()
 }
@@ -382,9 +429,7 @@ pub fn bars_submission(
 
 /// Whether a job that the rules bar is refused at once instead of waiting.
 pub fn denies(book: &Book, asks: &Asks) -> bool {
-    let flag =
-        |one: &&QosView| one.flags.iter().any(|flag| flag.eq_ignore_ascii_case("DenyOnLimit"));
-    qos_of(book, asks).iter().any(flag)
+    qos_of(book, asks).iter().any(|one| has_flag(one, "DenyOnLimit"))
 }
 
 #[cfg(test)]

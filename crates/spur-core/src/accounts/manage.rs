@@ -7,10 +7,12 @@ mod remove;
 mod resource;
 #[cfg(test)]
 mod tests;
+mod usage;
 
 pub use add::add;
 pub use modify::modify;
 pub use remove::remove;
+pub use usage::is_reset;
 
 use crate::accounts::settings::{self, Change, Fault, Setting};
 use crate::views::{AssociationView, QosView, RuleRow, RulesView};
@@ -18,8 +20,12 @@ use crate::views::{AssociationView, QosView, RuleRow, RulesView};
 /// A change, thought out.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
+    /// What is not as it was asked for, told first.
+    pub warns: String,
     /// What the user is told before being asked.
     pub says: String,
+    /// What is asked, if not whether to commit.
+    pub question: Option<&'static str>,
     /// Rows to put.
     pub put: Vec<RuleRow>,
     /// Rows to take out.
@@ -200,6 +206,8 @@ pub struct Conditions {
     pub users: Vec<String>,
     pub partitions: Vec<String>,
     pub parents: Vec<String>,
+    /// `user=`: what is no user's.
+    pub no_user: bool,
 }
 
 impl Conditions {
@@ -212,7 +220,10 @@ impl Conditions {
                 word if word.name.is_empty() || word.is(&["names"]) => found.names.extend(list),
                 word if word.is(&["clusters"]) => found.clusters.extend(list),
                 word if word.is(&["accounts"]) => found.accounts.extend(list),
-                word if word.is(&["users"]) => found.users.extend(list),
+                word if word.is(&["users"]) => {
+                    found.no_user |= list.is_empty();
+                    found.users.extend(list);
+                }
                 word if word.is(&["partitions"]) => found.partitions.extend(list),
                 word if word.is(&["parents"]) => found.parents.extend(list),
                 word => return Err(word.unknown_condition()),
@@ -228,6 +239,7 @@ impl Conditions {
         is(&self.clusters, &one.cluster)
             && is(&self.accounts, &one.account)
             && is(&self.users, &one.user_name)
+            && !(self.no_user && self.users.is_empty() && !one.user_name.is_empty())
             && is(&self.partitions, &one.partition)
             && is(&self.parents, &one.parent)
     }

@@ -248,7 +248,9 @@ impl RulesView {
             // A coordinator brings users into accounts below, and never changes its own limits.
             Level::None => {
                 if let Some(one) = &row.association {
-                    return !one.user_name.is_empty()
+                    let known = now.and_then(|now| now.association.as_ref());
+                    return known.map_or(0, |it| it.usage_resets) == one.usage_resets
+                        && !one.user_name.is_empty()
                         && one.user_name != user
                         && self.coordinates(user, &one.cluster, &one.account);
                 }

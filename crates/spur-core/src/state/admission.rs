@@ -1,5 +1,6 @@
 //! Which partitions let a request in, and which of their limits it breaks.
 
+use crate::accounts::limits::has_flag;
 use crate::config::words::{EnforceLimits, PartitionState};
 use crate::config::{Allowed, sections};
 use crate::errors::SlurmError;
@@ -169,9 +170,7 @@ impl State {
             return Some(Breach::Qos);
         }
         let qos = self.rules.qos(&spec.qos);
-        let excused = |flag: &str| {
-            qos.is_some_and(|qos| qos.flags.iter().any(|it| it.eq_ignore_ascii_case(flag)))
-        };
+        let excused = |flag: &str| qos.is_some_and(|qos| has_flag(qos, flag));
         if spec.time_limit.is_some_and(|limit| limit > partition.max_time)
             && !excused("PartitionTimeLimit")
         {

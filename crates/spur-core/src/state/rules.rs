@@ -20,8 +20,26 @@ use crate::views::{AssociationView, QosView, RulesView};
 
 /// Takes rules in place of those before.
 pub(super) fn set(state: &mut State, rules: &RulesView) -> Result<Reply, SlurmError> {
-    state.rules = Arc::new(Book::of(rules.clone(), &state.settings.cluster_name));
+    let book = Book::of(rules.clone(), &state.settings.cluster_name);
+    for purse in emptied(&state.rules, &book) {
+        state.usage.remove(&purse);
+    }
+    state.rules = Arc::new(book);
     Ok(Reply::Done)
+}
+
+/// Whose usage has been set to nothing.
+fn emptied(before: &Book, after: &Book) -> Vec<Purse> {
+    let (had, has) = (before.rules(), after.rules());
+    let known: BTreeMap<u32, u32> =
+        had.associations.iter().map(|one| (one.id, one.usage_resets)).collect();
+    let is_new = |id: &u32, resets: u32| known.get(id).is_some_and(|before| *before != resets);
+    let associations = after.associations().filter(|one| is_new(&one.id, one.usage_resets));
+    let known: BTreeMap<u32, u32> = had.qos.iter().map(|one| (one.id, one.usage_resets)).collect();
+    let is_new = |id: &u32, resets: u32| known.get(id).is_some_and(|before| *before != resets);
+    let qos = has.qos.iter().filter(|one| is_new(&one.id, one.usage_resets));
+    let associations = associations.map(|one| Purse::Association(one.id));
+    associations.chain(qos.map(|one| Purse::Qos(one.id))).collect()
 }
 
 /// What a submission is charged to, filled in and held against the rules.
@@ -257,6 +275,16 @@ impl State {
         Fading::of_days(self.settings.config.scheduler.fairshare_halflife_days)
     }
 
+    /// What some QOS have used does not fade.
+    fn fading_of(&self, purse: Purse, fading: Fading) -> Fading {
+        let Purse::Qos(id) = purse else { return fading };
+        let keeps = |qos: &QosView| qos.id == id && limits::has_flag(qos, "NoDecay");
+        match self.rules.rules().qos.iter().any(keeps) {
+            true => Fading { half_life: 0.0 },
+            false => fading,
+        }
+    }
+
     /// Charges a run that gives its resources back with this change.
     pub(super) fn charge(&mut self, former: Option<&Job>, job: &Job) {
         let Some(former) = former.filter(|former| former.phase.holds().is_some()) else { return };
@@ -270,6 +298,7 @@ impl State {
         let Some((purses, needs, secs, factor)) = self.run_until(former, self.now) else { return };
         let (now, fading) = (self.now, self.fading());
         for purse in purses {
+            let fading = self.fading_of(purse, fading);
             let before = self.usage.get(&purse).cloned().unwrap_or_default();
             let mut usage = before.at(now, fading);
             usage.add(&needs, secs, factor, fading);
@@ -294,11 +323,15 @@ impl State {
     /// What everybody has used up to a moment, running jobs included. Accounts have what is below them.
     pub fn usage_at(&self, now: Timestamp) -> BTreeMap<Purse, Usage> {
         let fading = self.fading();
-        let mut all: BTreeMap<Purse, Usage> =
-            self.usage.iter().map(|(purse, usage)| (*purse, usage.at(now, fading))).collect();
+        let mut all: BTreeMap<Purse, Usage> = self
+            .usage
+            .iter()
+            .map(|(purse, usage)| (*purse, usage.at(now, self.fading_of(*purse, fading))))
+            .collect();
         for job in self.index.active.iter().filter_map(|id: &JobId| self.jobs.get(id)) {
             let Some((purses, needs, secs, factor)) = self.run_until(job, now) else { continue };
             for purse in purses {
+                let fading = self.fading_of(purse, fading);
                 let usage =
                     all.entry(purse).or_insert_with(|| Usage { at: now, ..Usage::default() });
                 usage.add(&needs, secs, factor, fading);

@@ -75,4 +75,7 @@ pub struct AssociationView {
     pub max_tres_mins_per_job: String,
     #[prost(uint32, optional, tag = "33")]
     pub min_priority_threshold: Option<u32>,
+    /// How often its usage was set to nothing.
+    #[prost(uint32, tag = "34")]
+    pub usage_resets: u32,
 }

@@ -77,4 +77,7 @@ pub struct QosView {
     pub min_tres_per_job: String,
     #[prost(uint32, optional, tag = "35")]
     pub min_priority_threshold: Option<u32>,
+    /// How often its usage was set to nothing.
+    #[prost(uint32, tag = "36")]
+    pub usage_resets: u32,
 }

@@ -44,7 +44,15 @@ fn change(style: &Style, words: &[String], none: &str, think: Think) -> u8 {
         eprintln!("Can't run this command in readonly mode.");
         return 1;
     }
-    let request = request(rest);
+    let mut request = request(rest);
+    let is_reset = request.set.iter().any(|word| manage::is_reset(word) && word.value == "0");
+    let names_cluster = request.which.iter().any(|word| word.is(&["clusters"]));
+    if is_reset && !names_cluster && !request.which.is_empty() {
+        let own = cluster::block_on(accounting::glance()).map(|it| it.cluster_name);
+        let own = own.unwrap_or_default();
+        print(&format!("No cluster specified, resetting on local cluster {own}\n"));
+        request.which.push(Word::parse(&format!("cluster={own}")));
+    }
     carry_out(style, |rules| think(rules, about, &request))
 }
 
@@ -93,10 +101,11 @@ pub fn carry_out(style: &Style, think: impl Fn(&RulesView) -> Result<Plan, Refus
             };
             // Slurm tells what it is about to do even with `--quiet`.
             if !told {
+                eprint!("{}", plan.warns);
                 print(&plan.says);
                 told = true;
             }
-            if !asked && !agreed() {
+            if !asked && !agreed(plan.question.unwrap_or(COMMIT)) {
                 print(" Changes Discarded\n");
                 return Ok(0);
             }
@@ -106,7 +115,7 @@ pub fn carry_out(style: &Style, think: impl Fn(&RulesView) -> Result<Plan, Refus
             match client.change_rules(request).await {
                 Ok(reply) => {
                     accounting::in_force(reply.into_inner().version).await;
-                    return Ok(0);
+                    return Ok(u8::from(!plan.warns.is_empty()));
                 }
                 Err(status) if status.code() == Code::Aborted => {}
                 Err(status) => return Err(accounting::refused(status)),
@@ -136,9 +145,11 @@ pub fn fail(trouble: &Trouble) -> u8 {
     1
 }
 
+const COMMIT: &str = "Would you like to commit changes?";
+
 /// Asks whether to go on; no answer is no.
-fn agreed() -> bool {
-    print("Would you like to commit changes? (You have 30 seconds to decide)\n");
+fn agreed(question: &str) -> bool {
+    print(&format!("{question} (You have 30 seconds to decide)\n"));
     let input = std::io::stdin();
     let mut lines = input.lock().lines();
     loop {

@@ -209,7 +209,12 @@ async fn answer_to(
             actions: wanted.actions.clone(),
         };
         let reply = client.list_transactions(request).await.map_err(accounting::refused)?;
-        let rows: Vec<_> = reply.into_inner().transactions;
+        let mut rows: Vec<_> = reply.into_inner().transactions;
+        if !wanted.conditions.is_empty() {
+            let all = client.get_rules(GetRulesRequest::default()).await;
+            let all = all.map_err(accounting::refused)?.into_inner();
+            rows.retain(|row| truth::is_about(row, &all, &wanted.conditions));
+        }
         return Ok(table(style, TRANSACTION_FIELDS, wanted, rules::TRANSACTION, &rows));
     }
     let all = client
@@ -339,6 +344,9 @@ pub(super) fn table<Row>(
     rows: &[Row],
 ) -> Result<String, String> {
     let format = wanted.format.as_deref().unwrap_or(default);
+    if format.is_empty() {
+        return Err("Unknown field ''".to_string());
+    }
     let columns = format::accounting(fields, format).map_err(|field| unknown(&field))?;
     Ok(written(style, &columns, rows))
 }
@@ -562,6 +570,14 @@ fn users(
         (None, true) => rules::USER_WITH.to_string(),
         (None, false) => rules::USER.to_string(),
     };
+    let is_coordinators = |word: &&str| {
+        let name = word.split('%').next().unwrap_or_default().to_lowercase();
+        name.len() >= 2 && "coordinators".starts_with(&name)
+    };
+    let with_coordinators =
+        wanted.with_coordinators || format.split(',').any(|it| is_coordinators(&it));
+    let others: Vec<&str> = format.split(',').filter(|word| !is_coordinators(word)).collect();
+    let format = others.join(",");
     // A column that only associations have asks for them.
     let asks = wanted.with_associations
         || format.split(',').any(|word| format::accounting(USER_FIELDS, word).is_err());
@@ -581,7 +597,7 @@ fn users(
             rows.push((thing, AssociationView::default()));
         }
     }
-    if wanted.with_coordinators {
+    if with_coordinators {
         return with_coordinated(style, all, &format, &rows);
     }
     mixed(style, USER_FIELDS, &format, &rows)

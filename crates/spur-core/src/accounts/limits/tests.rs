@@ -98,8 +98,138 @@ fn minutes_that_are_used_up_bar() {
     let bar = |minutes| {
         let minutes = BTreeMap::from([(Tres::Cpu, minutes)]);
         let spent = Spent { minutes, wall_minutes: 0 };
-        spent_bar(&book, &asks("ann", "physics", "normal", &needs), |_| Some(spent.clone()))
+        let asks = asks("ann", "physics", "normal", &needs);
+        let bar = |safe| spent_bar(&book, &asks, safe, |_| Some(spent.clone()));
+        (bar(false), bar(true))
     };
-    assert_eq!(bar(99), None);
-    assert_eq!(bar(100), Some(Reason::AssocGrpCPUMinutesLimit));
+    let over = Some(Reason::AssocGrpCPUMinutesLimit);
+    assert_eq!(bar(40), (None, None));
+    // It may run for an hour, and there is less left: who wants to be safe does not begin.
+    assert_eq!(bar(41), (None, over));
+    assert_eq!(bar(100), (over, over));
+}
+
+#[test]
+fn a_factor_of_the_qos_stretches_what_associations_may_use() {
+    let book = book(&[
+        "add account physics GrpTRES=cpu=4 MaxTRES=cpu=4",
+        "add user ann account=physics",
+        "add qos wide LimitFactor=2",
+    ]);
+    let needs = needs("cpu=8,node=1");
+    let bar = |qos| bars(&book, &asks("ann", "physics", qos, &needs));
+    assert_eq!(bar("normal"), Some(Reason::AssocMaxCpuPerJobLimit));
+    assert_eq!(bar("wide"), None);
+    let wide = claims(&book, &asks("ann", "physics", "wide", &needs));
+    assert_eq!(lines(&wide), ["8 of 8 AssocGrpCpuLimit"]);
+}
+
+#[test]
+fn a_qos_may_want_some_share_to_be_left() {
+    let book = book(&[
+        "add account physics",
+        "add user ann account=physics",
+        "add qos fair UsageThreshold=0.5 Flags=EnforceUsageThreshold",
+        "add qos loose UsageThreshold=0.5",
+    ]);
+    let needs = needs("cpu=1");
+    let bar = |qos, factor| threshold_bar(&book, &asks("ann", "physics", qos, &needs), |_| factor);
+    assert_eq!(bar("fair", 0.6), None);
+    assert_eq!(bar("fair", 0.4), Some(Reason::QOSUsageThreshold));
+    assert_eq!(bar("loose", 0.4), None);
+}
+
+/// A limit, what a job needs, and the word for why it waits: for ever, or until others have ended.
+const WORDS: &[(&str, &str, &str)] = &[
+    ("user MaxJobs=1", "cpu=1", "AssocMaxJobsLimit"),
+    ("user MaxWall=30", "cpu=1", "AssocMaxWallDurationPerJobLimit"),
+    ("user MaxTRES=cpu=1", "cpu=2", "AssocMaxCpuPerJobLimit"),
+    ("user MaxTRES=mem=1", "mem=2", "AssocMaxMemPerJob"),
+    ("user MaxTRES=node=1", "node=2", "AssocMaxNodePerJobLimit"),
+    ("user MaxTRES=billing=1", "billing=2", "AssocMaxBillingPerJob"),
+    ("user MaxTRES=license/x=1", "license/x=2", "AssocMaxLicensePerJob"),
+    ("user MaxTRESPerNode=cpu=1", "cpu=2", "AssocMaxCpuPerNode"),
+    ("user MaxTRESPerNode=gres/gpu=1", "gres/gpu=2", "AssocMaxGRESPerNode"),
+    ("user MaxTRESMins=cpu=1", "cpu=1", "AssocMaxCpuMinutesPerJobLimit"),
+    ("account GrpJobs=1", "cpu=1", "AssocGrpJobsLimit"),
+    ("account GrpTRES=cpu=4", "cpu=1", "AssocGrpCpuLimit"),
+    ("account GrpTRES=mem=4", "mem=1", "AssocGrpMemLimit"),
+    ("account GrpTRES=node=4", "node=1", "AssocGrpNodeLimit"),
+    ("account GrpTRES=gres/gpu=4", "gres/gpu=1", "AssocGrpGRES"),
+    ("account GrpTRES=billing=4", "billing=1", "AssocGrpBilling"),
+    ("account GrpTRES=license/x=4", "license/x=1", "AssocGrpLicense"),
+    ("account GrpTRESRunMins=cpu=600", "cpu=1", "AssocGrpCPURunMinutesLimit"),
+    ("account GrpTRESRunMins=gres/gpu=600", "gres/gpu=1", "AssocGrpGRESRunMinutes"),
+    ("qos GrpJobs=1", "cpu=1", "QOSGrpJobsLimit"),
+    ("qos GrpTRES=cpu=4", "cpu=1", "QOSGrpCpuLimit"),
+    ("qos GrpTRES=gres/gpu=4", "gres/gpu=1", "QOSGrpGRES"),
+    ("qos GrpTRES=mem=4", "mem=1", "QOSGrpMemLimit"),
+    ("qos GrpTRES=node=4", "node=1", "QOSGrpNodeLimit"),
+    ("qos GrpTRESRunMins=cpu=600", "cpu=1", "QOSGrpCPURunMinutesLimit"),
+    ("qos MaxJobsPerUser=1", "cpu=1", "QOSMaxJobsPerUserLimit"),
+    ("qos MaxJobsPerAccount=1", "cpu=1", "MaxJobsPerAccount"),
+    ("qos MaxTRESPerUser=cpu=4", "cpu=1", "QOSMaxCpuPerUserLimit"),
+    ("qos MaxTRESPerUser=gres/gpu=4", "gres/gpu=1", "QOSMaxGRESPerUser"),
+    ("qos MaxTRESPerUser=mem=4", "mem=1", "QOSMaxMemoryPerUser"),
+    ("qos MaxTRESPerUser=node=4", "node=1", "QOSMaxNodePerUserLimit"),
+    ("qos MaxTRESPerAccount=cpu=4", "cpu=1", "MaxCpuPerAccount"),
+    ("qos MaxTRESPerAccount=gres/gpu=4", "gres/gpu=1", "MaxGRESPerAccount"),
+    ("qos MaxTRESRunMinsPerUser=cpu=600", "cpu=1", "MaxCpuRunMinsPerUser"),
+    ("qos MaxTRESRunMinsPerAccount=cpu=600", "cpu=1", "MaxCpuRunMinsPerAccount"),
+    ("qos MaxTRESPerJob=cpu=1", "cpu=2", "QOSMaxCpuPerJobLimit"),
+    ("qos MaxTRESPerJob=gres/gpu=1", "gres/gpu=2", "QOSMaxGRESPerJob"),
+    ("qos MaxTRESPerNode=cpu=1", "cpu=2", "QOSMaxCpuPerNode"),
+    ("qos MaxTRESPerNode=gres/gpu=1", "gres/gpu=2", "QOSMaxGRESPerNode"),
+    ("qos MaxTRESMinsPerJob=cpu=1", "cpu=1", "QOSMaxCpuMinutesPerJobLimit"),
+    ("qos MaxWall=30", "cpu=1", "QOSMaxWallDurationPerJobLimit"),
+    ("qos MinTRES=cpu=2", "cpu=1", "QOSMinCpuNotSatisfied"),
+    ("qos MinTRES=gres/gpu=1", "cpu=1", "QOSMinGRES"),
+    ("qos MinTRES=mem=2", "mem=1", "QOSMinMemory"),
+    ("qos MinTRES=node=2", "node=1", "QOSMinNode"),
+];
+
+#[test]
+fn every_limit_has_slurms_word() {
+    for (limit, wants, word) in WORDS {
+        let (whose, set) = limit.split_once(' ').expect("whose, and what");
+        let of = |one: &str| if whose == one { set } else { "" };
+        let book = book(&[
+            &format!("add account physics {}", of("account")),
+            &format!("add user ann account=physics {}", of("user")),
+            &format!("add qos high {}", of("qos")),
+        ]);
+        let needs = needs(wants);
+        let asks = asks("ann", "physics", "high", &needs);
+        let shared = || claims(&book, &asks).first().map(|claim| claim.reason);
+        let told = bars(&book, &asks).or_else(shared).map(Reason::name);
+        assert_eq!(told, Some(*word), "{limit} with {wants}");
+    }
+}
+
+/// The same for what was used before.
+#[test]
+fn every_limit_of_minutes_has_slurms_word() {
+    let table = [
+        ("account GrpTRESMins=cpu=1", "AssocGrpCPUMinutesLimit"),
+        ("account GrpTRESMins=gres/gpu=1", "AssocGrpGRESMinutes"),
+        ("account GrpTRESMins=billing=1", "AssocGrpBillingMinutes"),
+        ("account GrpWall=1", "AssocGrpWallLimit"),
+        ("qos GrpTRESMins=cpu=1", "QOSGrpCPUMinutesLimit"),
+        ("qos GrpTRESMins=gres/gpu=1", "QOSGrpGRESMinutes"),
+        ("qos GrpWall=1", "QOSGrpWallLimit"),
+    ];
+    for (limit, word) in table {
+        let (whose, set) = limit.split_once(' ').expect("whose, and what");
+        let of = |one: &str| if whose == one { set } else { "" };
+        let book = book(&[
+            &format!("add account physics {}", of("account")),
+            "add user ann account=physics",
+            &format!("add qos high {}", of("qos")),
+        ]);
+        let needs = needs("cpu=1,gres/gpu=1,billing=1");
+        let spent = Spent { minutes: needs.clone(), wall_minutes: 1 };
+        let asks = asks("ann", "physics", "high", &needs);
+        let told = spent_bar(&book, &asks, false, |_| Some(spent.clone())).map(Reason::name);
+        assert_eq!(told, Some(word), "{limit}");
+    }
 }

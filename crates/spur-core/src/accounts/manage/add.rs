@@ -236,11 +236,13 @@ fn users(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
         }
         for cluster in &on {
             for account in &accounts {
+                // Where the account is not, the user is not brought into it; elsewhere they are.
                 if rules.account_association(cluster, account).is_none() {
-                    return Err(Refusal::Wrong(format!(
+                    plan.warns.push_str(&format!(
                         " This account '{account}' doesn't exist on cluster {cluster}\n        \
-                         Contact your admin to add this account.\n No associations or wckeys created."
-                    )));
+                         Contact your admin to add this account.\n"
+                    ));
+                    continue;
                 }
                 for partition in &partitions {
                     let own = AssociationView {
@@ -279,6 +281,10 @@ fn users(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
                 }
             }
         }
+    }
+    if lines.is_empty() && keys.is_empty() && !plan.warns.is_empty() {
+        let text = format!("{} No associations or wckeys created.", plan.warns);
+        return Err(Refusal::Wrong(text));
     }
     if plan.put.is_empty() {
         return Err(Refusal::Nothing(" Nothing new added.".to_string()));

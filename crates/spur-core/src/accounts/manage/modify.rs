@@ -2,7 +2,7 @@
 
 use super::{
     Conditions, Entity, Plan, Refusal, Request, Word, admin_level, no_preemption_loop, resource,
-    set,
+    set, usage,
 };
 use crate::accounts::settings;
 use crate::views::{AssociationView, QosView, RulesView};
@@ -15,6 +15,11 @@ pub fn modify(rules: &RulesView, entity: Entity, request: &Request) -> Result<Pl
     let which = Conditions::read(&request.which)?;
     if request.set.is_empty() {
         return Err(Refusal::Wrong(" You didn't give me anything to set".to_string()));
+    }
+    if let Some(word) = request.set.iter().find(|word| usage::is_reset(word))
+        && matches!(entity, Entity::Account | Entity::User | Entity::Qos)
+    {
+        return usage::reset(rules, entity, &which, word);
     }
     match entity {
         Entity::Account => accounts(rules, &which, &request.set),
@@ -108,6 +113,10 @@ fn accounts(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Pla
             let mut changed = one.clone();
             set_all(rules, &mut changed, &limits)?;
             if let Some(parent) = &parent {
+                // Nothing hangs on itself.
+                if *parent == one.account {
+                    continue;
+                }
                 if rules.account_association(&one.cluster, parent).is_none() {
                     let text = format!(" Parent Account {parent} doesn't exist.");
                     return Err(Refusal::Wrong(text));

@@ -197,3 +197,52 @@ fn resources_are_shared_among_clusters() {
     );
     assert!(site.0.resources.is_empty());
 }
+
+#[test]
+fn users_are_brought_in_where_the_account_is() {
+    let mut site = site();
+    RulesView::cluster_rows("other").into_iter().for_each(|row| site.0.put(row));
+    let plan = add(&site.0, Entity::User, &request("bin account=chem")).expect("a plan");
+    assert_eq!(
+        plan.warns,
+        " This account 'chem' doesn't exist on cluster other\n        Contact your admin to add this account.\n"
+    );
+    assert!(plan.says.contains("  U = bin       A = chem       C = oracle"), "{}", plan.says);
+    assert!(!plan.says.contains("C = other"), "{}", plan.says);
+}
+
+#[test]
+fn what_was_used_is_set_to_nothing_for_whoever_is_meant() {
+    let mut site = site();
+    let resets = |site: &Site| -> Vec<(String, u32)> {
+        let all = site.0.associations.iter().filter(|one| one.user_name == "daemon");
+        let mut all: Vec<_> = all.map(|one| (one.account.clone(), one.usage_resets)).collect();
+        all.sort();
+        all
+    };
+    let of =
+        |chem: u32, physics: u32| [("chem".to_string(), chem), ("physics".to_string(), physics)];
+    site.modify(Entity::User, "daemon account=chem cluster=oracle set RawUsage=0");
+    assert_eq!(resets(&site), of(1, 0));
+    // An account has what is below it.
+    site.modify(Entity::Account, "physics cluster=oracle set RawUsage=0");
+    assert_eq!(resets(&site), of(2, 1));
+    site.modify(Entity::Qos, "high cluster=oracle set RawUsage=0");
+    assert_eq!(site.0.qos("high").map(|qos| qos.usage_resets), Some(1));
+    let refused = |entity, line: &str| {
+        modify(&site.0, entity, &request(line)).expect_err("it is refused").text()
+    };
+    let said = [
+        (Entity::User, "daemon set RawUsage=0", "An account must be specified"),
+        (Entity::Account, "set RawUsage=0", "An association name is required to remove usage"),
+        (Entity::Account, "physics set RawUsage=5", "Raw usage can only be set to 0 (zero)"),
+        (
+            Entity::Account,
+            "nosuch cluster=oracle set RawUsage=0",
+            "Failed to find cluster oracle account nosuch association in database",
+        ),
+    ];
+    for (entity, line, words) in said {
+        assert_eq!(refused(entity, line), format!("sacctmgr: error: {words}"), "{line}");
+    }
+}
