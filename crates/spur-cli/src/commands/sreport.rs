@@ -74,11 +74,11 @@ async fn facts(query: &Query) -> Result<Facts, Trouble> {
 
 /// Everything that clusters have had, with what is always counted.
 fn every_tres(facts: &Facts) -> Vec<String> {
-    let always = ["cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages"];
+    let always = ["cpu", "mem", "energy", "billing", "fs/disk", "vmem", "pages"];
     let had = facts.events.iter().flat_map(|event| tres::parse(&event.tres).unwrap_or_default());
     let had: std::collections::BTreeSet<String> = had
         .map(|(tres, _)| tres.to_string())
-        .filter(|name| !always.contains(&name.as_str()))
+        .filter(|name| !always.contains(&name.as_str()) && name != "node")
         .collect();
     always.iter().map(|name| name.to_string()).chain(had).collect()
 }

@@ -167,8 +167,8 @@ impl Query {
             return Err(1);
         }
         let Some(report) = rest.next() else {
-            print(HELP);
-            return Err(0);
+            eprintln!("too few arguments for keyword:{noun}");
+            return Err(1);
         };
         let of = || REPORTS.iter().filter(|(known, ..)| of_noun(known));
         let found = of()

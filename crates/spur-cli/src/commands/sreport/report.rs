@@ -194,7 +194,9 @@ fn utilization(query: &Query, facts: &Facts) -> Table {
     for cluster in clusters(facts) {
         for tres in &query.tres {
             let all = total(query, facts, &cluster, tres);
-            if all == 0 {
+            // Of everything, what is always counted is told also where there is none.
+            let always = ["energy", "fs/disk", "vmem", "pages"].contains(&tres.as_str());
+            if all == 0 && !(always && query.tres.len() > 1) {
                 continue;
             }
             let of = || facts.usage.iter().filter(|it| it.cluster == cluster);
@@ -234,9 +236,10 @@ fn accounts_by_user(query: &Query, facts: &Facts) -> Table {
         ("Energy", 8),
     ];
     with_tres(query, &mut columns, 4);
+    // By what they are about, and then by resource.
     let mut rows = Vec::new();
     for cluster in clusters(facts) {
-        for tres in &query.tres {
+        for (number, tres) in query.tres.iter().enumerate() {
             let all = total(query, facts, &cluster, tres);
             let mut own: BTreeMap<(String, String), u64> = BTreeMap::new();
             for row in facts.usage.iter().filter(|it| it.cluster == cluster && is_wanted(query, it))
@@ -245,7 +248,11 @@ fn accounts_by_user(query: &Query, facts: &Facts) -> Table {
                 *own.entry(key).or_default() += used(row, tres);
             }
             let tree = facts.rules.tree(&cluster);
-            for (one, depth) in &tree {
+            for (place, (one, depth)) in tree.iter().enumerate() {
+                // Who asks for users asks for nothing else.
+                if one.user_name.is_empty() && !query.users.is_empty() {
+                    continue;
+                }
                 let below = |account: &str| {
                     facts
                         .rules
@@ -277,11 +284,12 @@ fn accounts_by_user(query: &Query, facts: &Facts) -> Table {
                     amount(query, 0, all),
                 ];
                 tres_cell(query, &mut row, 4, tres);
-                rows.push(row);
+                rows.push(((cluster.clone(), place, number), row));
             }
         }
     }
-    Table { columns, rows }
+    rows.sort_by(|(one, _), (other, _)| one.cmp(other));
+    Table { columns, rows: rows.into_iter().map(|(_, row)| row).collect() }
 }
 
 fn user_columns(query: &Query) -> Vec<(&'static str, usize)> {
@@ -413,7 +421,10 @@ fn sizes(query: &Query, facts: &Facts, by: impl Fn(&UsageView) -> String) -> Tab
     }
     columns.push(("% of cluster", 12));
     let mut sums: BTreeMap<(String, String), Vec<u64>> = BTreeMap::new();
-    for row in facts.usage.iter().filter(|it| is_wanted(query, it)) {
+    // What has no key is in no report by keys.
+    let by_key = matches!(query.kind, Kind::SizesByWckey | Kind::SizesByAccountAndWckey);
+    let counts = |it: &&UsageView| is_wanted(query, it) && !(by_key && it.wckey.is_empty());
+    for row in facts.usage.iter().filter(counts) {
         let place = query.sizes.iter().rposition(|from| u64::from(row.cpus) >= *from).unwrap_or(0);
         let empty = || vec![0; query.sizes.len()];
         let cells = sums.entry((row.cluster.clone(), by(row))).or_insert_with(empty);
