@@ -163,7 +163,7 @@ impl Run {
         let Some(confines) = Confines::read(&self.spool) else {
             return Ok(Room { group: None, gpus: files.facts(&given, false), machine });
         };
-        let group = confines.host.group(self.run.job, self.run.epoch, &self.run.step.to_string());
+        let mut group = confines.host.group(self.run.job, self.run.epoch, &self.run.step.to_string());
         group.make(&confines.limits(launch, &files))?;
         let gpus = files.facts(&given, confines.hides_devices(launch));
         Ok(Room { group: Some(group), gpus, machine })

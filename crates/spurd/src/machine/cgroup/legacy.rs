@@ -62,6 +62,21 @@ impl LegacyPart {
 }
 
 impl Part for LegacyPart {
+    fn holds_members(&self) -> bool {
+        false
+    }
+
+    fn is_of_use(&self, limits: &Limits) -> bool {
+        self.place.controllers.iter().any(|controller| match controller {
+            Controller::Cpuset => limits.cpus.is_some(),
+            // Memory is counted, too.
+            Controller::Memory => true,
+            Controller::Pids => limits.processes.is_some(),
+            Controller::Devices => !limits.denied.is_empty(),
+            Controller::Freezer => false,
+        })
+    }
+
     fn make(&self, limits: &Limits) -> Result<(), Error> {
         self.job.make()?;
         self.limit(limits)?;

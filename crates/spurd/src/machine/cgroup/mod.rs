@@ -106,6 +106,10 @@ pub struct Error {
 
 /// A run's group in one hierarchy.
 trait Part {
+    /// Whether it alone keeps members together, so that others can do without them.
+    fn holds_members(&self) -> bool;
+    /// Whether it would hold members to something, or count what they use.
+    fn is_of_use(&self, limits: &Limits) -> bool;
     /// Makes it, with the limits that this hierarchy knows of; one that is there is fine.
     fn make(&self, limits: &Limits) -> Result<(), Error>;
     /// Puts a process into it; 0 is the calling one.
@@ -130,8 +134,13 @@ pub struct Group {
 }
 
 impl Group {
-    /// Makes the group with its limits. What was made is removed when something fails.
-    pub fn make(&self, limits: &Limits) -> Result<(), Error> {
+    /// Makes the group with its limits, where there is something to limit or to count: a hierarchy that has
+    /// nothing to say about a run costs it a good part of its start. What was made is removed when something
+    /// fails.
+    pub fn make(&mut self, limits: &Limits) -> Result<(), Error> {
+        if self.parts.iter().any(|part| part.holds_members()) {
+            self.parts.retain(|part| part.holds_members() || part.is_of_use(limits));
+        }
         let made = self.parts.iter().try_for_each(|part| part.make(limits));
         if made.is_err() {
             let _ = self.remove();

@@ -59,7 +59,7 @@ fn until(mut condition: impl FnMut() -> bool) {
 #[test]
 fn nothing_is_left_of_a_group_that_was_killed() {
     let Some(here) = Here::new("kill") else { return };
-    let group = here.group();
+    let mut group = here.group();
     group.make(&Limits::default()).expect("makes");
     let mut child = shell(&group, "setsid sleep 1000 & setsid sleep 1001 & wait");
     until(|| group.parts.iter().all(|part| part.members().len() == 3));
@@ -78,7 +78,7 @@ fn a_frozen_group_stands_still_and_can_be_killed() {
         eprintln!("SKIPPED: no freezer");
         return;
     }
-    let group = here.group();
+    let mut group = here.group();
     group.make(&Limits::default()).expect("makes");
     let folder = tempfile::tempdir().expect("a temporary directory");
     let file = folder.path().join("count");
@@ -108,7 +108,7 @@ fn too_many_processes_are_refused() {
         eprintln!("SKIPPED: no pids controller");
         return;
     }
-    let group = here.group();
+    let mut group = here.group();
     group.make(&Limits { processes: Some(10), ..Limits::default() }).expect("makes");
     let script = "i=0; while [ $i -lt 50 ]; do sleep 1000 & i=$((i+1)); done 2> /dev/null; wait";
     let mut child = shell(&group, script);
@@ -129,7 +129,7 @@ fn memory_over_the_limit_is_counted() {
         eprintln!("SKIPPED: no memory controller");
         return;
     }
-    let group = here.group();
+    let mut group = here.group();
     let limits = Limits { memory_bytes: Some(32 << 20), swap_bytes: Some(0), ..Limits::default() };
     group.make(&limits).expect("makes");
     // At most 256 MB, should nobody stop it.
@@ -147,7 +147,7 @@ fn a_group_runs_on_its_processors() {
         eprintln!("SKIPPED: no cpuset controller");
         return;
     }
-    let group = here.group();
+    let mut group = here.group();
     group.make(&Limits { cpus: Some(vec![0]), ..Limits::default() }).expect("makes");
     let folder = tempfile::tempdir().expect("a temporary directory");
     let file = folder.path().join("cpus");
@@ -165,10 +165,29 @@ fn a_denied_device_cannot_be_opened() {
         eprintln!("SKIPPED: devices cannot be denied");
         return;
     }
-    let group = here.group();
+    let mut group = here.group();
     let full = Device::of(std::path::Path::new("/dev/full")).expect("is there").expect("a device");
     group.make(&Limits { denied: vec![full], ..Limits::default() }).expect("makes");
     let script = "exec 2> /dev/null; true < /dev/zero && ! true < /dev/full";
     let mut child = shell(&group, script);
     assert!(child.wait().expect("waits").success());
+}
+
+#[test]
+fn hierarchies_that_have_nothing_to_say_are_left_alone() {
+    let Some(here) = Here::new("idle") else { return };
+    let mut group = here.group();
+    let all = group.parts.len();
+    group.make(&Limits::default()).expect("makes");
+    if group.parts.iter().any(|part| part.holds_members()) {
+        let idle = group.parts.iter().filter(|part| !part.is_of_use(&Limits::default())).count();
+        assert_eq!(idle, 0);
+    } else {
+        assert_eq!(group.parts.len(), all, "somebody must hold them");
+    }
+    let mut child = shell(&group, "exit 0");
+    child.wait().expect("waits");
+    until(|| group.is_empty());
+    here.group().remove().expect("removes all there could be");
+    assert_eq!(here.0.groups(), []);
 }

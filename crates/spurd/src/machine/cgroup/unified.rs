@@ -78,6 +78,14 @@ impl UnifiedPart {
 }
 
 impl Part for UnifiedPart {
+    fn holds_members(&self) -> bool {
+        true
+    }
+
+    fn is_of_use(&self, _: &Limits) -> bool {
+        true
+    }
+
     fn make(&self, limits: &Limits) -> Result<(), Error> {
         self.job.make()?;
         self.limit(limits)?;
