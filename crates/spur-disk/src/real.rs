@@ -5,6 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::{Disk, Error};
 
@@ -13,13 +14,52 @@ pub struct RealDisk {
     root: PathBuf,
     /// Files being appended to, kept open.
     open: BTreeMap<String, File>,
+    spares: Option<Spares>,
 }
+
+/// All but empty files that wait to be used again. Making a file and removing it costs a file system more than
+/// everything else that is done to a small one.
+struct Spares {
+    /// The ends of names whose files are worth keeping.
+    kinds: &'static [&'static str],
+    free: Vec<PathBuf>,
+    /// Names are never used again: somebody may still have one of an earlier life.
+    life: String,
+    made: u64,
+}
+
+/// How much is left in a spare file. Some file systems write a file that was emptied to the disk as soon as it is
+/// closed again.
+const LEFT: u64 = 1;
+
+/// Where spare files are, and how many at most.
+const SPARES: &str = "spare";
+const MOST_SPARES: usize = 512;
 
 impl RealDisk {
     /// Uses `root`, making it if needed.
     pub fn open(root: &Path) -> Result<RealDisk, Error> {
         make_dir(root).map_err(|error| Error::new("make", &root.display().to_string(), error))?;
-        Ok(RealDisk { root: root.to_path_buf(), open: BTreeMap::new() })
+        Ok(RealDisk { root: root.to_path_buf(), open: BTreeMap::new(), spares: None })
+    }
+
+    /// From now on removed files whose names end so are cut and used again.
+    pub fn keep_spares(&mut self, kinds: &'static [&'static str]) -> Result<(), Error> {
+        let folder = self.path(SPARES);
+        let cleared = match fs::remove_dir_all(&folder) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => make_dir(&folder),
+        };
+        cleared.map_err(|error| Error::new("clear", SPARES, error))?;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let life = format!("{}-{now}", std::process::id());
+        self.spares = Some(Spares { kinds, free: Vec::new(), life, made: 0 });
+        Ok(())
+    }
+
+    /// A file with a single byte in it, for whoever wants to write one beside this disk; it is not ours any more.
+    pub fn take_spare(&mut self) -> Option<PathBuf> {
+        self.spares.as_mut()?.free.pop()
     }
 
     /// Where a named file lives.
@@ -101,18 +141,49 @@ impl Disk for RealDisk {
 
     fn put(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         self.open.remove(name);
-        write_beside(&self.path(name), bytes, false)
-            .map_err(|error| Error::new("write", name, error))
+        let path = self.path(name);
+        let written = match self.take_spare() {
+            Some(spare) => write_into(&spare, &path, bytes),
+            None => write_beside(&path, bytes, false),
+        };
+        written.map_err(|error| Error::new("write", name, error))
     }
 
     fn remove(&mut self, name: &str) -> Result<(), Error> {
         self.open.remove(name);
-        match fs::remove_file(self.path(name)) {
+        let path = self.path(name);
+        let removed = match self.spares.as_mut().filter(|spares| spares.wants(name)) {
+            Some(spares) => spares.keep(&self.root, &path),
+            None => fs::remove_file(path),
+        };
+        match removed {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(Error::new("remove", name, error))
             }
             _ => Ok(()),
         }
+    }
+}
+
+impl Spares {
+    fn wants(&self, name: &str) -> bool {
+        self.free.len() < MOST_SPARES && self.kinds.iter().any(|kind| name.ends_with(kind))
+    }
+
+    fn keep(&mut self, root: &Path, path: &Path) -> io::Result<()> {
+        let spare = root.join(SPARES).join(format!("{}-{}", self.life, self.made));
+        self.made += 1;
+        match fs::rename(path, &spare) {
+            // The folder of spares was removed, or there is no such file.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return fs::remove_file(path),
+            kept => kept?,
+        }
+        // What was in it is for nobody, whoever uses it next.
+        match OpenOptions::new().write(true).open(&spare).and_then(|file| file.set_len(LEFT)) {
+            Ok(()) => self.free.push(spare),
+            Err(_) => fs::remove_file(spare)?,
+        }
+        Ok(())
     }
 }
 
@@ -127,19 +198,41 @@ fn append_all(file: &mut File, bytes: &[u8]) -> io::Result<()> {
 const TEMPORARY: &str = ".new";
 
 fn write_beside(path: &Path, bytes: &[u8], sync: bool) -> io::Result<()> {
-    if let Some(parent) = path.parent() {
-        make_dir(parent)?;
-    }
     let mut name = path.as_os_str().to_owned();
     name.push(TEMPORARY);
     let temporary = PathBuf::from(name);
-    let mut file =
-        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
+    let open =
+        || OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary);
+    let mut file = match (open(), path.parent()) {
+        (Err(error), Some(parent)) if error.kind() == io::ErrorKind::NotFound => {
+            make_dir(parent)?;
+            open()?
+        }
+        (opened, _) => opened?,
+    };
     file.write_all(bytes)?;
     if sync {
         file.sync_data()?;
     }
     fs::rename(&temporary, path)
+}
+
+/// The same with an empty file that is there already.
+fn write_into(spare: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let written = OpenOptions::new()
+        .write(true)
+        .open(spare)
+        .and_then(|mut file| {
+            file.write_all(bytes)?;
+            if (bytes.len() as u64) < LEFT { file.set_len(bytes.len() as u64) } else { Ok(()) }
+        })
+        .and_then(|()| fs::rename(spare, path));
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => write_beside(path, bytes, false),
+        written => written.inspect_err(|_| {
+            let _ = fs::remove_file(spare);
+        }),
+    }
 }
 
 fn make_dir(path: &Path) -> io::Result<()> {
@@ -157,6 +250,36 @@ fn sync_parent(path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn spare_files_are_used_again_and_tell_nothing() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let mut disk = RealDisk::open(dir.path()).expect("opens");
+        disk.keep_spares(&[".a"]).expect("keeps");
+        disk.put("runs/1.a", b"a secret").expect("puts");
+        disk.put("runs/1.b", b"b").expect("puts");
+        disk.remove("runs/1.a").expect("removes");
+        disk.remove("runs/1.b").expect("removes");
+        disk.remove("runs/1.a").expect("is gone");
+        assert_eq!(disk.list("runs/").expect("lists"), [""; 0]);
+        let spares: Vec<_> = fs::read_dir(dir.path().join(SPARES)).expect("lists").collect();
+        assert_eq!(spares.len(), 1);
+        disk.put("runs/2.c", b"").expect("puts");
+        assert_eq!(disk.read("runs/2.c").expect("reads"), Some(Vec::new()), "nothing of before");
+        assert_eq!(disk.take_spare(), None, "it is in use");
+        disk.put("runs/3.a", b"3").expect("puts");
+        disk.remove("runs/3.a").expect("removes");
+        let spare = disk.take_spare().expect("one");
+        assert_eq!(fs::metadata(spare).expect("is there").len(), LEFT);
+        // Lost or in use elsewhere: there is another way.
+        disk.put("runs/4.a", b"4").expect("puts");
+        disk.remove("runs/4.a").expect("removes");
+        fs::remove_dir_all(dir.path().join(SPARES)).expect("removes");
+        disk.put("runs/5.a", b"5").expect("puts");
+        assert_eq!(disk.read("runs/5.a").expect("reads"), Some(b"5".to_vec()));
+        disk.remove("runs/5.a").expect("removes");
+        assert_eq!(disk.list("runs/").expect("lists"), ["runs/2.c"]);
+    }
 
     #[test]
     fn what_was_written_is_read_after_opening_again() {

@@ -1,7 +1,8 @@
 //! How a run ended, as its shepherd writes it down for the agent.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use prost::Message;
@@ -10,6 +11,7 @@ use spur_core::state::Outcome;
 use spur_core::views::Usage;
 
 use crate::agent::RunFile;
+use crate::claim::Claim;
 use crate::run::RunId;
 
 /// A shepherd's last word.
@@ -45,21 +47,27 @@ impl From<Ending> for LastWord {
 }
 
 impl LastWord {
-    /// Puts the file in place whole.
-    pub fn write(&self, spool: &Path, run: RunId) -> io::Result<()> {
-        let place = spool.join(RunFile::Exit.name(run));
-        let temporary = place.with_extension("exit-new");
-        fs::write(&temporary, self.to_text())?;
-        fs::rename(&temporary, &place)
+    /// Says it: behind the claim, in the same file. It counts once its end is there.
+    pub fn write(&self, spool: &Path, run: RunId, claim: &Claim) -> io::Result<()> {
+        let file = OpenOptions::new().write(true).open(spool.join(RunFile::Shepherd.name(run)))?;
+        file.write_all_at(format!("{}{END}", self.to_text()).as_bytes(), claim.length())
     }
 
     /// Reads the last word, if it was said.
     pub fn read(spool: &Path, run: RunId) -> io::Result<Option<LastWord>> {
-        match fs::read_to_string(spool.join(RunFile::Exit.name(run))) {
-            Ok(text) => LastWord::parse(&text).map(Some).ok_or_else(|| damaged(run)),
+        let file = |file: RunFile| match fs::read_to_string(spool.join(file.name(run))) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
+            text => text.map(Some),
+        };
+        if let Some(text) = file(RunFile::Shepherd)?
+            && let Some((_, text)) = text.split_once('\n')
+            && let Some(text) = text.strip_suffix(END)
+        {
+            return LastWord::parse(text).map(Some).ok_or_else(|| damaged(run));
         }
+        // Shepherds of an earlier version write a file of its own.
+        let Some(text) = file(RunFile::Exit)? else { return Ok(None) };
+        LastWord::parse(&text).map(Some).ok_or_else(|| damaged(run))
     }
 
     fn to_text(&self) -> String {
@@ -118,6 +126,9 @@ impl Ending {
     }
 }
 
+/// Without it a last word was not said to its end.
+const END: &str = "end\n";
+
 const USAGE: &str = "usage";
 const EXITED: &str = "exited";
 const OUT_OF_MEMORY: &str = "out-of-memory";
@@ -141,6 +152,9 @@ mod tests {
         fs::create_dir(spool.path().join("runs")).expect("makes runs");
         let run = RunId::batch(JobId(7), Epoch(1));
         assert_eq!(LastWord::read(spool.path(), run).expect("reads"), None);
+        let claim = Claim { pid: 7, started: 70, boot_id: "boot".to_string() };
+        assert!(claim.take(spool.path(), run, None).expect("claims"));
+        assert_eq!(LastWord::read(spool.path(), run).expect("reads"), None, "it lives");
         let endings = [
             Ending::Exited(256),
             Ending::OutOfMemory,
@@ -152,13 +166,26 @@ mod tests {
         for ending in endings {
             let usage = Usage { user_micros: 300, tasks: 1, ..Usage::default() };
             let last = LastWord { ending, usage };
-            last.write(spool.path(), run).expect("writes");
+            let file = spool.path().join(RunFile::Shepherd.name(run));
+            fs::write(&file, claim.line()).expect("begins anew");
+            last.write(spool.path(), run, &claim).expect("writes");
             assert_eq!(LastWord::read(spool.path(), run).expect("reads"), Some(last));
+            assert_eq!(Claim::read(spool.path(), run).expect("reads"), Some(claim.clone()));
+            let whole = fs::read(&file).expect("reads");
+            fs::write(&file, &whole[..whole.len() - 1]).expect("cuts");
+            assert_eq!(LastWord::read(spool.path(), run).expect("reads"), None, "not to its end");
         }
     }
 
     #[test]
     fn the_word_of_an_earlier_version_is_understood() {
+        let spool = tempfile::tempdir().expect("a temporary directory");
+        fs::create_dir(spool.path().join("runs")).expect("makes runs");
+        let run = RunId::batch(JobId(7), Epoch(1));
+        fs::write(spool.path().join("runs/7.1.shepherd"), "7 70 boot\n").expect("writes");
+        fs::write(spool.path().join("runs/7.1.exit"), "exited 256\n").expect("writes");
+        let read = LastWord::read(spool.path(), run).expect("reads");
+        assert_eq!(read, Some(Ending::Exited(256).into()));
         assert_eq!(LastWord::parse("exited 256\n"), Some(Ending::Exited(256).into()));
         assert_eq!(LastWord::parse("usage zz\nexited 256\n"), None);
     }

@@ -3,7 +3,6 @@
 
 use std::cell::Cell;
 use std::fs::{self, File, OpenOptions};
-use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -80,9 +79,9 @@ pub struct Fence {
 
 impl Fence {
     /// As its launch says.
-    pub fn of(spool: &Path, launch: &Launch) -> io::Result<Fence> {
+    pub fn of(spool: &Path, boot_id: &str, launch: &Launch) -> Fence {
         let (secs, tripped) = (launch.fence_secs, Cell::new(false));
-        Ok(Fence { spool: spool.to_path_buf(), boot: boot_id()?, secs, tripped })
+        Fence { spool: spool.to_path_buf(), boot: boot_id.to_string(), secs, tripped }
     }
 
     /// How long nobody needs to look again: forever without a fence, nothing at all when the run must end.
@@ -135,7 +134,8 @@ mod tests {
     fn a_run_looks_at_what_the_agent_noted() {
         let spool = tempfile::tempdir().expect("a folder");
         let launch = |secs| Launch { fence_secs: secs, ..Launch::default() };
-        let fence = |secs| Fence::of(spool.path(), &launch(secs)).expect("a boot");
+        let boot = boot_id().expect("a boot");
+        let fence = |secs| Fence::of(spool.path(), &boot, &launch(secs));
         assert_eq!(fence(None).look(), Look::Never);
         assert_eq!(fence(Some(1)).look(), Look::Due, "nobody was ever heard");
         let mut heard = Heard::open(spool.path()).expect("opens");

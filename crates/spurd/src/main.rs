@@ -12,10 +12,10 @@ fn main() -> ExitCode {
     match arguments.next() {
         Some(first) if first == spurd::NURSERY => {
             let rest: Vec<OsString> = arguments.collect();
-            return spurd::nursery::main(&rest, spurd::shepherd::main);
+            return spurd::nursery::main(&rest, spurd::shepherd::run_one);
         }
         Some(first) if first == spurd::SHEPHERD => {
-            return spurd::shepherd::main(arguments.collect());
+            return spurd::shepherd::main(&arguments.collect::<Vec<OsString>>());
         }
         _ => {}
     }

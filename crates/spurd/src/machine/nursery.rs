@@ -20,7 +20,7 @@ use super::handover::{receive, send};
 use super::pidfd::Pidfd;
 use super::privilege::Credentials;
 use crate::run::RunId;
-use crate::shepherd::SHEPHERD;
+use crate::shepherd::{Node, SHEPHERD};
 
 /// The first argument of a nursery.
 pub const NURSERY: &str = "nursery";
@@ -40,13 +40,21 @@ impl Nursery {
         Nursery { spool: spool.to_path_buf(), log, process: None }
     }
 
-    /// Starts a shepherd for a run; that of a step has its listener as standard input.
-    pub fn shepherd(&mut self, run: RunId, listener: Option<&UnixListener>) -> io::Result<Pidfd> {
+    /// Starts a shepherd for a run; that of a step has its listener as standard input. It may use the file in the
+    /// spool that is to spare.
+    pub fn shepherd(
+        &mut self,
+        run: RunId,
+        listener: Option<&UnixListener>,
+        spare: Option<&Path>,
+    ) -> io::Result<Pidfd> {
         if self.process.is_none() {
             self.process = Some(self.begin()?);
         }
         let Some((_, line)) = &self.process else { return Err(io::ErrorKind::NotFound.into()) };
-        let asked = send(line, run.to_string().as_bytes(), listener.map(AsFd::as_fd));
+        let spare = spare.and_then(|spare| spare.strip_prefix(&self.spool).ok()?.to_str());
+        let request = format!("{run} {}", spare.unwrap_or_default());
+        let asked = send(line, request.as_bytes(), listener.map(AsFd::as_fd));
         match asked.and_then(|()| receive(line)) {
             Ok((_, Some(pidfd))) => Ok(Pidfd::from(pidfd)),
             Ok((complaint, None)) if !complaint.is_empty() => {
@@ -98,10 +106,20 @@ const ROOM: usize = 48;
 const OWN_PROGRAM: &str = "/proc/self/exe";
 
 /// Runs `spurd nursery SPOOL`, given what follows `nursery`. Ends when the agent does.
-pub fn main(arguments: &[OsString], shepherd: fn(Vec<OsString>) -> ExitCode) -> ExitCode {
+pub fn main(
+    arguments: &[OsString],
+    shepherd: fn(&Node, &OsStr, Option<PathBuf>) -> ExitCode,
+) -> ExitCode {
     let [spool, ..] = arguments else {
         eprintln!("usage: spurd nursery SPOOL");
         return ExitCode::FAILURE;
+    };
+    let node = match Node::read(Path::new(spool)) {
+        Ok(node) => node,
+        Err(error) => {
+            eprintln!("spurd nursery: {error}");
+            return ExitCode::FAILURE;
+        }
     };
     // A place of its own, so that a signal for the agent's terminal is none for the shepherds to come.
     let _ = unistd::setsid();
@@ -120,14 +138,16 @@ pub fn main(arguments: &[OsString], shepherd: fn(Vec<OsString>) -> ExitCode) -> 
                 return ExitCode::FAILURE;
             }
         };
-        let name = OsString::from(String::from_utf8_lossy(&name).into_owned());
-        let arguments = vec![spool.clone(), name];
+        let request = String::from_utf8_lossy(&name).into_owned();
+        let (name, spare) = request.split_once(' ').unwrap_or((&request, ""));
+        let name = OsStr::new(name);
+        let spare = (!spare.is_empty()).then(|| node.spool().join(spare));
         let become_one = || {
-            let said = [OsStr::new("spurd"), OsStr::new(SHEPHERD), &arguments[0], &arguments[1]];
+            let said = [OsStr::new("spurd"), OsStr::new(SHEPHERD), node.spool().as_os_str(), name];
             if let Some(words) = words {
                 words.write(&said.map(OsStr::as_bytes));
             }
-            be_shepherd(shepherd, arguments, listener)
+            be_shepherd(|| shepherd(&node, name, spare), listener)
         };
         let answered = match child::fork_held(become_one) {
             Ok(pidfd) => send(&line, b".", Some(pidfd.as_fd())),
@@ -139,11 +159,7 @@ pub fn main(arguments: &[OsString], shepherd: fn(Vec<OsString>) -> ExitCode) -> 
     }
 }
 
-fn be_shepherd(
-    shepherd: fn(Vec<OsString>) -> ExitCode,
-    arguments: Vec<OsString>,
-    listener: Option<OwnedFd>,
-) -> Infallible {
+fn be_shepherd(care: impl FnOnce() -> ExitCode, listener: Option<OwnedFd>) -> Infallible {
     let input = match listener {
         Some(listener) => Ok(listener),
         None => File::open("/dev/null").map(OwnedFd::from),
@@ -155,6 +171,6 @@ fn be_shepherd(
         child::leave(1)
     }
     // Nobody asks for its code: how a run ended is in the spool.
-    shepherd(arguments);
+    care();
     child::leave(0)
 }

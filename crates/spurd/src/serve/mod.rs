@@ -204,7 +204,10 @@ impl Shell {
         for output in outputs {
             match output {
                 Output::Say(message) => self.stream.say(message),
-                Output::Spawn(run) => self.runs.spawn(run),
+                Output::Spawn(run) => {
+                    let spare = self.agent.disk().take_spare();
+                    self.runs.spawn(run, spare);
+                }
                 Output::Kill(run) => self.runs.kill(run),
                 Output::Signal(run, signal, script_only) => {
                     self.runs.signal(run, signal, script_only);
@@ -232,12 +235,16 @@ fn survive(result: Result<Vec<Output>, Error>) -> Result<Vec<Output>> {
     }
 }
 
+/// Files of runs that are used again; sockets cannot be.
+const SPARE_KINDS: &[&str] = &[".launch", ".shepherd"];
+
 /// Finds the runs of an earlier life. What is left of dead shepherds' runs is removed meanwhile, so those
 /// are not over yet.
 fn recover(identity: Identity, spool: &Path) -> Result<(Agent<RealDisk>, Runs, Vec<Output>)> {
     let boot_id = crate::claim::boot_id().context("could not read the boot id")?;
     let mut runs = Runs::new(spool, &boot_id)?;
-    let disk = RealDisk::open(spool)?;
+    let mut disk = RealDisk::open(spool)?;
+    disk.keep_spares(SPARE_KINDS)?;
     let look = |run: RunId| match recover::look(spool, run, &boot_id) {
         Ok(Fate::Over(last)) => Found::Over(last.ending.outcome(), Box::new(last.usage)),
         Ok(Fate::Unclaimed) => Found::Unclaimed,

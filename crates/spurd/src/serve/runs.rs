@@ -100,10 +100,10 @@ impl Runs {
         let _ = self.meet(run, fate);
     }
 
-    /// Gives a run to a new shepherd.
-    pub fn spawn(&mut self, run: RunId) {
+    /// Gives a run to a new shepherd, and with it an empty file that may be to spare.
+    pub fn spawn(&mut self, run: RunId, spare: Option<PathBuf>) {
         self.runs.entry(run).or_default();
-        self.start(run);
+        self.start(run, spare);
     }
 
     /// Has a run ended. Its shepherd asks first, then insists.
@@ -175,7 +175,7 @@ impl Runs {
                 error!(%run, "no shepherd could be started; giving up");
                 return self.give_up(run);
             }
-            Ok(Fate::Unclaimed) => self.start(run),
+            Ok(Fate::Unclaimed) => self.start(run, None),
             Err(error) => {
                 error!(%run, "could not look at the run: {error}");
                 self.look_again_later(run);
@@ -184,9 +184,10 @@ impl Runs {
         None
     }
 
-    fn start(&mut self, run: RunId) {
+    fn start(&mut self, run: RunId, spare: Option<PathBuf>) {
         let listener = self.listener(run);
-        let shepherd = listener.and_then(|listener| self.nursery.shepherd(run, listener.as_ref()));
+        let shepherd = listener
+            .and_then(|listener| self.nursery.shepherd(run, listener.as_ref(), spare.as_deref()));
         match shepherd {
             Ok(shepherd) => {
                 self.begun.send_modify(|count| *count += 1);
@@ -238,7 +239,7 @@ impl Runs {
     /// Takes the run ourselves, so that no shepherd that is late can begin it after we have said that it
     /// is over.
     fn give_up(&mut self, run: RunId) -> Option<(Outcome, Usage)> {
-        match Claim::own().and_then(|own| own.take(&self.spool, run)) {
+        match Claim::own().and_then(|own| own.take(&self.spool, run, None)) {
             Ok(true) => return Some(LOST),
             Ok(false) => {}
             Err(error) => error!(%run, "could not give the run up: {error}"),

@@ -12,13 +12,14 @@ mod task;
 mod task_hooks;
 mod watch;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl;
 use nix::sys::signal::SigSet;
@@ -30,7 +31,7 @@ use spur_core::step::binding::Machine;
 use spur_proto::internal::Launch;
 
 use crate::agent::RunFile;
-use crate::claim::Claim;
+use crate::claim::{Claim, boot_id};
 use crate::confine::{self, Confines};
 use crate::ending::{Ending, LastWord};
 use crate::fence::Fence;
@@ -49,14 +50,55 @@ pub const TAKEN: u8 = 3;
 /// The run was forgotten before the shepherd came to it.
 pub const FORGOTTEN: u8 = 4;
 
+/// What the agent found out about its node before its first run: the same for all shepherds of its life, so
+/// whoever makes many reads it once.
+pub struct Node {
+    spool: PathBuf,
+    boot_id: String,
+    confines: Option<Confines>,
+    gpus: GpuFiles,
+}
+
+impl Node {
+    /// What the spool says.
+    pub fn read(spool: &Path) -> io::Result<Node> {
+        Ok(Node {
+            spool: spool.to_path_buf(),
+            boot_id: boot_id()?,
+            confines: Confines::read(spool),
+            gpus: GpuFiles::read(spool),
+        })
+    }
+
+    /// Where it is.
+    pub fn spool(&self) -> &Path {
+        &self.spool
+    }
+}
+
 /// Runs `spurd shepherd SPOOL RUN`, given what follows `shepherd`.
-pub fn main(arguments: Vec<OsString>) -> ExitCode {
+pub fn main(arguments: &[OsString]) -> ExitCode {
+    let [spool, run] = arguments else {
+        eprintln!("usage: spurd shepherd SPOOL RUN");
+        return ExitCode::FAILURE;
+    };
+    match Node::read(Path::new(spool)) {
+        Ok(node) => run_one(&node, run, None),
+        Err(error) => {
+            eprintln!("spurd shepherd: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Cares for the run of this name. An empty file in the spool may be given to it.
+pub fn run_one(node: &Node, name: &OsStr, spare: Option<PathBuf>) -> ExitCode {
     // First of all: from here on a request to end the run waits until it can be heeded.
     let _ = SigSet::all().thread_block();
-    match Run::parse(&arguments).and_then(|run| run.shepherd()) {
+    match Run::parse(node, name).and_then(|run| run.shepherd(spare)) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            eprintln!("spurd shepherd {arguments:?}: {error:#}");
+            eprintln!("spurd shepherd {name:?}: {error:#}");
             ExitCode::FAILURE
         }
     }
@@ -73,39 +115,34 @@ pub(crate) struct Room {
 }
 
 /// What a shepherd is for.
-struct Run {
-    spool: PathBuf,
+struct Run<'a> {
+    node: &'a Node,
     run: RunId,
 }
 
-impl Run {
-    fn parse(arguments: &[OsString]) -> Result<Run> {
-        let [spool, run] = arguments else {
-            return Err(anyhow!("usage: spurd shepherd SPOOL RUN"));
-        };
-        Ok(Run {
-            spool: PathBuf::from(spool),
-            run: run.to_str().and_then(RunId::parse).context("this names no run")?,
-        })
+impl<'a> Run<'a> {
+    fn parse(node: &'a Node, name: &OsStr) -> Result<Run<'a>> {
+        let run = name.to_str().and_then(RunId::parse).context("this names no run")?;
+        Ok(Run { node, run })
     }
 
-    fn shepherd(&self) -> Result<u8> {
+    fn shepherd(&self, spare: Option<PathBuf>) -> Result<u8> {
         stand_alone()?;
-        let claim = Claim::own()?;
-        if !claim.take(&self.spool, self.run).context("could not claim the run")? {
+        let claim = Claim::own_in(self.node.boot_id.clone())?;
+        if !claim.take(&self.node.spool, self.run, spare).context("could not claim the run")? {
             return Ok(TAKEN);
         }
         // Looked for only now: whoever forgets a run removes the launch first and the claim last, so a
         // shepherd that comes late finds either a claim or no launch.
-        let launch = self.spool.join(RunFile::Launch.name(self.run));
+        let launch = self.node.spool.join(RunFile::Launch.name(self.run));
         if !launch.exists() {
-            fs::remove_file(self.spool.join(RunFile::Shepherd.name(self.run)))?;
+            fs::remove_file(self.node.spool.join(RunFile::Shepherd.name(self.run)))?;
             return Ok(FORGOTTEN);
         }
         let last = self.run(&launch, &claim);
         self.remove_group();
-        script::remove(&self.spool, self.run);
-        self.write_down(&last)?;
+        script::put_away(&self.node.spool, self.run);
+        self.write_down(&last, &claim)?;
         Ok(0)
     }
 
@@ -119,13 +156,13 @@ impl Run {
         };
         take_name(&launch);
         if self.run.step == StepId::EXTERN {
-            let gpus = GpuFiles::read(&self.spool).facts(&confine::given(&launch), false);
-            let ended = presence::run(&self.spool, &launch, gpus);
+            let gpus = self.node.gpus.facts(&confine::given(&launch), false);
+            let ended = presence::run(&self.node.spool, &launch, gpus);
             return ended.unwrap_or_else(|error| Ending::NodeFault(format!("{error:#}")).into());
         }
         if launch.hooks.is_some() {
-            let gpus = GpuFiles::read(&self.spool).facts(&confine::given(&launch), false);
-            if let Err(error) = hooks::ensure_prolog(&self.spool, &launch, gpus) {
+            let gpus = self.node.gpus.facts(&confine::given(&launch), false);
+            if let Err(error) = hooks::ensure_prolog(&self.node.spool, &launch, gpus) {
                 if launch.step.is_some() {
                     step::refuse("Job prolog failed");
                 }
@@ -139,15 +176,12 @@ impl Run {
                 return Ending::NodeFault(format!("{:#}", anyhow::Error::from(error))).into();
             }
         };
-        let fence = match Fence::of(&self.spool, &launch) {
-            Ok(fence) => fence,
-            Err(error) => return Ending::NodeFault(format!("no boot id: {error}")).into(),
-        };
+        let fence = Fence::of(&self.node.spool, &self.node.boot_id, &launch);
         if launch.step.is_some() {
             let ended = step::run(&launch, &marker, room, fence);
             return ended.unwrap_or_else(|error| Ending::NodeFault(format!("{error:#}")).into());
         }
-        let mut plan = match plan::Plan::make(&self.spool, launch, marker, room, fence) {
+        let mut plan = match plan::Plan::make(&self.node.spool, launch, marker, room, fence) {
             Ok(plan) => plan,
             Err(plan::Error::Request(reason)) => return Ending::CouldNotStart(reason).into(),
             Err(plan::Error::Node(reason)) => return Ending::NodeFault(reason).into(),
@@ -157,20 +191,21 @@ impl Run {
 
     /// Makes the run's group, where the agent found that there can be one.
     fn room(&self, launch: &Launch) -> Result<Room, cgroup::Error> {
-        let files = GpuFiles::read(&self.spool);
+        let files = &self.node.gpus;
         let given = confine::given(launch);
-        let machine = launch.step.is_some().then(|| processors::read(&self.spool)).flatten();
-        let Some(confines) = Confines::read(&self.spool) else {
+        let machine = launch.step.is_some().then(|| processors::read(&self.node.spool)).flatten();
+        let Some(confines) = &self.node.confines else {
             return Ok(Room { group: None, gpus: files.facts(&given, false), machine });
         };
-        let mut group = confines.host.group(self.run.job, self.run.epoch, &self.run.step.to_string());
-        group.make(&confines.limits(launch, &files))?;
+        let mut group =
+            confines.host.group(self.run.job, self.run.epoch, &self.run.step.to_string());
+        group.make(&confines.limits(launch, files))?;
         let gpus = files.facts(&given, confines.hides_devices(launch));
         Ok(Room { group: Some(group), gpus, machine })
     }
 
     fn remove_group(&self) {
-        let Some(Confines { host, .. }) = Confines::read(&self.spool) else { return };
+        let Some(Confines { host, .. }) = &self.node.confines else { return };
         let RunId { job, epoch, step } = self.run;
         if let Err(error) = host.group(job, epoch, &step.to_string()).remove() {
             eprintln!("spurd shepherd: {:#}", anyhow::Error::from(error));
@@ -178,9 +213,9 @@ impl Run {
     }
 
     /// Without this file the run counts as lost, so a full disk is waited out.
-    fn write_down(&self, last: &LastWord) -> Result<()> {
+    fn write_down(&self, last: &LastWord, claim: &Claim) -> Result<()> {
         loop {
-            match last.write(&self.spool, self.run) {
+            match last.write(&self.node.spool, self.run, claim) {
                 Ok(()) => return Ok(()),
                 Err(error) if is_full(&error) => std::thread::sleep(Duration::from_secs(1)),
                 Err(error) => return Err(error).context("could not write the ending"),
@@ -189,8 +224,8 @@ impl Run {
     }
 }
 
-fn is_full(error: &std::io::Error) -> bool {
-    use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+fn is_full(error: &io::Error) -> bool {
+    use io::ErrorKind::{QuotaExceeded, StorageFull};
     matches!(error.kind(), StorageFull | QuotaExceeded)
 }
 

@@ -1,28 +1,113 @@
 //! The script as a file, so that `$0` is a path as under Slurm.
 
-use std::fs::{self, DirBuilder, OpenOptions, Permissions};
-use std::io::{self, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, fchown};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
+
+use nix::unistd::Uid;
 
 use crate::machine::privilege::Credentials;
 use crate::run::RunId;
 
 /// Writes the script where its owner can run it and nobody else can read it.
 pub fn place(spool: &Path, run: RunId, script: &[u8], owner: &Credentials) -> io::Result<PathBuf> {
-    let scripts = spool.join(SCRIPTS);
     let folder = folder(spool, run);
-    for folder in [&scripts, &folder] {
-        DirBuilder::new().recursive(true).create(folder)?;
-        // Others pass through, and see no names.
-        fs::set_permissions(folder, Permissions::from_mode(0o711))?;
-    }
-    let path = folder.join("slurm_script");
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o500).open(&path)?;
+    let mut file = match take_spare(spool, &folder, owner.uid()) {
+        Some(file) => file,
+        None => {
+            make_folder(&folder)?;
+            let mut options = OpenOptions::new();
+            options.write(true).create_new(true).mode(0o500).open(folder.join(NAME))?
+        }
+    };
     file.write_all(script)?;
+    if script.is_empty() {
+        file.set_len(0)?;
+    }
     file.set_permissions(Permissions::from_mode(0o500))?;
     fchown(&file, Some(owner.uid().as_raw()), Some(owner.gid().as_raw()))?;
-    Ok(path)
+    Ok(folder.join(NAME))
+}
+
+/// Others pass through, and see no names.
+fn make_folder(folder: &Path) -> io::Result<()> {
+    let make = |folder: &Path| {
+        DirBuilder::new().mode(0o711).create(folder)?;
+        // Whatever the mask of this process is.
+        fs::set_permissions(folder, Permissions::from_mode(0o711))
+    };
+    match (make(folder), folder.parent()) {
+        (Err(error), Some(scripts)) if error.kind() == ErrorKind::NotFound => {
+            match make(scripts) {
+                Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+                _ => {}
+            }
+            make(folder)
+        }
+        (made, _) => made,
+    }
+}
+
+/// Takes a run's script away. What it was in is kept for the next script of the same user: making and removing
+/// files costs more than everything else that is done to them. Never for another user: the one who owned it
+/// may have it open still.
+pub fn put_away(spool: &Path, run: RunId) {
+    let folder = folder(spool, run);
+    if Uid::effective().is_root() && keep_spare(spool, &folder, run).is_ok() {
+        return;
+    }
+    remove(spool, run);
+}
+
+fn keep_spare(spool: &Path, folder: &Path, run: RunId) -> io::Result<()> {
+    let script = open_alone(folder)?;
+    let spares = spares(spool, Uid::from_raw(script.metadata()?.uid()));
+    let kept = match fs::read_dir(&spares) {
+        Ok(kept) => kept.count(),
+        Err(_) => {
+            DirBuilder::new().recursive(true).mode(0o700).create(&spares)?;
+            0
+        }
+    };
+    if kept >= MOST_SPARES {
+        return Err(ErrorKind::QuotaExceeded.into());
+    }
+    fs::rename(folder, spares.join(run.to_string()))
+}
+
+/// A folder with a script of this user's to be written over, put in place.
+fn take_spare(spool: &Path, folder: &Path, owner: Uid) -> Option<File> {
+    if !Uid::effective().is_root() {
+        return None;
+    }
+    for spare in fs::read_dir(spares(spool, owner)).ok()?.flatten() {
+        // Another shepherd may be faster.
+        if fs::rename(spare.path(), folder).is_ok() {
+            let script = open_alone(folder);
+            let is_theirs =
+                |file: &File| file.metadata().is_ok_and(|it| it.uid() == owner.as_raw());
+            if let Some(script) = script.ok().filter(is_theirs) {
+                return Some(script);
+            }
+            fs::remove_dir_all(folder).ok()?;
+        }
+    }
+    None
+}
+
+/// The script in a folder, with nothing much in it; only if it is a file that has no other name.
+fn open_alone(folder: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    let file = options.open(folder.join(NAME))?;
+    let about = file.metadata()?;
+    if !about.is_file() || about.nlink() != 1 {
+        return Err(ErrorKind::InvalidInput.into());
+    }
+    // Not quite: some file systems write what was emptied to the disk as soon as it is closed again.
+    file.set_len(1)?;
+    Ok(file)
 }
 
 /// Removes a run's script. One that is not there is fine; one that stays is swept at the next start.
@@ -33,6 +118,63 @@ pub fn remove(spool: &Path, run: RunId) {
 /// Where scripts are, below the spool.
 pub const SCRIPTS: &str = "scripts";
 
+const NAME: &str = "slurm_script";
+
+/// Where folders of scripts wait to be used again, and how many of a user's at most.
+const SPARES: &str = "spare-scripts";
+const MOST_SPARES: usize = 64;
+
+fn spares(spool: &Path, owner: Uid) -> PathBuf {
+    spool.join(SPARES).join(owner.to_string())
+}
+
 fn folder(spool: &Path, run: RunId) -> PathBuf {
     spool.join(SCRIPTS).join(format!("{run}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use nix::unistd::Gid;
+    use spur_core::ids::{Epoch, JobId};
+
+    use super::*;
+
+    fn run(job: u32) -> RunId {
+        RunId::batch(JobId(job), Epoch(1))
+    }
+
+    fn put(spool: &Path, job: u32, uid: u32, text: &[u8]) -> (PathBuf, u64) {
+        let gid = Gid::effective().as_raw();
+        let owner = Credentials::resolve(uid, gid, "").expect("is known");
+        let path = place(spool, run(job), text, &owner).expect("places");
+        let about = fs::metadata(&path).expect("is there");
+        assert_eq!((about.uid(), about.permissions().mode() & 0o777), (uid, 0o500));
+        assert_eq!(fs::read(&path).expect("reads"), text);
+        (path, about.ino())
+    }
+
+    #[test]
+    fn a_script_is_gone_with_its_run_and_its_place_serves_the_same_user_again() {
+        let spool = tempfile::tempdir().expect("a folder");
+        let own = Uid::effective().as_raw();
+        let (first, number) = put(spool.path(), 1, own, b"#!/bin/sh\necho a secret\n");
+        put_away(spool.path(), run(1));
+        assert!(!first.exists());
+        assert_eq!(fs::read_dir(spool.path().join(SCRIPTS)).expect("lists").count(), 0);
+        if !Uid::effective().is_root() {
+            return;
+        }
+        // Nobody else gets what may still be open in somebody's hands.
+        let (_, of_other) = put(spool.path(), 2, 65534, b"b");
+        assert_ne!(of_other, number);
+        let (second, again) = put(spool.path(), 3, own, b"c");
+        assert_eq!(again, number);
+        // A second name for it would see the next script.
+        fs::hard_link(&second, spool.path().join("elsewhere")).expect("links");
+        put_away(spool.path(), run(3));
+        assert!(!second.exists());
+        assert_ne!(put(spool.path(), 4, own, b"d").1, number);
+    }
 }
