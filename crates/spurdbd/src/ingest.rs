@@ -1,6 +1,8 @@
 //! Takes in a controller's records, each once, whatever is repeated or killed: the rows and how far they
 //! reach are one transaction.
 
+use std::collections::BTreeMap;
+
 use prost::Message;
 use spur_core::blob::BlobHash;
 use spur_core::job::JobStatus;
@@ -23,12 +25,14 @@ pub fn ingest(connection: &mut Connection, request: &IngestRequest) -> Result<u6
         if had == 0 {
             rules::know_cluster(connection, &request.cluster)?;
         }
+        let mut news: Vec<&AccountingRecord> = Vec::new();
         for record in &request.records {
             if record.number > reached {
-                apply(connection, &request.cluster, record)?;
                 reached = record.number;
+                news.push(record);
             }
         }
+        apply(connection, &request.cluster, &news)?;
         if reached > had {
             let [cluster, birth] = log;
             connection.execute(
@@ -61,26 +65,53 @@ fn acknowledged(connection: &mut Connection, log: &[Value]) -> Result<u64, Error
     rows.first().map_or(Ok(0), |row| row.int(0)).map(|number| number as u64)
 }
 
+/// What one message tells of a run: a short one begins and ends between two messages, and only its last row is
+/// worth writing. Steps are told of once each.
+struct Told<'a> {
+    last: &'a AccountingView,
+    steps: Vec<&'a AccountingView>,
+    /// The earliest moment that is news, for what is rolled up already.
+    about: Option<i64>,
+}
+
 fn apply(
     connection: &mut Connection,
     cluster: &str,
-    record: &AccountingRecord,
+    records: &[&AccountingRecord],
 ) -> Result<(), Error> {
-    if let Some(event) = &record.event {
-        events::put(connection, event)?;
+    let mut runs: BTreeMap<(u32, i64, u32), Told<'_>> = BTreeMap::new();
+    for record in records {
+        if let Some(event) = &record.event {
+            events::put(connection, event)?;
+        }
+        for text in &record.texts {
+            let values = [Value::from(&BlobHash::of(text).to_string()), text.clone().into()];
+            let sql =
+                "INSERT INTO texts (hash, content) VALUES ($1, $2) ON CONFLICT (hash) DO NOTHING";
+            connection.execute(sql, &values)?;
+        }
+        let Some(job) = &record.job else { continue };
+        let run = (job.job_id, job.submit_time, record.run);
+        let nothing = Told { last: job, steps: Vec::new(), about: None };
+        let told = runs.entry(run).or_insert(nothing);
+        told.last = job;
+        told.steps.extend(&job.steps);
+        if job.start_time > 0 {
+            let about = if job.end_time > 0 { job.end_time } else { job.start_time };
+            told.about = Some(told.about.map_or(about, |before| before.min(about)));
+        }
     }
-    for text in &record.texts {
-        let values = [Value::from(&BlobHash::of(text).to_string()), text.clone().into()];
-        let sql = "INSERT INTO texts (hash, content) VALUES ($1, $2) ON CONFLICT (hash) DO NOTHING";
-        connection.execute(sql, &values)?;
-    }
-    let Some(job) = &record.job else { return Ok(()) };
-    let id = put_job(connection, cluster, record.run, job)?;
-    // News about a time that is rolled up already.
-    let about = if job.end_time > 0 { job.end_time } else { job.start_time };
-    rollup::late(connection, job.start_time, about)?;
-    for step in &job.steps {
-        put_step(connection, id, step)?;
+    for ((.., run), told) in runs {
+        let id = put_job(connection, cluster, run, told.last)?;
+        // News about a time that is rolled up already.
+        if let Some(about) = told.about {
+            rollup::late(connection, told.last.start_time, about)?;
+        }
+        for (at, step) in told.steps.iter().enumerate() {
+            if !told.steps[at + 1..].iter().any(|later| later.step_id == step.step_id) {
+                put_step(connection, id, step)?;
+            }
+        }
     }
     Ok(())
 }

@@ -16,13 +16,17 @@ use spur_proto::slurm::accounting_client::AccountingClient;
 use tonic::transport::Channel;
 
 use crate::shell::Inbox;
-use outbox::{read_after, trim};
+use outbox::{Reader, trim};
 
 /// How long to wait for an answer before the line counts as broken.
 const ANSWER: Duration = Duration::from_secs(30);
 
 /// The first pause between two attempts.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
+
+/// How long after one message the next follows at the earliest. A transaction costs about the same however much
+/// it carries, and what ends in the meantime needs to be written only once.
+const PACE: Duration = Duration::from_millis(100);
 
 /// How often the leader looks whether another has sent what it lacks.
 const GAP_PAUSE: Duration = Duration::from_secs(1);
@@ -65,7 +69,12 @@ async fn converse(
     let mut acknowledged = None;
     let mut stands_still = false;
     let mut gap_since: Option<Instant> = None;
+    let mut reader = Reader::default();
+    let mut sent_last: Option<Instant> = None;
     loop {
+        if let Some(left) = sent_last.and_then(|at| PACE.checked_sub(at.elapsed())) {
+            tokio::time::sleep(left).await;
+        }
         changes.borrow_and_update();
         let published = inbox.published();
         let history = published.state.history;
@@ -74,7 +83,11 @@ async fn converse(
         // Asked once even without records: that makes the cluster known.
         if history.birth > 0 && is_behind {
             let mut records = match acknowledged {
-                Some(after) if published.leads || stands_still => read(state_dir, after).await?,
+                Some(after) if published.leads || stands_still => {
+                    let (moved, records) = read(state_dir, reader, after).await?;
+                    reader = moved;
+                    records
+                }
                 _ => Vec::new(),
             };
             let is_gap = first_missing(acknowledged, &records).is_some();
@@ -92,6 +105,8 @@ async fn converse(
                 gap_since = None;
             }
             let sent = !records.is_empty();
+            // After a full message the next is waiting already.
+            sent_last = (sent && records.len() < outbox::BATCH).then(Instant::now);
             let request = IngestRequest { cluster, birth: history.birth, records };
             let reached = ask(&mut client, request).await?;
             let is_news = acknowledged != Some(reached);
@@ -136,9 +151,14 @@ async fn ask(
     Ok(answer.into_inner().acknowledged)
 }
 
-async fn read(state_dir: &Path, after: u64) -> anyhow::Result<Vec<AccountingRecord>> {
+async fn read(
+    state_dir: &Path,
+    mut reader: Reader,
+    after: u64,
+) -> anyhow::Result<(Reader, Vec<AccountingRecord>)> {
     let disk = RealDisk::open(state_dir)?;
-    Ok(tokio::task::spawn_blocking(move || read_after(&disk, after)).await??)
+    let work = move || reader.read_after(&disk, after).map(|records| (reader, records));
+    Ok(tokio::task::spawn_blocking(work).await??)
 }
 
 async fn remove(state_dir: &Path, acknowledged: u64) -> anyhow::Result<()> {

@@ -97,33 +97,57 @@ impl<D: Disk> Outbox<D> {
     }
 }
 
-/// The next records behind this number, as many as fit in one message.
-pub fn read_after(disk: &impl Disk, after: u64) -> Result<Vec<AccountingRecord>, Error> {
-    let names = disk.list(PREFIX)?;
-    let from = names.iter().rposition(|name| first_of(name) <= after + 1).unwrap_or(0);
-    let (mut records, mut size) = (Vec::new(), 0);
-    for name in &names[from.min(names.len())..] {
-        let bytes = disk.read(name)?.unwrap_or_default();
-        for frame in frame::scan(&bytes).frames {
-            let Some(record) = decode(frame.payload).filter(|record| record.number > after) else {
-                continue;
+/// The side that reads. It remembers where it stopped, so that what was read once is not gone through again.
+#[derive(Default)]
+pub struct Reader {
+    /// The number of the last record read, its segment, and where that goes on.
+    stopped: Option<(u64, String, u64)>,
+}
+
+impl Reader {
+    /// The next records behind this number, as many as fit in one message.
+    pub fn read_after(
+        &mut self,
+        disk: &impl Disk,
+        after: u64,
+    ) -> Result<Vec<AccountingRecord>, Error> {
+        let names = disk.list(PREFIX)?;
+        let from = names.iter().rposition(|name| first_of(name) <= after + 1).unwrap_or(0);
+        let stopped = self.stopped.take().filter(|(number, ..)| *number == after);
+        let mut records: Vec<AccountingRecord> = Vec::new();
+        let mut size = 0;
+        for name in &names[from.min(names.len())..] {
+            let bytes = disk.read(name)?.unwrap_or_default();
+            let mut at = match &stopped {
+                Some((_, segment, at)) if segment == name => *at as usize,
+                _ => 0,
             };
-            // What a snapshot skipped ends a message: others have it.
-            if records.last().is_some_and(|last: &AccountingRecord| last.number + 1 < record.number)
-            {
-                return Ok(records);
+            while let Some(frame) = frame::read(&bytes, at) {
+                let begins = at;
+                at += frame::framed_len(frame.payload.len()) as usize;
+                let Some(record) = decode(frame.payload).filter(|record| record.number > after)
+                else {
+                    continue;
+                };
+                // What a snapshot skipped ends a message: others have it.
+                let is_gap = records.last().is_some_and(|last| last.number + 1 < record.number);
+                if is_gap {
+                    at = begins;
+                    break;
+                }
+                size += frame.payload.len();
+                records.push(record);
+                if records.len() >= BATCH || size >= BATCH_BYTES {
+                    break;
+                }
             }
-            size += frame.payload.len();
-            records.push(record);
-            if records.len() >= BATCH || size >= BATCH_BYTES {
-                return Ok(records);
+            if let Some(last) = records.last() {
+                self.stopped = Some((last.number, name.clone(), at as u64));
+                break;
             }
         }
-        if !records.is_empty() {
-            break;
-        }
+        Ok(records)
     }
-    Ok(records)
 }
 
 /// Removes the segments of which accounting has everything; the last one is still written to.
@@ -138,7 +162,7 @@ pub fn trim(disk: &mut impl Disk, acknowledged: u64) -> Result<(), Error> {
 }
 
 /// The most records in one message.
-const BATCH: usize = 1000;
+pub(super) const BATCH: usize = 1000;
 
 /// The most bytes in one message, roughly.
 const BATCH_BYTES: usize = 4 << 20;
@@ -172,7 +196,12 @@ mod tests {
     }
 
     fn numbers(disk: &RealDisk, after: u64) -> Vec<u64> {
-        read_after(disk, after).unwrap().iter().map(|record| record.number).collect()
+        read(&mut Reader::default(), disk, after)
+    }
+
+    fn read(reader: &mut Reader, disk: &RealDisk, after: u64) -> Vec<u64> {
+        let records = reader.read_after(disk, after).unwrap();
+        records.iter().map(|record| record.number).collect()
     }
 
     #[test]
@@ -217,6 +246,28 @@ mod tests {
         outbox.add(records(7..=8)).unwrap();
         assert_eq!(numbers(&disk(), 0), [1, 2]);
         assert_eq!(numbers(&disk(), 2), [7, 8]);
+    }
+
+    #[test]
+    fn a_reader_goes_on_where_it_stopped_and_finds_its_way_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let disk = || RealDisk::open(dir.path()).unwrap();
+        let mut outbox = Outbox::open(disk()).unwrap();
+        let mut reader = Reader::default();
+        let (mut written, mut reached) = (0, 0);
+        for batch in 0..40 {
+            outbox.add(records(written + 1..=written + 70)).unwrap();
+            written += 70;
+            if batch % 3 == 0 {
+                while let Some(last) = read(&mut reader, &disk(), reached).last() {
+                    assert_eq!(read(&mut reader, &disk(), reached)[0], reached + 1);
+                    assert_eq!(read(&mut reader, &disk(), reached).last(), Some(last));
+                    reached = *last;
+                }
+                assert_eq!(reached, written);
+            }
+        }
+        assert_eq!(read(&mut reader, &disk(), 5)[..2], [6, 7], "asked for what was read before");
     }
 
     #[test]
