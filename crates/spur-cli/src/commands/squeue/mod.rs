@@ -75,8 +75,14 @@ fn one_answer(query: &Query, controller: &mut Controller) -> Result<(), Ended> {
             let columns = header(query, JOB_FIELDS, "Invalid job format specification");
             let order = checked_order(query)?;
             let jobs = order.jobs(&jobs, &context);
-            let lined: Vec<_> = jobs.iter().map(|job| select::lines(query, job)).collect();
-            print(&lines(&columns, lined.iter().flat_map(|lines| lines.iter()), &context));
+            let mut text = String::new();
+            for job in jobs {
+                select::each_line(query, job, |line| {
+                    text.push_str(&render::row(&columns, line, &context));
+                    text.push('\n');
+                });
+            }
+            print(&text);
         }
     }
     Ok(())

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use spur_core::hostlist;
 use spur_core::job::JobStatus;
-use spur_core::job::array::ArraySpec;
 use spur_core::job::reference::{JobReference, Part, tasks_of};
 use spur_core::license;
 use spur_core::views::{JobView, StepView};
@@ -77,8 +76,28 @@ fn overlap(list: &str, nodes: &[String]) -> bool {
 /// The lines of a job: a pending array has one, or one a task where they are told apart or named. Order is
 /// among jobs: tasks that wait together stay together.
 pub fn lines<'a>(query: &Query, job: &'a JobView) -> Cow<'a, [JobView]> {
-    let whole = Cow::Borrowed(std::slice::from_ref(job));
-    let Some(tasks) = tasks_of(job) else { return whole };
+    match tasks_meant(query, job) {
+        None => Cow::Borrowed(std::slice::from_ref(job)),
+        Some(tasks) => {
+            let task = |task| JobView { array_task_id: Some(task), ..job.clone() };
+            Cow::Owned(tasks.into_iter().map(task).collect())
+        }
+    }
+}
+
+/// Shows them one after another: what tasks have in common is not copied for each.
+pub fn each_line(query: &Query, job: &JobView, mut show: impl FnMut(&JobView)) {
+    let Some(tasks) = tasks_meant(query, job) else { return show(job) };
+    let mut line = job.clone();
+    for task in tasks {
+        line.array_task_id = Some(task);
+        show(&line);
+    }
+}
+
+/// The tasks that have a line of their own; nothing where the job has one.
+fn tasks_meant(query: &Query, job: &JobView) -> Option<Vec<u32>> {
+    let tasks = tasks_of(job)?;
     let named: Vec<u32> = query
         .jobs
         .iter()
@@ -90,15 +109,10 @@ pub fn lines<'a>(query: &Query, job: &'a JobView) -> Cow<'a, [JobView]> {
         })
         .collect();
     if !query.each_task && named.is_empty() {
-        return whole;
+        return None;
     }
     let wanted = |task: &u32| named.is_empty() || named.contains(task);
-    Cow::Owned(split(job, &tasks, wanted))
-}
-
-fn split(job: &JobView, tasks: &ArraySpec, wanted: impl Fn(&u32) -> bool) -> Vec<JobView> {
-    let task = |task| JobView { array_task_id: Some(task), ..job.clone() };
-    tasks.ids().filter(wanted).map(task).collect()
+    Some(tasks.ids().filter(wanted).collect())
 }
 
 #[cfg(test)]
@@ -120,7 +134,14 @@ mod tests {
     fn shown(query: &Query) -> Vec<String> {
         let jobs = jobs(query, vec![array()]);
         let lines = jobs.iter().flat_map(|job| lines(query, job).into_owned());
-        lines.map(|line| spur_core::fields::job::shown_id(&line)).collect()
+        let shown: Vec<String> =
+            lines.map(|line| spur_core::fields::job::shown_id(&line)).collect();
+        let mut one_by_one = Vec::new();
+        for job in &jobs {
+            each_line(query, job, |line| one_by_one.push(spur_core::fields::job::shown_id(line)));
+        }
+        assert_eq!(shown, one_by_one);
+        shown
     }
 
     fn asking(words: &str) -> Query {
