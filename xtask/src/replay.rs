@@ -3,7 +3,6 @@
 mod measure;
 mod openb;
 mod plot;
-mod predict;
 mod simulate;
 mod trace;
 

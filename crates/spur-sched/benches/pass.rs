@@ -132,6 +132,7 @@ fn begin(planner: &mut Planner, start: &Start) {
         charges: [].into(),
         preemptible: None,
         sleeps: None,
+        limit: None,
     };
     planner.put_run(RunId(start.job, 0), &Arc::new(run));
 }
@@ -207,6 +208,7 @@ fn cluster(nodes: u32, jobs: u32) -> ClusterView {
                 charges: [].into(),
                 preemptible: None,
                 sleeps: None,
+                limit: None,
             };
             core += cores;
             view.running.insert(RunId(JobId(2_000_000 + run), 0), Arc::new(held));

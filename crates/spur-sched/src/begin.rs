@@ -7,13 +7,13 @@ use std::sync::Arc;
 use spur_core::job::Reason;
 
 use crate::decision::Decisions;
-use crate::nodes::{NodeIndex, Nodes};
+use crate::nodes::Nodes;
 use crate::pass::{Pass, Turn};
 use crate::planner::Planner;
 use crate::possible::Fits;
 use crate::queue::{Class, Key};
 use crate::short::Gained;
-use crate::timeline::Calendar;
+use crate::timeline::{Calendar, Reserved};
 
 impl Planner {
     /// A pass that has decided nothing yet.
@@ -21,7 +21,7 @@ impl Planner {
         let mut pass = Pass {
             now: self.now(),
             mix: self.mix(),
-            calendar: Calendar::default(),
+            calendar: Calendar::new(self.policy.trust, self.reserved()),
             heap: BinaryHeap::new(),
             by_class: Vec::with_capacity(self.queue.classes.len()),
             special: BTreeMap::new(),
@@ -31,26 +31,13 @@ impl Planner {
             held: BTreeMap::new(),
             begun: BTreeMap::new(),
             failed: vec![false; self.queue.classes.len()],
-            reserved: BTreeMap::new(),
             out: Decisions::default(),
             taken: Vec::new(),
             charged: Vec::new(),
             displaced: BTreeSet::new(),
             wondered: 0,
+            found: BTreeMap::new(),
         };
-        for (name, reservation) in &self.reservations {
-            let known = reservation.nodes.iter().enumerate().filter_map(|(place, node)| {
-                Some((self.nodes.index(node)?, reservation.cores.get(place).copied()))
-            });
-            let nodes: Vec<(NodeIndex, Option<u32>)> = known.collect();
-            for (start, end) in reservation.turns() {
-                for (node, cores) in &nodes {
-                    pass.calendar.reserve(*node, (start, end), name, *cores);
-                }
-            }
-            let nodes = nodes.into_iter().map(|(node, _)| node).collect();
-            pass.reserved.insert(name.clone(), nodes);
-        }
         let mut turns: Vec<Reverse<Turn>> = Vec::new();
         let mut asleep = Asleep::new(self.queue.wards.len(), self.depth());
         let mut gained = Gained::default();
@@ -82,21 +69,44 @@ impl Planner {
     }
 }
 
+impl Planner {
+    /// What reservations keep.
+    fn reserved(&mut self) -> Arc<Reserved> {
+        if let Some((version, known)) = &self.kept
+            && *version == self.nodes.version
+        {
+            return known.clone();
+        }
+        self.kept_times += 1;
+        let mut reserved = Reserved::new(self.kept_times);
+        for (name, reservation) in &self.reservations {
+            let known = reservation.nodes.iter().enumerate().filter_map(|(place, node)| {
+                Some((self.nodes.index(node)?, reservation.cores.get(place).copied()))
+            });
+            reserved.keep(name, known.collect(), reservation.turns());
+        }
+        let reserved = Arc::new(reserved);
+        self.kept = Some((self.nodes.version, reserved.clone()));
+        reserved
+    }
+}
+
 impl Class {
     /// Finds out where its jobs can be, if that is not known.
     fn look_up(&mut self, nodes: &Nodes) {
         if self.fits.as_ref().is_none_or(|fits| fits.version != nodes.version) {
             self.fits = Some(Arc::new(Fits::of(&self.shape, &self.partition, nodes)));
-            (self.short, self.possible) = (None, None);
+            (self.short, self.possible, self.failure) = (None, None, None);
         }
     }
 
     /// Whether nothing but free nodes decides about its jobs.
-    fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         self.charges.is_empty()
             && self.with.is_empty()
             && self.in_several == 0
             && self.shape.reservation.is_empty()
+            && self.shape.drawn.is_empty()
     }
 
     /// Whether the nodes that take jobs at present would do if they were empty.

@@ -33,6 +33,8 @@ pub struct Held {
     pub user: u32,
     pub partition: Arc<str>,
     pub reservation: Arc<str>,
+    /// The last moment at which it can end.
+    pub limit: i64,
     pub sharing: Sharing,
     pub cores: Bits,
     pub memory_mb: u64,
@@ -145,6 +147,8 @@ pub struct Nodes {
     /// Counts nodes that ceased to take jobs.
     pub lost: u64,
     pub gains: Gains,
+    /// Nodes of which anything has changed.
+    pub changes: Gains,
 }
 
 /// The nodes below a switch, or in a block.
@@ -395,6 +399,7 @@ impl Nodes {
     }
 
     fn touch(&mut self, node: NodeIndex) {
+        self.changes.note(node);
         let slot = &mut self.slots[node as usize];
         if !slot.dirty {
             slot.dirty = true;
@@ -472,6 +477,12 @@ impl Slot {
     pub fn held_in(&self, reservation: &str, at: i64) -> u32 {
         let theirs = self.runs.iter().filter(|held| held.end > at && held.is_in(reservation));
         theirs.map(|held| held.cores.count()).sum()
+    }
+
+    /// Cores that are free then at the most; fewer are where some were held twice.
+    pub fn cores_at_most(&self, at: i64) -> u32 {
+        let ended = self.runs.iter().filter(|held| held.end <= at);
+        self.free.cores + ended.map(|held| held.cores.count()).sum::<u32>()
     }
 
     /// What is free once everything has ended that ends by then.

@@ -19,6 +19,7 @@ use crate::planner::Planner;
 use crate::possible::Fits;
 use crate::preempt;
 use crate::queue::{Key, tier_of};
+use crate::recall::Found;
 use crate::shape::Shape;
 use crate::timeline::{Ahead, Calendar, Place};
 use crate::view::{Charge, RunId, ViewReservation, ViewShare};
@@ -46,8 +47,6 @@ pub(crate) struct Pass {
     pub(crate) begun: BTreeMap<JobId, u32>,
     /// Classes that do not fit now.
     pub(crate) failed: Vec<bool>,
-    /// Nodes of reservations.
-    pub(crate) reserved: BTreeMap<Arc<str>, BTreeSet<NodeIndex>>,
     pub(crate) out: Decisions,
     /// What this pass took, to be given back at its end.
     pub(crate) taken: Vec<(RunId, NodeIndex, i64)>,
@@ -55,6 +54,8 @@ pub(crate) struct Pass {
     pub(crate) displaced: BTreeSet<RunId>,
     /// Classes of which it was asked whether a reservation keeps them out.
     pub(crate) wondered: u32,
+    /// Places found, for the next pass.
+    pub(crate) found: BTreeMap<JobId, Found>,
 }
 
 /// A point in a pass to which it can go back.
@@ -143,6 +144,7 @@ impl Planner {
                 let held = Held {
                     run: awake,
                     end,
+                    limit: end,
                     user,
                     partition: partition.clone(),
                     reservation: reservation.clone(),
@@ -179,7 +181,7 @@ impl Planner {
             return;
         }
         if full && self.policy.shortest_first && turn == 0 {
-            pass.heap.push(Reverse((1, shape.secs, key, class)));
+            pass.heap.push(Reverse((1, shape.likely(), key, class)));
             return;
         }
         let job = key.1;
@@ -199,8 +201,9 @@ impl Planner {
             return self.look_together(pass, turn, key, class, full);
         }
         self.nodes.settle();
-        let short = self.queue.classes[class as usize].is_short(&self.nodes);
-        pass.failed[class as usize] |= short;
+        let same = self.is_as_before(pass, class);
+        let short = !same && self.queue.classes[class as usize].is_short(&self.nodes);
+        pass.failed[class as usize] |= same || short || self.fails_still(pass, class);
         if !pass.failed[class as usize] {
             let mut started = false;
             let count = self.queue.counts.get(&job).copied().unwrap_or(1);
@@ -211,7 +214,10 @@ impl Planner {
                 {
                     break;
                 }
-                let Some((chosen, secs)) = self.place(pass, &fits, &shape) else { break };
+                let Some((chosen, secs)) = self.place(pass, &fits, &shape) else {
+                    self.failed(pass, class);
+                    break;
+                };
                 let (charges, partition) = (charges.clone(), partition.clone());
                 let whose = Whose { job, task, partition, charges };
                 self.start(pass, whose, &fits, &shape, &chosen, secs);
@@ -234,7 +240,7 @@ impl Planner {
             }
             pass.failed[class as usize] = true;
         }
-        let kept_out = !short && self.keeps_out(pass, &fits, &shape);
+        let kept_out = !short && self.keeps_out(pass, class, &fits, &shape);
         if kept_out {
             pass.by_class[class as usize] =
                 Wait { reason: Reason::ReqNodeNotAvail, start: None, reserved: true };
@@ -276,7 +282,7 @@ impl Planner {
         let it = &self.queue.classes[class as usize];
         let after = (Bound::Excluded(key), Bound::Unbounded);
         if let Some(key) = it.jobs.range(after).next() {
-            let secs = if turn == 0 { 0 } else { it.shape.secs };
+            let secs = if turn == 0 { 0 } else { it.shape.likely() };
             pass.heap.push(Reverse((turn, secs, *key, class)));
         }
     }
@@ -325,7 +331,7 @@ impl Planner {
             if it.flexible || it.anywhere {
                 return None;
             }
-            all.extend(pass.reserved.get(name).into_iter().flatten());
+            all.extend(pass.calendar.nodes_of(name).into_iter().flatten());
         }
         Some(all)
     }
@@ -349,7 +355,7 @@ impl Planner {
         let left = self.secs_left(pass, shape);
         let within = self.within(pass, shape);
         // Who is drawn into a reservation is put there where there is room.
-        let drawn = pass.reserved.get(&shape.drawn).filter(|_| !shape.drawn.is_empty());
+        let drawn = pass.calendar.nodes_of(&shape.drawn).filter(|_| !shape.drawn.is_empty());
         let in_size = |shape: &Shape, secs: i64| {
             let there = drawn.and_then(|nodes| {
                 self.place_for(pass, fits, shape, secs.min(left), Some(nodes), false)
@@ -385,13 +391,18 @@ impl Planner {
     }
 
     /// Whether a job would start if there were no reservations.
-    fn keeps_out(&self, pass: &mut Pass, fits: &Fits, shape: &Shape) -> bool {
+    fn keeps_out(&mut self, pass: &mut Pass, class: u32, fits: &Fits, shape: &Shape) -> bool {
         if self.reservations.is_empty() || !shape.reservation.is_empty() || pass.wondered >= WONDER
         {
             return false;
         }
         pass.wondered += 1;
-        self.place_for(pass, fits, shape, shape.secs, None, true).is_some()
+        if let Some(known) = self.known_to_be_kept_out(pass, class) {
+            return known;
+        }
+        let out = self.place_for(pass, fits, shape, shape.secs, None, true).is_some();
+        self.was_kept_out(class, out);
+        out
     }
 
     fn place_for(
@@ -445,7 +456,9 @@ impl Planner {
     ) {
         let Whose { job, task, partition, charges } = whose;
         let run = RunId(job, 1 << 31 | task);
-        let end = pass.now.saturating_add(secs.min(self.secs_left(pass, shape)));
+        let longest = secs.min(self.secs_left(pass, shape));
+        let last = Timestamp(pass.now.saturating_add(longest));
+        let end = pass.now.saturating_add(pass.calendar.likely(shape, longest));
         let mut shares = Vec::with_capacity(chosen.len());
         let mut threads = 1;
         for (node, units) in chosen {
@@ -479,6 +492,7 @@ impl Planner {
             let held = Held {
                 run,
                 end,
+                limit: last.0,
                 user,
                 partition: partition.clone(),
                 reservation: match shape.reservation.is_empty() {
@@ -501,8 +515,7 @@ impl Planner {
             }
         }
         let secs = (secs < shape.secs).then_some(secs);
-        let end = Timestamp(end);
-        pass.out.starts.push(Start { job, task, partition, shares, threads, secs, end });
+        pass.out.starts.push(Start { job, task, partition, shares, threads, secs, end: last });
     }
 
     /// Finds a job a place in the future; nobody lower may delay it. A job that waits in several
@@ -512,7 +525,7 @@ impl Planner {
         pass: &mut Pass,
         job: JobId,
         class: u32,
-        fits: &Fits,
+        fits: &Arc<Fits>,
         shape: &Arc<Shape>,
         reason: Reason,
     ) {
@@ -521,9 +534,8 @@ impl Planner {
         if let Some((place, ..)) = &former {
             pass.calendar.forget(job, &place.nodes);
         }
-        let found = self
-            .earliest(pass, fits, shape, pass.now)
-            .map(|(place, kinds)| (place, shape.clone(), kinds));
+        let found =
+            self.recall(pass, job, fits, shape).map(|(place, kinds)| (place, shape.clone(), kinds));
         let found = former.into_iter().chain(found).min_by_key(|(place, ..)| place.at);
         let start = found.as_ref().map(|(place, ..)| Timestamp(place.at.max(pass.now)));
         let said = pass.special.get(&job).copied().flatten().map(|wait| wait.reason);
@@ -594,7 +606,17 @@ impl Planner {
         let mut nodes: Vec<NodeIndex> = place.nodes.iter().map(|(node, _)| *node).collect();
         nodes.sort_by_key(|node| self.nodes.slot(*node).order);
         let at = Timestamp(place.at.max(pass.now));
-        Promised { at, partition, nodes: nodes.iter().map(name).collect(), cpus }
+        // What is to end before it begins ends by its limit at the latest.
+        let ahead = |held: &&Held| held.end <= place.at;
+        let ends = |node: &NodeIndex| self.nodes.slot(*node).runs.iter().filter(ahead);
+        let limits = nodes.iter().flat_map(|node| ends(node).map(|held| held.limit));
+        let due = Timestamp(limits.max().unwrap_or(place.at).max(at.0));
+        let free = |node: &NodeIndex| {
+            let slot = self.nodes.slot(*node);
+            slot.free.cores * slot.node.threads.max(1)
+        };
+        let idle = nodes.iter().map(free).sum::<u32>().min(cpus);
+        Promised { at, partition, nodes: nodes.iter().map(name).collect(), cpus, due, idle }
     }
 
     /// How much a pass has taken so far.
@@ -618,6 +640,7 @@ impl Planner {
 
     fn finish(&mut self, mut pass: Pass) -> Decisions {
         let starts = pass.out.starts.len();
+        self.found = std::mem::take(&mut pass.found);
         self.take_back(&mut pass, Mark { taken: 0, charged: 0, starts });
         pass.out.waits = Waits {
             basis: Arc::default(),

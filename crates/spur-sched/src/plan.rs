@@ -41,11 +41,14 @@ impl Planner {
         self.follower.follow(&mut self.planner, state);
         // As many as can be told without holding up the pass.
         let jobs = (LOOKS / state.nodes.len().max(1)).min(TOLD);
-        let (Decisions { starts, preempts, wakes, mut waits, .. }, ()) =
+        let (Decisions { starts, preempts, wakes, mut waits, .. }, held) =
             self.planner.decide_and(state.now, |planner, pass| {
+                let held = pass.held.clone();
                 planner.forecast(pass, Reach { jobs, until: None });
                 pass.held.append(&mut pass.out.forecast);
+                held
             });
+        self.follower.watch(&mut self.planner, state.now, &held);
         waits.basis = self.follower.basis().clone();
         let mut tasks = BTreeMap::new();
         let starts = starts.iter().filter_map(|start| {
@@ -123,7 +126,8 @@ fn begun(state: &State, start: &Start) -> Promised {
         |node: &NodeName| state.nodes.get(node).map_or(1, |node| view::cores_of(state, node).1);
     let cpus = start.shares.iter().map(|it| it.cores.len() as u32 * threads(&it.node)).sum();
     let nodes = start.shares.iter().map(|share| share.node.clone()).collect();
-    Promised { at: state.now, partition: start.partition.clone(), nodes, cpus }
+    let (at, partition) = (state.now, start.partition.clone());
+    Promised { at, partition, nodes, cpus, due: at, idle: 0 }
 }
 
 /// Tasks of an array that may start, in order.

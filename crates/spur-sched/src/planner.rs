@@ -6,9 +6,11 @@ use std::sync::Arc;
 use spur_core::ids::{JobId, NodeName};
 use spur_core::job::Reason;
 
-use crate::nodes::{Held, NodeIndex, Nodes};
+use crate::nodes::{Held, Kind, NodeIndex, Nodes};
 use crate::place::{Choice, Mix, Usual, rounded, thousandths};
 use crate::queue::Queue;
+use crate::recall::Found;
+use crate::timeline::Reserved;
 use crate::view::{ClusterView, Counter, PendingJob, RunId, RunningJob, ViewNode, ViewReservation};
 
 /// How jobs are chosen.
@@ -26,6 +28,8 @@ pub struct Policy {
     pub starts_max: usize,
     /// Whether jobs of higher rank displace others.
     pub preempt: bool,
+    /// Jobs are over when they are expected to be, as far as promises to others go; else at their limits.
+    pub trust: bool,
 }
 
 impl Default for Policy {
@@ -37,6 +41,7 @@ impl Default for Policy {
             choice: Choice::Tight,
             starts_max: 10_000,
             preempt: false,
+            trust: true,
         }
     }
 }
@@ -52,6 +57,11 @@ pub struct Planner {
     pub(crate) ends: BTreeSet<(i64, NodeIndex, RunId)>,
     pub(crate) counters: BTreeMap<Arc<str>, Tally>,
     pub(crate) reservations: BTreeMap<Arc<str>, Arc<ViewReservation>>,
+    /// What the reservations keep, for a state of the nodes; and how often that was found out.
+    pub(crate) kept: Option<(u64, Arc<Reserved>)>,
+    pub(crate) kept_times: u64,
+    /// Places that were found for jobs in the last pass, and on what they depend.
+    pub(crate) found: BTreeMap<JobId, Found>,
     usual: BTreeMap<Usual, u64>,
     /// Runs that sleep.
     pub(crate) sleepers: BTreeSet<RunId>,
@@ -88,7 +98,20 @@ impl Planner {
 
     /// Changes how jobs are chosen.
     pub fn set_policy(&mut self, policy: Policy) {
+        self.found.clear();
         self.policy = policy;
+    }
+
+    /// Whether expected run times are believed from now on.
+    pub fn set_trust(&mut self, trust: bool) {
+        self.policy.trust = trust;
+    }
+
+    /// Processors of all nodes that take jobs.
+    pub fn capacity(&self) -> u64 {
+        let kinds = self.nodes.kinds.iter();
+        let usable = |kind: &Kind| kind.members.values().map(|(_, it)| u64::from(*it)).sum::<u64>();
+        kinds.map(|it| usable(it) * u64::from(it.cores) * u64::from(it.threads)).sum()
     }
 
     /// Says which ranks may displace which others.
@@ -141,6 +164,7 @@ impl Planner {
                 user: job.user,
                 partition: job.partition.clone(),
                 reservation: job.reservation.clone(),
+                limit: job.limit.unwrap_or(job.end).0,
                 sharing: job.sharing,
                 cores: share.cores.iter().copied().collect(),
                 memory_mb: share.memory_mb,
@@ -199,6 +223,7 @@ impl Planner {
 
     /// A reservation is new, has changed, or is gone.
     pub fn put_reservation(&mut self, name: &Arc<str>, it: Option<&Arc<ViewReservation>>) {
+        self.kept = None;
         match it {
             Some(it) => self.reservations.insert(name.clone(), it.clone()),
             None => self.reservations.remove(name),

@@ -8,6 +8,7 @@ use spur_core::job::Reason;
 
 use crate::gains::Stamp;
 use crate::possible::Fits;
+use crate::recall::Failure;
 use crate::shape::Shape;
 use crate::view::{Charge, Companion, PendingJob, Standing, Tiers};
 use crate::waits::{Place, Places};
@@ -43,6 +44,8 @@ pub struct Class {
     /// How many of the nodes that take jobs could be spared if all were empty, and when that was found out: how
     /// many were lost before, and how many changed.
     pub possible: Option<(u64, u64, Option<u32>)>,
+    /// When a job of it found no place although enough is free, and why that was.
+    pub failure: Option<Failure>,
 }
 
 type ClassKey = (Arc<str>, Arc<Shape>, Arc<[Charge]>, Arc<[Companion]>, u32, Option<Reason>);
@@ -255,6 +258,7 @@ impl Queue {
                 fits: None,
                 short: None,
                 possible: None,
+                failure: None,
             };
             match self.unused.pop() {
                 Some(unused) => self.classes[unused as usize] = fresh,

@@ -81,6 +81,8 @@ pub struct Shape {
     pub secs: i64,
     /// How long it must be able to run at least, if less than `secs` will do.
     pub secs_min: Option<i64>,
+    /// How long it will run in all likelihood, if anybody has a guess.
+    pub expected: Option<i64>,
 }
 
 /// How much memory, in MiB.
@@ -202,6 +204,7 @@ impl Default for Shape {
             drawn: "".into(),
             secs: FOREVER,
             secs_min: None,
+            expected: None,
         }
     }
 }
@@ -215,6 +218,11 @@ impl Shape {
     /// Processors over all nodes.
     pub fn cpus(&self) -> u64 {
         u64::from(self.units) * u64::from(self.unit_cpus)
+    }
+
+    /// How long it will run in all likelihood.
+    pub fn likely(&self) -> i64 {
+        self.expected.unwrap_or(self.secs).min(self.secs)
     }
 
     /// The same job on exactly so many nodes.

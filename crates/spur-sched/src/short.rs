@@ -3,7 +3,7 @@
 
 use crate::fit::Fit;
 use crate::gains::Stamp;
-use crate::nodes::{BucketKey, Nodes};
+use crate::nodes::{BucketKey, Nodes, Slot};
 use crate::possible::Fits;
 use crate::queue::Class;
 use crate::shape::{Shape, Sharing};
@@ -41,6 +41,19 @@ impl Class {
         });
         self.short = still.then(|| nodes.gains.stamp());
         still
+    }
+
+    /// Whether a node has come to have more that may be of use to it.
+    pub fn gained_since(&self, stamp: Stamp, nodes: &Nodes) -> bool {
+        let Some(fits) = &self.fits else { return true };
+        let of_use = |slot: &Slot| {
+            slot.bucket().is_some_and(|key| {
+                let mut kinds = fits.alternatives.iter().flatten();
+                kinds.any(|fit| fit.kind == slot.kind && fit.may_do(&key))
+            })
+        };
+        let gained = nodes.gains.since(stamp);
+        gained.is_none_or(|gained| gained.iter().any(|node| of_use(nodes.slot(*node))))
     }
 
     /// Whether it is short.

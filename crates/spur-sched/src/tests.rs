@@ -1,6 +1,7 @@
 //! Clusters in few words, and what is planned about them.
 
 pub(crate) mod from_state;
+mod habits;
 mod network;
 mod partitions;
 mod passes;
@@ -113,6 +114,7 @@ impl Cluster {
                 charges: job.charges.clone(),
                 preemptible: None,
                 sleeps: None,
+                limit: None,
             };
             self.view.running.insert(RunId(start.job, 0), Arc::new(run));
         }

@@ -14,7 +14,45 @@ use crate::view::{RunId, ViewGres};
 /// Promises on nodes.
 #[derive(Debug, Default)]
 pub struct Calendar {
+    /// Jobs are over when they are expected to be; else at their limits.
+    trust: bool,
+    reserved: Arc<Reserved>,
     promises: BTreeMap<NodeIndex, Vec<Promise>>,
+    /// Calendars of equal signature hold the same.
+    signature: u64,
+}
+
+/// What reservations keep, which is the same from pass to pass.
+#[derive(Debug, Default)]
+pub struct Reserved {
+    promises: BTreeMap<NodeIndex, Vec<Promise>>,
+    /// The nodes of each reservation.
+    pub nodes: BTreeMap<Arc<str>, BTreeSet<NodeIndex>>,
+    /// Tells one state of the reservations from another.
+    number: u64,
+}
+
+impl Reserved {
+    /// Nothing is kept yet; no other may have this number.
+    pub fn new(number: u64) -> Reserved {
+        Reserved { number, ..Reserved::default() }
+    }
+
+    /// Keeps nodes for a reservation, or some cores of them, at each of its times.
+    pub fn keep(
+        &mut self,
+        name: &Arc<str>,
+        nodes: Vec<(NodeIndex, Option<u32>)>,
+        turns: impl Iterator<Item = (i64, i64)>,
+    ) {
+        for (start, end) in turns {
+            for (node, cores) in &nodes {
+                let what = What::Reserved(name.clone(), *cores);
+                self.promises.entry(*node).or_default().push(Promise { start, end, what });
+            }
+        }
+        self.nodes.insert(name.clone(), nodes.into_iter().map(|(node, _)| node).collect());
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -42,20 +80,53 @@ pub enum But {
 }
 
 impl Calendar {
-    /// Keeps a node for a reservation, or some cores of it.
-    pub fn reserve(
-        &mut self,
-        node: NodeIndex,
-        (start, end): (i64, i64),
-        name: &Arc<str>,
-        cores: Option<u32>,
-    ) {
-        let what = What::Reserved(name.clone(), cores);
-        self.promises.entry(node).or_default().push(Promise { start, end, what });
+    /// A calendar without promises.
+    pub fn new(trust: bool, reserved: Arc<Reserved>) -> Calendar {
+        let signature = reserved.number << 1 | u64::from(trust);
+        Calendar { trust, reserved, signature, ..Calendar::default() }
+    }
+
+    /// Calendars of equal signature hold the same.
+    pub fn signature(&self) -> u64 {
+        self.signature
+    }
+
+    /// Whether nothing is promised anywhere.
+    pub fn is_empty(&self) -> bool {
+        self.reserved.promises.is_empty() && self.promises.is_empty()
+    }
+
+    /// Whether reservations keep anything.
+    pub fn has_reservations(&self) -> bool {
+        !self.reserved.promises.is_empty()
+    }
+
+    /// The nodes of a reservation.
+    pub fn nodes_of(&self, reservation: &str) -> Option<&BTreeSet<NodeIndex>> {
+        self.reserved.nodes.get(reservation)
+    }
+
+    fn sign(&mut self, words: [i64; 4]) {
+        for word in words {
+            let mixed = (self.signature ^ word as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            self.signature = mixed ^ mixed >> 29;
+        }
+    }
+
+    /// What is promised on a node.
+    fn on(&self, node: NodeIndex) -> impl Iterator<Item = &Promise> + Clone {
+        let reserved = self.reserved.promises.get(&node).into_iter().flatten();
+        reserved.chain(self.promises.get(&node).into_iter().flatten())
+    }
+
+    /// How long a job that gets so many seconds counts as running.
+    pub fn likely(&self, shape: &Shape, secs: i64) -> i64 {
+        if self.trust { shape.likely().min(secs) } else { secs }
     }
 
     /// Takes back what is promised to a job on these nodes.
     pub fn forget(&mut self, job: JobId, nodes: &Chosen) {
+        self.sign([-1, i64::from(job.0), 0, 0]);
         for (node, _) in nodes {
             let Some(promises) = self.promises.get_mut(node) else { continue };
             promises.retain(|it| !matches!(&it.what, What::Job(other, ..) if *other == job));
@@ -73,7 +144,7 @@ impl Calendar {
         until: i64,
         shape: &Shape,
     ) -> Option<&Arc<str>> {
-        let promises = self.promises.get(&node).into_iter().flatten();
+        let promises = self.on(node);
         promises.filter(|it| it.start < until && from < it.end).find_map(|it| match &it.what {
             What::Reserved(name, None) if !shape.may_use(name) => Some(name),
             _ => None,
@@ -82,7 +153,7 @@ impl Calendar {
 
     /// Whether anything is promised on a node.
     pub fn concerns(&self, node: NodeIndex) -> bool {
-        self.promises.contains_key(&node)
+        self.promises.contains_key(&node) || self.reserved.promises.contains_key(&node)
     }
 
     /// Units that fit on a node from a moment on, for so long, beside what is promised there.
@@ -110,16 +181,23 @@ impl Calendar {
         secs: i64,
         but: But,
     ) -> u32 {
-        let until = from.saturating_add(secs);
-        let promises = self.promises.get(&node).map_or(&[][..], |promises| promises);
+        // Reservations are kept to the limit, promises to other jobs as far as anybody can tell.
+        let until = |promise: &Promise| match promise.what {
+            What::Job(..) => from.saturating_add(self.likely(shape, secs)),
+            What::Reserved(..) => from.saturating_add(secs),
+        };
+        let promises = self.on(node);
         // What runs only ends: between two promises there is never less than at the first.
-        let starts = promises.iter().map(|it| it.start).filter(|it| *it > from && *it < until);
+        let meets = |it: &&Promise| it.start > from && it.start < until(it);
+        let starts = promises.clone().filter(meets).map(|it| it.start);
         let moments: BTreeSet<i64> = starts.chain([from]).collect();
         let mut room = u32::MAX;
         for at in moments {
             let mut free = slot.free_at(at);
             let mut beside = shape.beside(slot, at);
-            for promise in promises.iter().filter(|it| it.start <= at && at < it.end) {
+            let holds =
+                |it: &&Promise| it.start <= at && at < it.end && at < until(it).max(from + 1);
+            for promise in promises.clone().filter(holds) {
                 match &promise.what {
                     What::Job(job, ..) if but == But::Job(*job) => {}
                     What::Reserved(..) if but == But::Reservations => {}
@@ -153,7 +231,8 @@ impl Calendar {
 
     /// Ends of promises: moments at which a node may become free that is not freed by a run.
     fn ends(&self) -> BTreeSet<i64> {
-        self.promises.values().flatten().map(|promise| promise.end).collect()
+        let all = self.reserved.promises.values().chain(self.promises.values());
+        all.flatten().map(|promise| promise.end).collect()
     }
 }
 
@@ -231,7 +310,10 @@ impl Good {
 impl Ahead<'_> {
     /// The earliest place, if running jobs end at their limits.
     pub fn earliest(&self) -> Option<Place> {
-        let by_kind: BTreeMap<u32, &Fit> = self.fits.iter().map(|fit| (fit.kind, fit)).collect();
+        let mut by_kind: Vec<Option<&Fit>> = vec![None; self.nodes.kinds.len()];
+        for fit in self.fits {
+            by_kind[fit.kind as usize] = Some(fit);
+        }
         // Room of nodes that will do, and since when.
         let mut good = Good::default();
         let mut retry: BTreeSet<NodeIndex> = BTreeSet::new();
@@ -266,7 +348,7 @@ impl Ahead<'_> {
             let mut changed = false;
             while let Some((_, node)) = ends.next_if(|(end, _)| *end == at) {
                 let slot = self.nodes.slot(node);
-                if let Some(fit) = by_kind.get(&slot.kind)
+                if let Some(fit) = by_kind[slot.kind as usize]
                     && slot.present
                     && slot.node.usable
                 {
@@ -275,7 +357,7 @@ impl Ahead<'_> {
             }
             if promised.next_if_eq(&at).is_some() {
                 for node in std::mem::take(&mut retry) {
-                    if let Some(fit) = by_kind.get(&self.nodes.slot(node).kind) {
+                    if let Some(fit) = by_kind[self.nodes.slot(node).kind as usize] {
                         changed |= self.look(fit, node, at, &mut good, &mut retry);
                     }
                 }
@@ -314,6 +396,7 @@ impl Ahead<'_> {
         let free = if now { fit.room(self.shape, slot, &slot.free, at) } else { u32::MAX };
         let room = match self.calendar.concerns(node) {
             _ if !alone || free == 0 => 0,
+            _ if slot.cores_at_most(at) < fit.cores_least => 0,
             false if now => free,
             false => fit.room(self.shape, slot, &slot.free_at(at), at),
             true => {
@@ -332,7 +415,7 @@ impl Ahead<'_> {
 
     /// Nodes for the job, if enough of them are good at a moment. Those that were free for the shortest
     /// time are taken, so that smaller jobs find the others.
-    fn enough(&self, good: &mut Good, by_kind: &BTreeMap<u32, &Fit>, at: i64) -> Option<Place> {
+    fn enough(&self, good: &mut Good, by_kind: &[Option<&Fit>], at: i64) -> Option<Place> {
         let shape = self.shape;
         let few = |good: &Good| good.rooms.len() < shape.nodes_min as usize;
         if few(good) || good.units < u64::from(shape.units) {
@@ -344,8 +427,7 @@ impl Ahead<'_> {
             nodes.filter(|node| self.calendar.concerns(*node)).collect();
         for node in concerned {
             let slot = self.nodes.slot(node);
-            let room = by_kind
-                .get(&slot.kind)
+            let room = by_kind[slot.kind as usize]
                 .map_or(0, |fit| self.calendar.room(shape, fit, node, slot, at, shape.secs));
             if room == 0 {
                 good.remove(node);
@@ -425,7 +507,7 @@ impl Calendar {
         fits: &[Fit],
         place: &Place,
     ) -> u32 {
-        let end = place.at.saturating_add(shape.secs);
+        let end = place.at.saturating_add(self.likely(shape, shape.secs));
         let mut cpus = 0;
         for (node, units) in &place.nodes {
             let slot = nodes.slot(*node);
@@ -446,6 +528,7 @@ impl Calendar {
                 taken.or_else(|| fit.take(shape, slot, &mut slot.free_at(place.at), *units));
             if let Some(taken) = taken {
                 cpus += taken.cores * slot.node.threads.max(1);
+                self.sign([i64::from(job.0), i64::from(*node), place.at, end]);
                 let cap = shape.cap.clone();
                 let promise = Promise { start: place.at, end, what: What::Job(job, taken, cap) };
                 self.promises.entry(*node).or_default().push(promise);

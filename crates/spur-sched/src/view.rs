@@ -2,6 +2,7 @@
 //! state or from a trace.
 
 pub(crate) mod from_state;
+mod habits;
 mod network;
 pub(crate) mod request;
 
@@ -100,7 +101,7 @@ impl ViewGres {
 pub struct RunningJob {
     /// When it got them.
     pub since: Timestamp,
-    /// When it gives them back at the latest.
+    /// When it gives them back, as far as anybody can tell.
     pub end: Timestamp,
     /// What it holds, in rank order.
     pub shares: Arc<[ViewShare]>,
@@ -118,6 +119,8 @@ pub struct RunningJob {
     pub preemptible: Option<Preemptible>,
     /// It sleeps until its processors are free again.
     pub sleeps: Option<Arc<Sleep>>,
+    /// When it must give back what it holds, if it is expected to earlier.
+    pub limit: Option<Timestamp>,
 }
 
 /// A job that another has taken the processors of. It holds the rest, and none of them.

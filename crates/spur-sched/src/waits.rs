@@ -100,6 +100,10 @@ pub struct Promised {
     pub nodes: Vec<NodeName>,
     /// Processors it would get there.
     pub cpus: u32,
+    /// When these nodes are its own at the latest: what runs there ends by its limit.
+    pub due: Timestamp,
+    /// Processors there that nobody uses at present.
+    pub idle: u32,
 }
 
 /// Why each pending job waits. Cloning is cheap.

@@ -121,6 +121,7 @@ fn place(
                     charges: [].into(),
                     preemptible: None,
                     sleeps: None,
+                    limit: None,
                 };
                 planner.put_run(RunId(id, 0), &Arc::new(run));
             }

@@ -1,17 +1,17 @@
 //! Runs a trace: submissions and ends are events, and the planner decides after each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use spur_core::ids::JobId;
 use spur_core::time::Timestamp;
 use spur_sched::Choice;
 use spur_sched::planner::{Planner, Policy};
+use spur_sched::predict::{Guard, Predictor, raise};
 use spur_sched::shape::{GresNeed, Per, Shape, Sharing};
 use spur_sched::view::{PendingJob, RunId, RunningJob, Standing, ViewGres, ViewNode, ViewShare};
 
 use super::measure::Outcome;
-use super::predict::{self, Predictor};
 use super::trace::{Job, Machine, Trace};
 
 /// A way to choose.
@@ -71,9 +71,16 @@ struct World<'a> {
     /// Guesses that run out, by when.
     doubts: BTreeMap<(i64, usize), usize>,
     predictor: Predictor,
+    guard: Guard,
+    /// How long each waiting job is expected to run, and who waits of each user.
     waiting: BTreeMap<usize, i64>,
+    of_user: BTreeMap<u32, BTreeSet<usize>>,
     outcome: Outcome,
 }
+
+/// What the controller allows predictions unless it is told otherwise.
+const MARGIN_PERCENT: u32 = 10;
+const PATIENCE_SECS: i64 = 4 * 3600;
 
 /// Runs a trace one way.
 pub fn simulate(trace: &Trace, way: Way) -> Outcome {
@@ -86,7 +93,9 @@ pub fn simulate(trace: &Trace, way: Way) -> Outcome {
         ends: BTreeMap::new(),
         doubts: BTreeMap::new(),
         predictor: Predictor::default(),
+        guard: Guard::new(MARGIN_PERCENT, PATIENCE_SECS),
         waiting: BTreeMap::new(),
+        of_user: BTreeMap::new(),
         outcome: Outcome::new(trace.jobs.len()),
     };
     for number in 0..trace.machine.nodes {
@@ -116,8 +125,9 @@ fn node(machine: Machine, number: u32) -> ViewNode {
 }
 
 /// What a job of the trace asks for.
-fn shape(machine: Machine, job: &Job, secs: i64) -> Shape {
-    let one = Shape { secs, ..Shape::default() };
+fn shape(machine: Machine, job: &Job, guess: i64) -> Shape {
+    let expected = Some(guess).filter(|guess| *guess < job.limit);
+    let one = Shape { secs: job.limit, expected, ..Shape::default() };
     let need = |count, per| {
         vec![GresNeed { name: "gpu".into(), model: "".into(), count, per, parts: false }]
     };
@@ -167,12 +177,15 @@ impl World<'_> {
 
     fn submit(&mut self, index: usize) {
         let job = &self.trace.jobs[index];
-        let secs = match self.way {
+        let guess = match self.way {
             Way::Predict => self.predictor.guess(job.user, job.limit),
             _ => job.limit,
         };
-        self.waiting.insert(index, secs);
-        let shape = shape(self.trace.machine, job, secs);
+        if self.waiting.insert(index, guess) == Some(guess) {
+            return;
+        }
+        self.of_user.entry(job.user).or_default().insert(index);
+        let shape = shape(self.trace.machine, job, guess);
         let shape = match self.shapes.get_key_value(&shape) {
             Some((known, ())) => known.clone(),
             None => {
@@ -197,12 +210,22 @@ impl World<'_> {
     }
 
     fn decide(&mut self, now: i64) {
-        for start in self.planner.decide(Timestamp(now)).starts {
+        let decided = self.planner.decide(Timestamp(now));
+        if self.way == Way::Predict {
+            let promises = decided.waits.all_promised();
+            let promises = promises.map(|(job, it)| (job, it.due.0, it.idle));
+            let trust = self.guard.trusts(now, self.planner.capacity(), promises);
+            self.planner.set_trust(trust);
+        }
+        for start in decided.starts {
             let index = start.job.0 as usize - 1;
             let job = &self.trace.jobs[index];
             self.outcome.started(index, now, &start.shares);
             self.planner.remove_job(start.job);
             let secs = self.waiting.remove(&index).unwrap_or(job.limit);
+            if let Some(waiting) = self.of_user.get_mut(&job.user) {
+                waiting.remove(&index);
+            }
             self.hold(index, now, now + secs, start.shares.into());
             if secs < job.run {
                 self.doubts.insert((now + secs, index), 0);
@@ -222,6 +245,7 @@ impl World<'_> {
             charges: [].into(),
             preemptible: None,
             sleeps: None,
+            limit: Some(Timestamp(since + self.trace.jobs[index].limit)),
         });
         self.planner.put_run(RunId(id(index), 0), &run);
         self.ends.insert((since + self.trace.jobs[index].run, index), run);
@@ -232,7 +256,7 @@ impl World<'_> {
         let job = &self.trace.jobs[index];
         let Some(since) = self.outcome.start_of(index) else { return };
         let Some(run) = self.ends.get(&(since + job.run, index)).cloned() else { return };
-        let guess = predict::raise(now - since, times, job.limit);
+        let guess = raise(now - since, times, job.limit);
         self.hold(index, since, since + guess, run.shares.clone());
         if guess < job.run {
             self.doubts.insert((since + guess, index), times + 1);
@@ -241,8 +265,12 @@ impl World<'_> {
 
     fn end(&mut self, index: usize) {
         let job = &self.trace.jobs[index];
-        self.predictor.learn(job.user, job.run);
         self.planner.remove_run(RunId(id(index), 0));
+        if self.predictor.learn(job.user, job.submit, job.run) && self.way == Way::Predict {
+            for index in self.of_user.get(&job.user).cloned().unwrap_or_default() {
+                self.submit(index);
+            }
+        }
     }
 }
 

@@ -121,6 +121,7 @@ fn pending(id: JobId, wish: &Wish) -> PendingJob {
         contiguous: wish.contiguous,
         secs,
         secs_min: wish.least.then_some(60),
+        expected: wish.per_unit.then_some(secs / 3),
         reservation: if wish.reserved { "r" } else { "" }.into(),
         ..Shape::default()
     };
@@ -245,9 +246,11 @@ impl Both {
     fn start_all(&mut self) {
         for start in self.planner.decide(self.view.now).starts {
             let job = self.view.pending[&start.job].clone();
+            // What runs ends when it is expected to, where anybody expects something.
+            let likely = self.view.now.plus_secs(job.shape.likely());
             let run = Arc::new(RunningJob {
                 since: self.view.now,
-                end: start.end,
+                end: start.end.min(likely),
                 shares: start.shares.into(),
                 user: job.user,
                 partition: "all".into(),
@@ -256,6 +259,7 @@ impl Both {
                 charges: job.charges.clone(),
                 preemptible: None,
                 sleeps: None,
+                limit: None,
             });
             let taken = self.view.running.keys().filter(|run| run.0 == start.job).count() as u32;
             let id = RunId(start.job, taken + self.next * 100);

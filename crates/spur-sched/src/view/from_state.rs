@@ -16,6 +16,7 @@ use spur_core::reservation::{Flags, names};
 use spur_core::state::State;
 use spur_core::time::Timestamp;
 
+use super::habits::Habits;
 use super::network::{self, Way};
 use super::request::{self, Shapes};
 use super::{
@@ -27,6 +28,7 @@ use crate::place::Choice;
 use crate::planner::{Planner, Policy};
 use crate::priority::{self, Basis, Terms};
 use crate::shape::FOREVER;
+use crate::waits::Promised;
 
 /// Reads states and tells a planner what has changed since the last one.
 #[derive(Debug, Default)]
@@ -45,6 +47,8 @@ pub struct Follower {
     by_user: bool,
     /// Licences that reservations keep.
     kept: BTreeSet<String>,
+    /// How long jobs usually take.
+    habits: Habits,
 }
 
 impl Follower {
@@ -73,6 +77,7 @@ impl Follower {
             self.watched.clear();
             self.ways = network::ways(&state.settings.config);
             self.by_user = state.partitions.iter().any(|it| it.rules.exclusive_user);
+            self.habits.set(&state.settings.config.scheduler, state);
             self.read_all(planner, state);
         } else if let Some(last) = self.last.take() {
             if !last.reservations.ptr_eq(&state.reservations) {
@@ -91,9 +96,24 @@ impl Follower {
             if told.is_some() {
                 self.read_priorities(planner, state);
             }
+            for job in self.habits.outlived(state.now) {
+                if let Some(job) = state.jobs.get(&job) {
+                    self.put_run(planner, state, job);
+                }
+            }
         }
         read_open_licenses(planner, state, &self.kept);
         self.last = Some(state.clone());
+    }
+
+    /// Looks at what a pass promised.
+    pub(crate) fn watch(
+        &mut self,
+        planner: &mut Planner,
+        now: Timestamp,
+        held: &BTreeMap<JobId, Promised>,
+    ) {
+        self.habits.watch(planner, now, held);
     }
 
     /// Priorities grow with age; they are told anew once in a while, at moments that do not depend on
@@ -152,6 +172,7 @@ impl Follower {
                 Phase::Pending if follows(old) => {}
                 Phase::Pending => {
                     self.watched.remove(&old.id);
+                    self.habits.waits_no_more(old);
                     planner.remove_job(old.id);
                     if old.waiting_tasks().is_some_and(|tasks| tasks.throttle > 0) {
                         planner.put_counter(&array_name(old.id), None);
@@ -171,6 +192,15 @@ impl Follower {
                     self.put_run(planner, state, new);
                 }
                 Phase::Ended { .. } => {}
+            }
+        }
+        for (old, new) in &changed {
+            let ends = old.is_some_and(|old| !old.phase.is_over());
+            let Some(new) = new.filter(|_| ends) else { continue };
+            for job in self.habits.ended(new) {
+                if let Some(job) = state.jobs.get(&job) {
+                    self.put_job(planner, state, job);
+                }
             }
         }
         for id in std::mem::take(&mut self.watched) {
@@ -236,6 +266,7 @@ impl Follower {
                     // Nobody knows where it will run, so the longest time counts.
                     shape.secs = shape.secs.max(shape_in(other).secs);
                 }
+                shape.expected = self.habits.expects(job, shape.secs);
                 (self.partitions(&open), shape)
             }
             None => (self.partitions(&[]), crate::shape::Shape::default()),
@@ -390,6 +421,11 @@ impl Follower {
             Phase::Pending | Phase::Ended { .. } => return,
         };
         let Some(held) = job.phase.holds() else { return };
+        let limit = Some(Timestamp(end));
+        let end = match &job.phase {
+            Phase::Running { .. } => self.habits.end_of(job, since.0, end, state.now),
+            _ => end,
+        };
         let mut had = Vec::new();
         let shares = held.shares.iter().filter_map(|share| {
             let node = state.nodes.get(&share.node)?;
@@ -414,6 +450,7 @@ impl Follower {
             charges: self.charges(planner, state, job),
             preemptible: preemptible(state, job),
             sleeps: job.asleep.then(|| Arc::new(asleep())),
+            limit,
         };
         planner.put_run(RunId(job.id, 0), &Arc::new(run));
     }
@@ -571,6 +608,7 @@ fn policy(state: &State) -> Policy {
         depth: rules.reservation_depth.unwrap_or(default.depth),
         preempt: state.settings.config.preemption.by != PreemptBy::None,
         choice: if rules.least_loaded { Choice::LeastLoaded } else { Choice::Tight },
+        shortest_first: rules.backfill_shortest_first,
         ..default
     }
 }

@@ -22,6 +22,14 @@ section! {
     /// How many pending jobs hold a place in the future that no lower one may delay. None: what replays
     /// of real workloads found best.
     reservation_depth: Option<u32> = None, Now, [];
+    /// Behind the jobs that hold a place, those that take least time start first, whatever their priority.
+    backfill_shortest_first: bool = false, Now, [];
+    /// Backfill expects a job to take as long as the last two of its user did; what ends jobs is their limit.
+    predict_run_times: bool = false, Now, [];
+    /// Expectations are not believed while the first job waits for so long beyond the moment that limits say.
+    predict_patience: Minutes = Minutes(Limit::Is(240)), Now, [];
+    /// Nor while more than this part of all processors stands idle because of them, week by week.
+    predict_margin_percent: u32 = 10, Now, [];
     /// What a job is given and no other job may have meanwhile.
     consume: Consume = Consume::CoreMemory, Now, [];
     /// Choose the node with most idle CPUs instead of the fullest that fits.
