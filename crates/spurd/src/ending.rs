@@ -10,8 +10,9 @@ use spur_core::job::ExitStatus;
 use spur_core::state::Outcome;
 use spur_core::views::Usage;
 
-use crate::agent::RunFile;
+use crate::agent::{Account, RunFile};
 use crate::claim::Claim;
+use crate::fence::REASON;
 use crate::run::RunId;
 
 /// A shepherd's last word.
@@ -47,6 +48,15 @@ impl From<Ending> for LastWord {
 }
 
 impl LastWord {
+    /// What the controller is told beside how it ended.
+    pub fn account(self) -> Account {
+        let said = match self.ending {
+            Ending::NodeFault(reason) => reason,
+            _ => String::new(),
+        };
+        Account { usage: self.usage, said }
+    }
+
     /// Says it: behind the claim, in the same file. It counts once its end is there.
     pub fn write(&self, spool: &Path, run: RunId, claim: &Claim) -> io::Result<()> {
         let file = OpenOptions::new().write(true).open(spool.join(RunFile::Shepherd.name(run)))?;
@@ -96,7 +106,9 @@ impl Ending {
             Ending::Exited(status) => Outcome::Exited(ExitStatus::from_wait(*status)),
             Ending::OutOfMemory => Outcome::OutOfMemory,
             Ending::CouldNotStart(_) => Outcome::CouldNotStart,
-            Ending::NodeFault(_) => Outcome::Lost,
+            // It had begun, and others may run it by now: that is no failed launch.
+            Ending::NodeFault(reason) if reason == REASON => Outcome::Lost,
+            Ending::NodeFault(_) => Outcome::NodeFault,
             Ending::PrologFailed(_) => Outcome::PrologFailed,
             Ending::EpilogFailed(_) => Outcome::EpilogFailed,
         }

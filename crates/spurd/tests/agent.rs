@@ -161,7 +161,7 @@ fn a_run_is_lost_with_its_shepherd_and_nothing_of_it_is_left() {
     controller.launch(vec![job(&spool, 1, &format!("{orphans}\n{WAIT}"))]);
     let pids = ["pid", "orphan", "bare"].map(|file| number_in(&spool, file));
     kill(shepherd(&spool), Signal::SIGKILL).expect("signals");
-    assert_eq!(controller.report(1).outcome(), Outcome::Lost);
+    assert_eq!(controller.report(1).outcome(), Outcome::ShepherdLost);
     for pid in pids {
         assert!(!lives(&pid));
     }
@@ -180,7 +180,7 @@ fn a_shepherd_that_died_without_an_agent_is_found_missing() {
     kill(shepherd(&spool), Signal::SIGKILL).expect("signals");
     assert!(lives(&pid), "an orphan");
     let _agent = Agent::start(&spool);
-    assert_eq!(controller.report(1).outcome(), Outcome::Lost);
+    assert_eq!(controller.report(1).outcome(), Outcome::ShepherdLost);
     assert!(!lives(&pid));
 }
 

@@ -60,7 +60,9 @@ fn run(job: &Job) -> u32 {
 
 fn close(state: &State, before: &Job, row: &mut AccountingView) {
     row.state = match &before.phase {
-        Phase::Completing { cause: Cause::NodeFailed, .. } => JobState::NodeFail.number(),
+        Phase::Completing { cause: Cause::NodeFailed | Cause::NodeFault, .. } => {
+            JobState::NodeFail.number()
+        }
         Phase::Completing { cause: Cause::Preempted, .. } => JobState::Preempted.number(),
         _ => requeued(),
     };
@@ -348,6 +350,8 @@ pub fn ending(cause: Cause, exit: ExitStatus) -> (JobState, Reason) {
         Cause::TimeLimit => (JobState::Timeout, Reason::TimeLimit),
         Cause::LaunchFailed => (JobState::Failed, Reason::JobLaunchFailure),
         Cause::NodeFailed => (JobState::NodeFail, Reason::NodeDown),
+        Cause::NodeFault => (JobState::NodeFail, Reason::JobLaunchFailure),
+        Cause::ShepherdLost => (JobState::Failed, Reason::SystemFailure),
         Cause::OutOfMemory => (JobState::OutOfMemory, Reason::OutOfMemory),
         Cause::Deadline => (JobState::Deadline, Reason::DeadLine),
         Cause::Preempted => (JobState::Preempted, Reason::None),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::resolve::Config;
-use super::sections::{Agent, Cgroup, Mesh, Node, Partition, Scheduler};
+use super::sections::{Agent, Cgroup, Limits, Mesh, Node, Partition, Scheduler, Timeouts};
 use super::sharing::DefaultMemory;
 use super::things::NodeList;
 use super::words::{Consume, Unreachable, UsageReset};
@@ -152,6 +152,17 @@ type Said = (&'static str, fn(&Config) -> bool);
 /// Keys that are understood, and that nothing heeds yet.
 #[rustfmt::skip]
 const WITHOUT_EFFECT: &[Said] = &[
+    ("limits.max_job_count", |it| it.limits.max_job_count != Limits::default().max_job_count),
+    ("limits.max_tasks_per_node", |it| it.limits.max_tasks_per_node != Limits::default().max_tasks_per_node),
+    ("limits.max_node_count", |it| it.limits.max_node_count != Limits::default().max_node_count),
+    ("timeouts.inactive_limit", |it| it.timeouts.inactive_limit != Timeouts::default().inactive_limit),
+    ("timeouts.message_timeout", |it| it.timeouts.message_timeout != Timeouts::default().message_timeout),
+    ("timeouts.node_timeout", |it| it.timeouts.node_timeout != Timeouts::default().node_timeout),
+    ("timeouts.batch_start_timeout", |it| it.timeouts.batch_start_timeout != Timeouts::default().batch_start_timeout),
+    ("timeouts.complete_wait", |it| it.timeouts.complete_wait != Timeouts::default().complete_wait),
+    ("timeouts.wait_time", |it| it.timeouts.wait_time != Timeouts::default().wait_time),
+    ("timeouts.unkillable_step_timeout", |it| it.timeouts.unkillable_step_timeout != Timeouts::default().unkillable_step_timeout),
+    ("timeouts.get_env_timeout", |it| it.timeouts.get_env_timeout != Timeouts::default().get_env_timeout),
     ("controller.leader_program", |it| it.controller.leader_program.is_some()),
     ("controller.follower_program", |it| it.controller.follower_program.is_some()),
     ("controller.audit_log", |it| it.controller.audit_log.is_some()),

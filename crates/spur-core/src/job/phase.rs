@@ -77,6 +77,10 @@ pub enum Cause {
     LaunchFailed,
     /// The node lost it.
     NodeFailed,
+    /// The script could not be started, by a fault of the node.
+    NodeFault,
+    /// Its shepherd was killed.
+    ShepherdLost,
     /// It took more memory than it had.
     OutOfMemory,
     /// It could not end before its deadline.
@@ -191,6 +195,9 @@ impl ExitStatus {
 
     /// What Slurm shows of a run that ran out of memory, however its script ended.
     pub const OUT_OF_MEMORY: ExitStatus = ExitStatus { code: 0, signal: 125 };
+
+    /// Of a run that was ended by force.
+    pub const KILLED: ExitStatus = ExitStatus { code: 0, signal: 9 };
 
     /// Whether all went well.
     pub fn is_success(self) -> bool {

@@ -11,6 +11,8 @@ pub struct Setbacks {
     pub preemptions: u32,
     /// Runs that were lost with their node, or could not begin there.
     pub node_losses: u32,
+    /// Runs that their nodes could not start.
+    pub failed_launches: u32,
     /// Nodes where that happened, the last one last: the next run is elsewhere while there is an elsewhere.
     pub avoid: Vec<NodeName>,
 }

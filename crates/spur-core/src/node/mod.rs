@@ -41,6 +41,8 @@ pub struct Node {
     pub comment: String,
     /// `scontrol update node … extra=`
     pub extra: String,
+    /// Scripts in a row that could not be started here, by a fault of the node.
+    pub launch_failures: u32,
 }
 
 /// Whether a node is in service.

@@ -91,6 +91,12 @@ pub(super) fn back_to_the_queue(state: &State, job: &Job) -> Option<Job> {
             setbacks.node_losses += 1;
             job.hold
         }
+        Cause::NodeFault if may_requeue(state, het::leader_of(state, job)) => {
+            setbacks.failed_launches += 1;
+            let failed = setbacks.failed_launches;
+            begin = begin.max(launched_again(state.now, failed));
+            if failed >= MOST_LAUNCHES { Hold::Launch } else { job.hold }
+        }
         Cause::Cancelled { .. } => return None,
         // The next run of a crontab's line is no repetition of this one.
         _ => {
@@ -107,6 +113,19 @@ pub(super) fn shun(state: &State, job: &mut Job, node: &NodeName) {
     if het::leader_of(state, job).spec.lifecycle().max_restarts.is_some() {
         Arc::make_mut(job.setbacks.get_or_insert_default()).shun(node);
     }
+}
+
+/// A node could not start a job: the next run is elsewhere while there is an elsewhere.
+pub(super) fn avoid(job: &mut Job, node: &NodeName) {
+    Arc::make_mut(job.setbacks.get_or_insert_default()).shun(node);
+}
+
+/// A job that could not be started on so many occasions waits for somebody to look at it.
+const MOST_LAUNCHES: u32 = 5;
+
+/// Elsewhere at once; if that failed too, it may be the same place, and twice as long after each time.
+fn launched_again(now: Timestamp, failed: u32) -> Option<Timestamp> {
+    (failed > 1).then(|| now.plus_secs(10 << (failed - 2).min(5)))
 }
 
 /// A job as it waits for its next run.

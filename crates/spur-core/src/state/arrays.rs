@@ -19,7 +19,7 @@ pub(super) fn take(state: &mut State, job: &Job, index: u32) -> Option<Job> {
     if waiting.is_single() {
         return Some(Job { array, ..job.clone() });
     }
-    if state.next_job > JobId::MAX {
+    if state.next_job > state.settings.last_job_id() {
         return None;
     }
     let id = state.next_job;

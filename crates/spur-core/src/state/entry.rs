@@ -357,6 +357,15 @@ pub struct Finish {
     pub outcome: Outcome,
     /// What it used there, where that is known.
     pub usage: Option<Box<Usage>>,
+    /// What the node says about it, for whoever looks after the node.
+    pub said: String,
+}
+
+impl Finish {
+    /// Of a run that nobody can say more about.
+    pub fn lost(job: JobId, epoch: Epoch, step: StepId) -> Finish {
+        Finish { job, epoch, step, outcome: Outcome::Lost, usage: None, said: String::new() }
+    }
 }
 
 /// How a run ended, as its node tells it.
@@ -366,7 +375,7 @@ pub enum Outcome {
     Exited(ExitStatus),
     /// The script never began, by a fault of the request.
     CouldNotStart,
-    /// The node lost sight of it: a reboot, or its shepherd was killed.
+    /// The node lost sight of it: a reboot, or nobody was heard for too long.
     Lost,
     /// The kernel killed some of it for using more memory than it was given.
     OutOfMemory,
@@ -374,6 +383,10 @@ pub enum Outcome {
     PrologFailed,
     /// It is over, but the node could not be tidied up after it.
     EpilogFailed,
+    /// It never began, by a fault of the node.
+    NodeFault,
+    /// Its shepherd was killed, and then all that was left of it: how it would have ended nobody knows.
+    ShepherdLost,
 }
 
 /// The answer to a command that was accepted.

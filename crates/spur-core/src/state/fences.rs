@@ -5,7 +5,7 @@ use crate::errors::SlurmError;
 use crate::ids::{Epoch, JobId, NodeName};
 use crate::job::{Cause, ExitStatus, Job, JobSpec, Phase};
 use crate::partition::Partition;
-use crate::state::{Effect, Finish, Outcome, Reply, State, again, jobs, steps};
+use crate::state::{Effect, Finish, Reply, State, again, jobs, steps};
 
 /// After how much silence of a node a run is ended there; nothing where it runs on whatever happens. It is
 /// settled when the run starts: its nodes are told then, and go by it to its end.
@@ -76,7 +76,7 @@ fn lose(
         return Ok(());
     }
     let here: Vec<_> = job.steps.on(node).map(|(step, _)| step.id).collect();
-    let lost = |step| Finish { job: id, epoch, step, outcome: Outcome::Lost, usage: None };
+    let lost = |step| Finish::lost(id, epoch, step);
     let finishes: Vec<Finish> = here.into_iter().map(lost).collect();
     jobs::finished(state, node, &finishes, effects)?;
     let still = state.jobs.get(&id).filter(|job| !job.spec.lifecycle().no_kill);

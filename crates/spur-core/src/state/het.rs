@@ -61,7 +61,8 @@ pub(super) fn follow(state: &mut State, id: JobId, effects: &mut Vec<Effect>) {
 }
 
 fn takes_all_along(cause: Cause) -> bool {
-    matches!(cause, Cause::NodeFailed | Cause::Preempted | Cause::Requeued { .. })
+    use Cause::{NodeFailed, NodeFault, Preempted, Requeued};
+    matches!(cause, NodeFailed | NodeFault | Preempted | Requeued { .. })
 }
 
 fn end_with(

@@ -34,7 +34,7 @@ pub(super) fn submit(
         part(state, submit, spec, component)
     });
     let parts: Vec<Job> = parts.collect::<Result<_, _>>()?;
-    if id.0.saturating_add(size - 1) > JobId::MAX.0 {
+    if id.0.saturating_add(size - 1) > state.settings.last_job_id().0 {
         return Err(SlurmError::SubmissionsDisabled);
     }
     let carried: Vec<(BlobHash, &[u8])> =
@@ -236,7 +236,8 @@ fn still_fits(state: &State, start: &JobStart) -> bool {
                 && state.task_may_start(job, index)
                 && state.tasks_allowed(job) > 0
         }
-        (None, None) => job.waits.is_none(),
+        // A task that comes back counts with the others of its array.
+        (None, None) => job.waits.is_none() && state.tasks_allowed(job) > 0,
         _ => false,
     };
     is_task
@@ -349,6 +350,13 @@ pub(super) fn finished(
         match finish.outcome {
             Outcome::PrologFailed => nodes::hook_failed(state, node, "Prolog error"),
             Outcome::EpilogFailed => nodes::hook_failed(state, node, "Epilog error"),
+            Outcome::NodeFault if batch_is_over => {
+                nodes::launch_failed(state, node, &finish.said);
+                again::avoid(&mut job, node);
+            }
+            Outcome::Exited(_) | Outcome::OutOfMemory if batch_is_over => {
+                nodes::launched(state, node);
+            }
             _ => {}
         }
         if matches!(finish.outcome, Outcome::Lost | Outcome::PrologFailed) {
@@ -395,6 +403,8 @@ fn how_it_ended(outcome: Outcome) -> (Cause, ExitStatus) {
         Outcome::Exited(exit) => (Cause::Exited, exit),
         Outcome::CouldNotStart => (Cause::LaunchFailed, ExitStatus::NOT_LAUNCHED),
         Outcome::Lost => (Cause::NodeFailed, ExitStatus::default()),
+        Outcome::NodeFault => (Cause::NodeFault, ExitStatus::default()),
+        Outcome::ShepherdLost => (Cause::ShepherdLost, ExitStatus::KILLED),
         Outcome::OutOfMemory => (Cause::OutOfMemory, ExitStatus::OUT_OF_MEMORY),
         Outcome::PrologFailed => (Cause::PrologFailed, ExitStatus::default()),
         Outcome::EpilogFailed => (Cause::Exited, ExitStatus::default()),

@@ -47,6 +47,7 @@ pub(super) fn register(state: &mut State, seen: &RegisterNode) -> Result<Reply, 
         service,
         comment: known.as_ref().map(|node| node.comment.clone()).unwrap_or_default(),
         extra: known.as_ref().map(|node| node.extra.clone()).unwrap_or_default(),
+        launch_failures: known.filter(|it| it.boots == boots).map_or(0, |it| it.launch_failures),
     };
     state.nodes.insert(seen.name.clone(), Arc::new(node));
     Ok(Reply::Done)
@@ -73,6 +74,37 @@ pub(super) fn hook_failed(state: &mut State, name: &NodeName, reason: &str) {
     drain(&mut node.service, reason.to_string(), Uid::ROOT, state);
     state.nodes.insert(name.clone(), Arc::new(node));
 }
+
+/// A node could not start a script. One that fails again and again is taken out of service, so that it does not
+/// eat up the queue. Where many nodes fail, it is something they share and not theirs: they stay, and the jobs
+/// are held back instead, see `again`.
+pub(super) fn launch_failed(state: &mut State, name: &NodeName, said: &str) {
+    let Some(node) = state.nodes.get(name) else { return };
+    let mut node = Node { launch_failures: node.launch_failures + 1, ..(**node).clone() };
+    let is_out = |node: &&Arc<Node>| {
+        let reason = node.service.reason.as_ref();
+        node.service.drain && reason.is_some_and(|it| it.text.starts_with(LAUNCH_FAILED))
+    };
+    let out = state.nodes.values().filter(is_out).count();
+    if node.launch_failures >= MOST_LAUNCH_FAILURES && out < state.nodes.len().div_ceil(2) {
+        let said = if said.is_empty() { "see the log of its agent" } else { said };
+        let text = format!("{LAUNCH_FAILED} {} times in a row: {said}", node.launch_failures);
+        drain(&mut node.service, text, Uid::ROOT, state);
+        node.launch_failures = 0;
+    }
+    state.nodes.insert(name.clone(), Arc::new(node));
+}
+
+/// A node has started a script.
+pub(super) fn launched(state: &mut State, name: &NodeName) {
+    if let Some(node) = state.nodes.get(name).filter(|node| node.launch_failures > 0) {
+        let node = Node { launch_failures: 0, ..(**node).clone() };
+        state.nodes.insert(name.clone(), Arc::new(node));
+    }
+}
+
+const MOST_LAUNCH_FAILURES: u32 = 3;
+const LAUNCH_FAILED: &str = "Launch failed";
 
 /// Applies a changed configuration to the nodes that are there.
 pub(super) fn reconfigure(state: &mut State) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::config::{Config, Seconds, sections};
 use crate::errors::SlurmError;
-use crate::ids::NodeName;
+use crate::ids::{JobId, NodeName};
 use crate::partition::Partition;
 use crate::state::{Reply, State, nodes};
 
@@ -88,6 +88,11 @@ impl Settings {
     /// Whether a node of this name may join: any where none is declared.
     pub fn admits(&self, name: &NodeName) -> bool {
         self.config.nodes.is_empty() || self.node_rules.contains_key(name)
+    }
+
+    /// The highest number a job can have.
+    pub fn last_job_id(&self) -> JobId {
+        JobId(self.config.limits.max_job_id.min(JobId::MAX.0))
     }
 }
 

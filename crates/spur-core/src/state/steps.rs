@@ -90,7 +90,8 @@ pub(super) fn create(
     }
     let held = holds(&job)?;
     let placed = layout::lay_out(&create.spec, held, &job.steps.busy())?;
-    if job.steps.next >= StepId::MAX.0 || job.steps.live.len() >= MOST_STEPS {
+    let most = state.settings.config.limits.max_step_count.min(StepId::MAX.0);
+    if job.steps.next >= most || job.steps.live.len() >= MOST_STEPS {
         return Err(SlurmError::StepLimit);
     }
     let cpu_ids = |node: &NodeName, cpus: u32| {
@@ -235,7 +236,8 @@ pub(super) fn reported(job: &mut Job, node: &NodeName, finish: &Finish) -> Optio
         Outcome::Exited(exit) => exit,
         Outcome::OutOfMemory => ExitStatus::OUT_OF_MEMORY,
         Outcome::EpilogFailed => ExitStatus::default(),
-        Outcome::CouldNotStart | Outcome::Lost | Outcome::PrologFailed => {
+        Outcome::ShepherdLost => ExitStatus::KILLED,
+        Outcome::CouldNotStart | Outcome::Lost | Outcome::PrologFailed | Outcome::NodeFault => {
             ExitStatus { code: 1, signal: 0 }
         }
     };

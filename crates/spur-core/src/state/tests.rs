@@ -89,7 +89,7 @@ impl Cluster {
 
     fn finish(&mut self, job: JobId, epoch: u32, node: &str, outcome: Outcome) {
         let step = StepId::BATCH;
-        let finishes = vec![Finish { job, epoch: Epoch(epoch), step, outcome, usage: None }];
+        let finishes = vec![Finish { outcome, ..Finish::lost(job, Epoch(epoch), step) }];
         self.done(Command::Finished { node: node.into(), finishes });
     }
 

@@ -262,8 +262,7 @@ fn what_was_put_to_sleep_wakes_when_the_other_is_over() {
     cluster.apply(Command::Control(Box::new(high)));
     let step = spur_core::ids::StepId::BATCH;
     let outcome = Outcome::Exited(ExitStatus::default());
-    let finish =
-        Finish { job: spur_core::ids::JobId(2), epoch: Epoch(1), step, outcome, usage: None };
+    let finish = Finish { outcome, ..Finish::lost(spur_core::ids::JobId(2), Epoch(1), step) };
     cluster.apply(Command::Finished { node: "n1".into(), finishes: vec![finish] });
     let plan = Planner::default().plan(&cluster.0);
     assert_eq!(plan.preempts[0].how, Removal::Resume);

@@ -36,6 +36,9 @@ const ECHO_MS: u64 = LEASE_MS + 5_000;
 
 /// What a node may say about its health; the state keeps it.
 const LONGEST_REASON: usize = 1024;
+/// So many nodes, or a twentieth of all, count as lost at a time.
+const LOST_AT_ONCE: usize = 8;
+const LOST_PAUSE_MS: u64 = 5_000;
 
 /// A step in a run of a job.
 type RunKey = (JobId, Epoch, StepId);
@@ -54,6 +57,8 @@ pub(super) struct Agents {
     /// The same as readers see it: told a few times a minute, since it changes with every heartbeat.
     told_loads: Arc<BTreeMap<NodeName, Load>>,
     told_ms: u64,
+    /// When more nodes may count as lost.
+    lost_again_ms: u64,
 }
 
 /// How busy a node is.
@@ -90,6 +95,7 @@ impl Agents {
             loads: BTreeMap::new(),
             told_loads: Arc::default(),
             told_ms: 0,
+            lost_again_ms: 0,
         }
     }
 
@@ -143,8 +149,25 @@ impl Agents {
         open.then_some(Output::Tell(connection, message))
     }
 
+    /// Nodes that count as lost from now on. Where many fall silent at one moment it is rather the line to them,
+    /// or this controller, that failed: they are given up a few at a time, so that those which come back in
+    /// between are spared.
+    pub(super) fn lost(&mut self, now: Now, state: &State) -> Vec<NodeName> {
+        if now.boot_ms < self.lost_again_ms {
+            return Vec::new();
+        }
+        let mut silent = self.silent(now, state);
+        let most = LOST_AT_ONCE.max(state.nodes.len() / 20);
+        if silent.len() > most {
+            tracing::warn!(nodes = silent.len(), "many nodes are silent: given up a few at a time");
+            silent.truncate(most);
+            self.lost_again_ms = now.boot_ms + LOST_PAUSE_MS;
+        }
+        silent
+    }
+
     /// Nodes that have been silent for too long and count as there.
-    pub(super) fn silent(&self, now: Now, state: &State) -> Vec<NodeName> {
+    fn silent(&self, now: Now, state: &State) -> Vec<NodeName> {
         let is_silent = |name: &NodeName| {
             let heard = self.heard_ms.get(name).copied().unwrap_or(0);
             now.boot_ms.saturating_sub(heard) > SILENCE_MS
@@ -372,7 +395,7 @@ impl<D: Disk> Controller<D> {
             let Some(job) = self.state.jobs.get(&number).cloned() else { continue };
             let Some(step) = job.steps.live.get(&id) else { continue };
             let boot = step.on(node).map_or(0, |share| share.boot);
-            let lost = Finish { job: number, epoch, step: id, outcome: Outcome::Lost, usage: None };
+            let lost = Finish::lost(number, epoch, id);
             match (step.ending, theirs.contains(run)) {
                 (false, false) if boot == boots => {
                     launches.extend(self.launch_message(&job, step, node)?);
@@ -522,13 +545,7 @@ impl<D: Disk> Controller<D> {
                 job = job.id.0,
                 "its script or environment is gone: it cannot be launched"
             );
-            let finish = Finish {
-                job: job.id,
-                epoch: job.epoch,
-                step: step.id,
-                outcome: Outcome::Lost,
-                usage: None,
-            };
+            let finish = Finish::lost(job.id, job.epoch, step.id);
             let command = Command::Finished { node: node.clone(), finishes: vec![finish] };
             self.proposals.add(command, Waiter::Nobody);
             return Ok(None);
@@ -665,6 +682,9 @@ fn kills_message(session: u64, term: u64, runs: &[RunKey]) -> AgentHears {
     AgentHears::Kills(Kills { session, term, runs })
 }
 
+/// More of what a node says about a run is not kept.
+const MOST_SAID: usize = 500;
+
 fn finish(report: &Report) -> Finish {
     let outcome = match report.outcome() {
         internal::Outcome::Exited => Outcome::Exited(ExitStatus::from_wait(report.exit_status)),
@@ -673,8 +693,12 @@ fn finish(report: &Report) -> Finish {
         internal::Outcome::OutOfMemory => Outcome::OutOfMemory,
         internal::Outcome::PrologFailed => Outcome::PrologFailed,
         internal::Outcome::EpilogFailed => Outcome::EpilogFailed,
+        internal::Outcome::NodeFault => Outcome::NodeFault,
+        internal::Outcome::ShepherdLost => Outcome::ShepherdLost,
     };
     let step = step_of(report.step);
     let usage = report.usage.map(Box::new);
-    Finish { job: JobId(report.job), epoch: Epoch(report.epoch), step, outcome, usage }
+    let said = report.said.chars().take(MOST_SAID).collect();
+    let (job, epoch) = (JobId(report.job), Epoch(report.epoch));
+    Finish { job, epoch, step, outcome, usage, said }
 }

@@ -20,7 +20,7 @@ impl<D: Disk> Controller<D> {
             return;
         }
         let at = self.stamp(now);
-        let lost = self.agents.silent(now, &self.state).into_iter();
+        let lost = self.agents.lost(now, &self.state).into_iter();
         let commands: Vec<Command> = lost
             .map(|node| Command::NodeLost { node })
             .chain(self.agents.given_up(now, &self.state))
@@ -81,23 +81,35 @@ fn deadlines(state: &State, now: Timestamp) -> impl Iterator<Item = Command> {
 /// Running jobs whose time is up.
 fn time_limits(state: &State, now: Timestamp) -> impl Iterator<Item = Command> {
     let jobs = state.index.active.iter().filter_map(|id| state.jobs.get(id));
-    jobs.filter(move |job| ends_at(state, job).is_some_and(|end| end <= now))
+    jobs.filter(move |job| end(state, job, beyond(state, job)).is_some_and(|end| end <= now))
         .map(|job| Command::TimeUp { job: job.id, epoch: job.epoch })
 }
 
 /// When a running job reaches its limit, if it has one.
 pub(super) fn ends_at(state: &State, job: &Job) -> Option<Timestamp> {
+    end(state, job, Limit::Is(0))
+}
+
+/// For how many minutes a job is left alone beyond its limit.
+fn beyond(state: &State, job: &Job) -> Limit {
+    let of_partition = state.partition_of(job).and_then(|it| it.rules.over_time_limit);
+    of_partition.unwrap_or(state.settings.config.timeouts.over_time_limit).0
+}
+
+/// When a running job comes to its end, with so many minutes beyond its own limit.
+fn end(state: &State, job: &Job, beyond: Limit) -> Option<Timestamp> {
     let Phase::Running { since, .. } = &job.phase else { return None };
     // Time in which a run is stopped is not counted.
     if job.pause.since.is_some() {
         return None;
     }
     let since = since.plus_secs(job.pause.secs);
-    let limit = match time_limit(state.partition_of(job), job) {
-        Limit::Is(minutes) => {
-            Some(since.plus_secs(i64::try_from(minutes).unwrap_or(i64::MAX).saturating_mul(60)))
+    let limit = match (time_limit(state.partition_of(job), job), beyond) {
+        (Limit::Is(minutes), Limit::Is(more)) => {
+            let minutes = i64::try_from(minutes.saturating_add(more)).unwrap_or(i64::MAX);
+            Some(since.plus_secs(minutes.saturating_mul(60)))
         }
-        Limit::Unlimited => None,
+        _ => None,
     };
     let reserved = state.reservation_end(job);
     limit.into_iter().chain(reserved).min()
@@ -202,7 +214,7 @@ mod tests {
         done(&mut state, 600, Command::Start(vec![start]));
         assert!(cron_times(&state, Timestamp(601), &FixedOffset::UTC).is_empty(), "it runs");
         let outcome = Outcome::Exited(ExitStatus { code: 0, signal: 0 });
-        let finish = Finish { job, epoch, step: StepId::BATCH, outcome, usage: None };
+        let finish = Finish { outcome, ..Finish::lost(job, epoch, StepId::BATCH) };
         // The second run is skipped: the first one took too long for it.
         let finished = Command::Finished { node: "n1".into(), finishes: vec![finish] };
         done(&mut state, 1230, finished);

@@ -164,6 +164,8 @@ pub struct Controller<D = RealDisk> {
     begun: Timestamp,
     /// Which parts of time limits were told to owners.
     told: letters::Told,
+    /// That numbers of jobs come to an end was said.
+    ids_told: bool,
     /// Of the key that step credentials are signed with.
     public_key: Vec<u8>,
     /// By whose clocks crontabs are meant.
@@ -203,6 +205,7 @@ impl<D: Disk> Controller<D> {
             waits: Waits::default(),
             begun: Timestamp(0),
             told: letters::Told::new(),
+            ids_told: false,
             public_key: Vec::new(),
             zone: Box::new(FixedOffset::UTC),
         }
@@ -297,6 +300,7 @@ impl<D: Disk> Controller<D> {
                     let at = self.stamp(now);
                     let due = letters::as_time_passes(&self.state, at, &mut self.told);
                     self.post(due, &mut out);
+                    self.count_ids();
                 }
             }
         }
@@ -443,6 +447,17 @@ impl<D: Disk> Controller<D> {
             self.run_errands(errands, out)?;
         }
         Ok(())
+    }
+
+    /// Numbers of jobs are never given twice, so they come to an end: whoever runs the site should know in time.
+    fn count_ids(&mut self) {
+        let last = self.state.settings.last_job_id();
+        let is_late = u64::from(self.state.next_job.0) * 5 > u64::from(last.0) * 4;
+        if is_late && !self.ids_told {
+            let next = self.state.next_job.0;
+            tracing::warn!(next, last = last.0, "four fifths of all job numbers are given away");
+            self.ids_told = true;
+        }
     }
 
     fn post(&self, letters: Vec<Letter>, out: &mut Vec<Output>) {

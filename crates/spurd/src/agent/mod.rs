@@ -14,7 +14,6 @@ use prost::Message;
 use spur_core::ids::{Epoch, JobId, StepId};
 use spur_core::node::Inventory;
 use spur_core::state::Outcome;
-use spur_core::views::Usage;
 use spur_disk::{Disk, Error};
 use spur_proto::internal::agent_message::Message as Says;
 use spur_proto::internal::controller_message::Message as Hears;
@@ -25,7 +24,7 @@ use spur_proto::internal::{
 use crate::load::Load;
 use crate::run::RunId;
 pub use outbox::Outbox;
-pub use spool::{Found, RunFile, digest};
+pub use spool::{Account, Found, RunFile, digest};
 
 /// What the agent tells about its node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +53,7 @@ pub enum Input {
     /// The controller says something.
     Heard(Hears),
     /// A run is over and nothing of it is left.
-    Over(RunId, Outcome, Box<Usage>),
+    Over(RunId, Outcome, Box<Account>),
     /// Time for a heartbeat.
     HeartbeatDue,
     /// How busy the machine is.
@@ -99,6 +98,10 @@ pub struct Agent<D> {
     /// Runs this life has seen acknowledged: a late repetition is not a new launch.
     done: BTreeMap<(JobId, StepId), Epoch>,
     outbox: Outbox,
+    /// Runs that the spool has no room for, and since when.
+    stuck: BTreeMap<RunId, Millis>,
+    /// Runs that were given up for that, and why.
+    refused: BTreeMap<RunId, String>,
     /// What is wrong with the node: it takes no new jobs until that is mended.
     problems: Vec<String>,
     load: Load,
@@ -141,6 +144,8 @@ impl<D: Disk> Agent<D> {
             runs: BTreeMap::new(),
             done: BTreeMap::new(),
             outbox,
+            stuck: BTreeMap::new(),
+            refused: BTreeMap::new(),
             problems: Vec::new(),
             load: Load::default(),
             rules: HealthRules::default(),
@@ -159,11 +164,11 @@ impl<D: Disk> Agent<D> {
             agent.runs.insert(run, KnownRun { over: false });
             match look(run) {
                 Found::Alive => {}
-                Found::Over(outcome, usage) => agent.over(run, outcome, *usage),
+                Found::Over(outcome, account) => agent.over(run, outcome, *account),
                 // Nobody else may run it: the controller waits for proof, and a reboot is one.
                 Found::Unclaimed if same_boot => outputs.push(Output::Spawn(run)),
                 Found::Unclaimed | Found::Gone => {
-                    agent.over(run, Outcome::Lost, Usage::default());
+                    agent.over(run, Outcome::Lost, Account::default());
                 }
             }
         }
@@ -199,8 +204,8 @@ impl<D: Disk> Agent<D> {
                 Ok(if is_news { self.say_health() } else { Vec::new() })
             }
             Input::Heard(message) => self.hear(now, message),
-            Input::Over(run, outcome, usage) => {
-                self.over(run, outcome, *usage);
+            Input::Over(run, outcome, account) => {
+                self.over(run, outcome, *account);
                 Ok(Vec::new())
             }
             Input::Load(load) => {
@@ -275,6 +280,7 @@ impl<D: Disk> Agent<D> {
                 }
                 let lease = Millis(welcome.echo_ms + welcome.lease_ms);
                 let greeted = welcome.echo_ms;
+                self.stuck.clear();
                 self.session = Some(Session { id: welcome.session, greeted, lease });
                 let waiting = self.outbox.waiting();
                 let mut outputs = vec![Output::Heard(Millis(greeted))];
@@ -352,6 +358,10 @@ impl<D: Disk> Agent<D> {
         let mut outputs = Vec::new();
         for launch in &launches.launches {
             let run = RunId::from(launch);
+            if let Some(said) = self.refused.get(&run) {
+                outputs.push(not_launched(run, said.clone()));
+                continue;
+            }
             let of_another_run = |known: &RunId| known.job == run.job && known.epoch != run.epoch;
             if self.has_seen(run) || self.of_job(run.job).any(|known| of_another_run(&known)) {
                 continue;
@@ -359,7 +369,7 @@ impl<D: Disk> Agent<D> {
             // What belongs to a job that is here already goes on; a new job runs elsewhere.
             if !self.problems.is_empty() && self.of_job(run.job).next().is_none() {
                 self.runs.insert(run, KnownRun { over: true });
-                self.outbox.add(run, Outcome::Lost, Usage::default());
+                self.outbox.add(run, Outcome::Lost, Account::default());
                 continue;
             }
             // Only the first of a job is asked about: what runs already may be the one who has it.
@@ -370,12 +380,34 @@ impl<D: Disk> Agent<D> {
             }
             match self.remember(run, launch) {
                 Ok(()) => outputs.push(Output::Spawn(run)),
+                Err(error) if self.is_stuck(now, run) => {
+                    outputs.push(self.refuse(run, error));
+                }
                 Err(error) if outputs.is_empty() => return Err(error),
                 // Those before are accepted and must begin; the rest is offered again.
                 Err(_) => break,
             }
         }
         Ok(outputs)
+    }
+
+    /// Whether the spool has had no room for a run for so long that somebody else should have it.
+    fn is_stuck(&mut self, now: Millis, run: RunId) -> bool {
+        let since = *self.stuck.entry(run).or_insert(now);
+        now.0.saturating_sub(since.0) >= STUCK_MS
+    }
+
+    /// It never began here, and never will. There is no room for a report either: it is said again whenever the
+    /// run is offered again.
+    fn refuse(&mut self, run: RunId, error: Error) -> Output {
+        self.stuck.remove(&run);
+        self.fence(run);
+        let said = format!("{error}: {}", error.source);
+        self.refused.insert(run, said.clone());
+        if self.refused.len() > DONE_KEPT {
+            self.refused.pop_first();
+        }
+        not_launched(run, said)
     }
 
     fn is_taken(&self, launch: &Launch) -> bool {
@@ -393,6 +425,7 @@ impl<D: Disk> Agent<D> {
     fn remember(&mut self, run: RunId, launch: &Launch) -> Result<(), Error> {
         self.disk.put(&RunFile::Launch.name(run), &launch.encode_to_vec())?;
         self.runs.insert(run, KnownRun { over: false });
+        self.stuck.remove(&run);
         Ok(())
     }
 
@@ -411,11 +444,11 @@ impl<D: Disk> Agent<D> {
         }
     }
 
-    fn over(&mut self, run: RunId, outcome: Outcome, usage: Usage) {
+    fn over(&mut self, run: RunId, outcome: Outcome, account: Account) {
         let Some(known) = self.runs.get_mut(&run) else { return };
         if !known.over {
             known.over = true;
-            self.outbox.add(run, outcome, usage);
+            self.outbox.add(run, outcome, account);
         }
     }
 
@@ -470,6 +503,14 @@ impl<D: Disk> Agent<D> {
         Ok(term == self.term)
     }
 }
+
+fn not_launched(run: RunId, said: String) -> Output {
+    let report = Report { said, ..outbox::report(0, run, Outcome::NodeFault) };
+    Output::Say(Says::Reports(Reports { reports: vec![report] }))
+}
+
+/// How long a launch is tried again on a full disk.
+const STUCK_MS: u64 = 15_000;
 
 /// How long an answer to a greeting may take before it is said again.
 const GREET_AGAIN_MS: u64 = 3_000;

@@ -8,6 +8,7 @@ use spur_core::views::Usage;
 use spur_disk::{Disk, Error, frame};
 use spur_proto::internal::{self, Report};
 
+use super::Account;
 use crate::run::RunId;
 
 const FILE: &str = "outbox";
@@ -43,10 +44,11 @@ impl Outbox {
     }
 
     /// Puts in a report, unless the run is reported already.
-    pub fn add(&mut self, run: RunId, outcome: Outcome, usage: Usage) {
+    pub fn add(&mut self, run: RunId, outcome: Outcome, account: Account) {
         if self.runs.insert(run) {
+            let Account { usage, said } = account;
             let usage = Some(usage).filter(|usage| *usage != Usage::default());
-            let report = Report { usage, ..report(self.next, run, outcome) };
+            let report = Report { usage, said, ..report(self.next, run, outcome) };
             self.waiting.insert(self.next, report);
             self.next += 1;
         }
@@ -54,7 +56,8 @@ impl Outbox {
 
     /// Writes and syncs what is not on disk yet, all of it at once, and returns it.
     pub fn flush(&mut self, disk: &mut impl Disk) -> Result<Vec<Report>, Error> {
-        let reports: Vec<Report> = self.waiting.range(self.fresh..).map(|(_, r)| *r).collect();
+        let fresh = self.waiting.range(self.fresh..);
+        let reports: Vec<Report> = fresh.map(|(_, report)| report.clone()).collect();
         if reports.is_empty() {
             return Ok(reports);
         }
@@ -71,7 +74,7 @@ impl Outbox {
 
     /// Everything on disk that is not confirmed.
     pub fn waiting(&self) -> Vec<Report> {
-        self.waiting.range(..self.fresh).map(|(_, report)| *report).collect()
+        self.waiting.range(..self.fresh).map(|(_, report)| report.clone()).collect()
     }
 
     /// The runs that are reported and not confirmed.
@@ -121,6 +124,8 @@ pub fn report(sequence: u64, run: RunId, outcome: Outcome) -> Report {
         Outcome::OutOfMemory => (internal::Outcome::OutOfMemory, 0),
         Outcome::PrologFailed => (internal::Outcome::PrologFailed, 0),
         Outcome::EpilogFailed => (internal::Outcome::EpilogFailed, 0),
+        Outcome::NodeFault => (internal::Outcome::NodeFault, 0),
+        Outcome::ShepherdLost => (internal::Outcome::ShepherdLost, 0),
     };
     Report {
         sequence,
@@ -130,5 +135,6 @@ pub fn report(sequence: u64, run: RunId, outcome: Outcome) -> Report {
         outcome: outcome.into(),
         exit_status,
         usage: None,
+        said: String::new(),
     }
 }

@@ -6,13 +6,22 @@ use spur_disk::{Disk, Error};
 
 use crate::run::RunId;
 
+/// What is told of a run that is over, beside how it ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    /// What it used.
+    pub usage: Usage,
+    /// What was at fault, if it was the node.
+    pub said: String,
+}
+
 /// What became of a run whose launch is in the spool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
     /// Its shepherd lives.
     Alive,
     /// Its shepherd has written how it ended.
-    Over(Outcome, Box<Usage>),
+    Over(Outcome, Box<Account>),
     /// No shepherd has ever taken it.
     Unclaimed,
     /// Its shepherd is dead and has left no word.

@@ -2,6 +2,7 @@
 
 use spur_core::job::ExitStatus;
 use spur_disk::SimDisk;
+use spur_proto::internal::Outcome::NodeFault;
 use spur_proto::internal::{Acknowledge, Beat, Kills, Welcome};
 
 use super::*;
@@ -248,4 +249,29 @@ fn another_program_to_ask_is_news_once() {
     assert_eq!(hear(&mut agent, 2, beat(Some(rules.clone()))), [Output::CareFor(rules.clone())]);
     assert_eq!(hear(&mut agent, 3, beat(Some(rules))), []);
     assert_eq!(hear(&mut agent, 4, beat(None)), [Output::CareFor(HealthRules::default())]);
+}
+
+#[test]
+fn a_run_that_the_spool_has_no_room_for_goes_elsewhere_in_the_end() {
+    let disk = SimDisk::new();
+    let mut agent = in_session(&disk);
+    hear(
+        &mut agent,
+        1,
+        Hears::Beat(Beat { term: 3, echo_ms: 1, lease_ms: 60_000, ..Beat::default() }),
+    );
+    disk.set_fault(Some(spur_disk::SimFault::Full));
+    let offered = Input::Heard(launch(5, 3, 7, 1));
+    assert!(agent.on(Millis(10), offered.clone()).is_err(), "there may be room in a moment");
+    assert!(agent.on(Millis(STUCK_MS), offered.clone()).is_err());
+    let outputs = agent.on(Millis(10 + STUCK_MS), offered).expect("it is answered");
+    let [Output::Say(Says::Reports(said))] = &outputs[..] else { panic!("{outputs:?}") };
+    let report = &said.reports[0];
+    assert_eq!((report.sequence, report.outcome()), (0, NodeFault));
+    assert!(report.said.contains("7.1"), "{}", report.said);
+    // It was given up: with room again it does not begin after all.
+    disk.set_fault(None);
+    let again = hear(&mut agent, 20_000, launch(5, 3, 7, 1));
+    assert_eq!(again, outputs, "the word may have been lost");
+    assert_eq!(hear(&mut agent, 20_000, launch(5, 3, 7, 2)), spawn(7, 2));
 }

@@ -190,7 +190,7 @@ impl Shell {
 
     fn settle(&mut self, event: runs::Event) -> Result<()> {
         match self.runs.on(event) {
-            Some((run, outcome, usage)) => self.take(Input::Over(run, outcome, Box::new(usage))),
+            Some((run, outcome, told)) => self.take(Input::Over(run, outcome, Box::new(told))),
             None => Ok(()),
         }
     }
@@ -246,7 +246,7 @@ fn recover(identity: Identity, spool: &Path) -> Result<(Agent<RealDisk>, Runs, V
     let mut disk = RealDisk::open(spool)?;
     disk.keep_spares(SPARE_KINDS)?;
     let look = |run: RunId| match recover::look(spool, run, &boot_id) {
-        Ok(Fate::Over(last)) => Found::Over(last.ending.outcome(), Box::new(last.usage)),
+        Ok(Fate::Over(last)) => Found::Over(last.ending.outcome(), Box::new(last.account())),
         Ok(Fate::Unclaimed) => Found::Unclaimed,
         Ok(Fate::Gone(claim)) if claim.boot_id != boot_id => Found::Gone,
         fate @ (Ok(Fate::Alive(_) | Fate::Gone(_)) | Err(_)) => {

@@ -12,11 +12,10 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use spur_core::ids::StepId;
 use spur_core::state::Outcome;
-use spur_core::views::Usage;
 use tokio::sync::{mpsc, watch};
 use tracing::{debug, error, info, warn};
 
-use crate::agent::RunFile;
+use crate::agent::{Account, RunFile};
 use crate::claim::Claim;
 use crate::ending::Ending;
 use crate::machine::nursery::Nursery;
@@ -128,8 +127,8 @@ impl Runs {
     }
 
     /// Takes in an event; a run that is over is returned and no longer cared for.
-    pub fn on(&mut self, event: Event) -> Option<(RunId, Outcome, Usage)> {
-        let (run, (outcome, usage)) = match event {
+    pub fn on(&mut self, event: Event) -> Option<(RunId, Outcome, Account)> {
+        let (run, (outcome, account)) = match event {
             Event::ShepherdEnded(run) => {
                 let care = self.runs.get_mut(&run)?;
                 care.shepherd.take()?.reap();
@@ -146,15 +145,15 @@ impl Runs {
                 let fate = recover::look(&self.spool, run, &self.boot_id);
                 (run, self.meet(run, fate)?)
             }
-            Event::Removed(run) => (run, LOST),
+            Event::Removed(run) => (run, (Outcome::ShepherdLost, Account::default())),
         };
         self.runs.remove(&run)?;
         info!(%run, ?outcome, "over");
-        Some((run, outcome, usage))
+        Some((run, outcome, account))
     }
 
     /// Does what a run needs; returns how it ended if it is over.
-    fn meet(&mut self, run: RunId, fate: io::Result<Fate>) -> Option<(Outcome, Usage)> {
+    fn meet(&mut self, run: RunId, fate: io::Result<Fate>) -> Option<(Outcome, Account)> {
         let care = self.runs.get(&run)?;
         match fate {
             Ok(Fate::Over(last)) => {
@@ -166,14 +165,14 @@ impl Runs {
                     Ending::EpilogFailed(reason) => error!(%run, "epilog failed: {reason}"),
                     Ending::Exited(_) | Ending::OutOfMemory => {}
                 }
-                return Some((last.ending.outcome(), last.usage));
+                return Some((last.ending.outcome(), last.account()));
             }
             Ok(Fate::Alive(shepherd)) => self.watch(run, shepherd),
             Ok(Fate::Gone(claim)) => self.remove_remains(run, claim),
-            Ok(Fate::Unclaimed) if care.is_to_end => return self.give_up(run),
+            Ok(Fate::Unclaimed) if care.is_to_end => return self.give_up(run, Outcome::Lost, ""),
             Ok(Fate::Unclaimed) if care.failures >= MOST_FAILURES => {
                 error!(%run, "no shepherd could be started; giving up");
-                return self.give_up(run);
+                return self.give_up(run, Outcome::NodeFault, "no shepherd could be started");
             }
             Ok(Fate::Unclaimed) => self.start(run, None),
             Err(error) => {
@@ -238,9 +237,12 @@ impl Runs {
 
     /// Takes the run ourselves, so that no shepherd that is late can begin it after we have said that it
     /// is over.
-    fn give_up(&mut self, run: RunId) -> Option<(Outcome, Usage)> {
+    fn give_up(&mut self, run: RunId, outcome: Outcome, said: &str) -> Option<(Outcome, Account)> {
         match Claim::own().and_then(|own| own.take(&self.spool, run, None)) {
-            Ok(true) => return Some(LOST),
+            Ok(true) => {
+                let said = said.to_string();
+                return Some((outcome, Account { said, ..Account::default() }));
+            }
             Ok(false) => {}
             Err(error) => error!(%run, "could not give the run up: {error}"),
         }
@@ -269,22 +271,6 @@ impl Runs {
         });
     }
 }
-
-/// Of a run nobody has measured.
-const LOST: (Outcome, Usage) = (
-    Outcome::Lost,
-    Usage {
-        user_micros: 0,
-        system_micros: 0,
-        tasks: 0,
-        cpu: None,
-        memory: None,
-        read: None,
-        written: None,
-        pages: None,
-        virtual_memory: None,
-    },
-);
 
 const MOST_FAILURES: u32 = 10;
 const SHORTEST_PAUSE: Duration = Duration::from_millis(50);

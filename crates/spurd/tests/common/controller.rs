@@ -99,7 +99,7 @@ impl Controller {
 
     /// Waits for the report on a job.
     pub fn report(&self, job: u32) -> Report {
-        let find = || self.notes().reports.iter().find(|report| report.job == job).copied();
+        let find = || self.notes().reports.iter().find(|report| report.job == job).cloned();
         until(|| find().is_some());
         find().expect("just seen")
     }

@@ -77,6 +77,8 @@ pub(super) struct StoredCourse {
     node_losses: u32,
     #[prost(string, repeated, tag = "26")]
     avoid: Vec<String>,
+    #[prost(uint32, tag = "27")]
+    failed_launches: u32,
 }
 
 impl From<&Job> for StoredCourse {
@@ -114,6 +116,7 @@ impl From<&Job> for StoredCourse {
             stored.failures = setbacks.failures;
             stored.preemptions = setbacks.preemptions;
             stored.node_losses = setbacks.node_losses;
+            stored.failed_launches = setbacks.failed_launches;
             stored.avoid = setbacks.avoid.iter().map(ToString::to_string).collect();
         }
         match job.array.as_deref() {
@@ -166,6 +169,7 @@ impl StoredCourse {
             failures: self.failures,
             preemptions: self.preemptions,
             node_losses: self.node_losses,
+            failed_launches: self.failed_launches,
             avoid: self.avoid.into_iter().map(NodeName::from).collect(),
         };
         job.setbacks = (setbacks != Setbacks::default()).then(|| Arc::new(setbacks));

@@ -277,7 +277,7 @@ struct StoredFinish {
     job: u32,
     #[prost(uint32, tag = "2")]
     epoch: u32,
-    /// 0 exited, 1 could not start, 2 lost.
+    /// 0 exited, 1 could not start, 2 lost; the rest as below.
     #[prost(uint32, tag = "3")]
     outcome: u32,
     #[prost(uint32, tag = "4")]
@@ -287,6 +287,8 @@ struct StoredFinish {
     step: Option<u32>,
     #[prost(message, optional, tag = "41")]
     usage: Option<Usage>,
+    #[prost(string, tag = "42")]
+    said: String,
 }
 
 impl From<&Entry> for StoredEntry {
@@ -594,6 +596,8 @@ impl From<&Finish> for StoredFinish {
             Outcome::OutOfMemory => (3, 0),
             Outcome::PrologFailed => (4, 0),
             Outcome::EpilogFailed => (5, 0),
+            Outcome::NodeFault => (6, 0),
+            Outcome::ShepherdLost => (7, 0),
         };
         let step = (finish.step != StepId::BATCH).then_some(finish.step.0);
         StoredFinish {
@@ -603,6 +607,7 @@ impl From<&Finish> for StoredFinish {
             exit_status,
             step,
             usage: finish.usage.as_deref().copied(),
+            said: finish.said.clone(),
         }
     }
 }
@@ -618,6 +623,8 @@ impl TryFrom<StoredFinish> for Finish {
             3 => Outcome::OutOfMemory,
             4 => Outcome::PrologFailed,
             5 => Outcome::EpilogFailed,
+            6 => Outcome::NodeFault,
+            7 => Outcome::ShepherdLost,
             other => return Err(Error::Garbled(format!("{other} is no outcome"))),
         };
         let step = stored.step.map_or(StepId::BATCH, StepId);
@@ -627,6 +634,7 @@ impl TryFrom<StoredFinish> for Finish {
             step,
             outcome,
             usage: stored.usage.map(Box::new),
+            said: stored.said,
         })
     }
 }

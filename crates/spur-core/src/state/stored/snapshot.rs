@@ -283,6 +283,8 @@ struct StoredNode {
     comment: String,
     #[prost(string, tag = "18")]
     extra: String,
+    #[prost(uint32, tag = "19")]
+    launch_failures: u32,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -358,6 +360,7 @@ impl From<&Node> for StoredNode {
             reason_at: reason.map_or(0, |note| note.at.0),
             comment: node.comment.clone(),
             extra: node.extra.clone(),
+            launch_failures: node.launch_failures,
         }
     }
 }
@@ -384,6 +387,7 @@ impl From<StoredNode> for Node {
             },
             comment: stored.comment,
             extra: stored.extra,
+            launch_failures: stored.launch_failures,
         }
     }
 }
@@ -422,6 +426,8 @@ impl From<&Job> for StoredJob {
             Cause::Requeued { hold: true, why: Back::Failed } => (12, 0),
             Cause::Requeued { hold: false, why: Back::Displaced } => (13, 0),
             Cause::Requeued { hold: true, why: Back::Displaced } => (14, 0),
+            Cause::NodeFault => (15, 0),
+            Cause::ShepherdLost => (16, 0),
         };
         match &job.phase {
             Phase::Pending => {}
@@ -467,6 +473,8 @@ impl TryFrom<StoredJob> for Job {
             10 => Cause::PrologFailed,
             11 | 12 => Cause::Requeued { hold: stored.cause == 12, why: Back::Failed },
             13 | 14 => Cause::Requeued { hold: stored.cause == 14, why: Back::Displaced },
+            15 => Cause::NodeFault,
+            16 => Cause::ShepherdLost,
             other => return Err(Error::Garbled(format!("{other} is no cause"))),
         };
         let started = stored.started.map(Timestamp);

@@ -37,7 +37,7 @@ fn finished(job: JobId, epoch: u32, outcome: Outcome) -> Command {
     let mut usage = Usage { user_micros: 1_500_000, system_micros: 500_000, ..Usage::default() };
     usage.add(0, &TaskUsage { memory_bytes: 4 << 20, ..TaskUsage::default() });
     let usage = Some(Box::new(usage));
-    let finish = Finish { job, epoch: Epoch(epoch), step: StepId::BATCH, outcome, usage };
+    let finish = Finish { outcome, usage, ..Finish::lost(job, Epoch(epoch), StepId::BATCH) };
     Command::Finished { node: "n1".into(), finishes: vec![finish] }
 }
 

@@ -142,3 +142,92 @@ fn jobs_end_with_a_node_that_somebody_takes_down() {
     cluster.finish(ends, 1, "n1", Outcome::Exited(ExitStatus { code: 0, signal: 15 }));
     assert_eq!(cluster.phase(ends), &Phase::Pending);
 }
+
+/// Starts a new job on a node, which cannot.
+fn fail_to_launch(cluster: &mut Cluster, request: u128, node: &str) -> JobId {
+    let job = cluster.submit(request);
+    assert_eq!(cluster.start(job, 1, node, 1), 1);
+    let finish = Finish {
+        outcome: Outcome::NodeFault,
+        said: "no room in the spool".to_string(),
+        ..Finish::lost(job, Epoch(1), StepId::BATCH)
+    };
+    cluster.done(Command::Finished { node: node.into(), finishes: vec![finish] });
+    job
+}
+
+#[test]
+fn a_node_that_cannot_start_scripts_is_taken_out_of_service() {
+    let mut cluster = cluster();
+    fail_to_launch(&mut cluster, 1, "n1");
+    fail_to_launch(&mut cluster, 2, "n1");
+    // One that starts proves that the node can.
+    let works = cluster.submit(3);
+    cluster.start(works, 1, "n1", 1);
+    cluster.finish(works, 1, "n1", OK);
+    fail_to_launch(&mut cluster, 4, "n1");
+    // A fault of the request proves nothing about the node, either way.
+    let user = cluster.submit(5);
+    cluster.start(user, 1, "n1", 1);
+    cluster.finish(user, 1, "n1", Outcome::CouldNotStart);
+    fail_to_launch(&mut cluster, 6, "n1");
+    assert!(cluster.state.nodes["n1"].service.is_open());
+    fail_to_launch(&mut cluster, 7, "n1");
+    let service = &cluster.state.nodes["n1"].service;
+    let reason = service.reason.as_ref().map(|note| note.text.as_str());
+    assert!(service.drain);
+    assert_eq!(reason, Some("Launch failed 3 times in a row: no room in the spool"));
+    // Where most of the nodes fail, it is nothing of theirs.
+    for request in 10..20 {
+        fail_to_launch(&mut cluster, request, "n2");
+    }
+    assert!(cluster.state.nodes["n2"].service.is_open());
+}
+
+#[test]
+fn faults_of_requests_never_take_a_node_out_of_service() {
+    let mut cluster = cluster();
+    for request in 0..20 {
+        let job = cluster.submit(request);
+        cluster.start(job, 1, "n1", 1);
+        cluster.finish(job, 1, "n1", Outcome::CouldNotStart);
+        assert!(cluster.phase(job).is_over());
+    }
+    assert!(cluster.state.nodes["n1"].service.is_open());
+}
+
+#[test]
+fn a_job_that_no_node_can_start_comes_less_and_less_often_and_is_held_at_last() {
+    let mut cluster = cluster();
+    let job = fail_to_launch(&mut cluster, 1, "n1");
+    let waits = |cluster: &Cluster| {
+        let known = &cluster.state.jobs[&job];
+        known.begin.map_or(0, |begin| begin.0 - cluster.at)
+    };
+    let known = &cluster.state.jobs[&job];
+    assert_eq!(known.setbacks.as_ref().expect("one").avoid, ["n1".into()], "elsewhere");
+    assert_eq!(waits(&cluster), 0, "at once");
+    for (epoch, secs) in [(2, 10), (3, 20), (4, 40)] {
+        cluster.start(job, epoch, "n2", 1);
+        cluster.finish(job, epoch, "n2", Outcome::NodeFault);
+        assert_eq!(waits(&cluster), secs);
+        assert_eq!(cluster.state.jobs[&job].hold, Hold::None);
+    }
+    cluster.start(job, 5, "n2", 1);
+    cluster.finish(job, 5, "n2", Outcome::NodeFault);
+    assert_eq!(cluster.state.jobs[&job].hold, Hold::Launch);
+    let setbacks = cluster.state.jobs[&job].setbacks.clone().expect("it had some");
+    assert_eq!((setbacks.failures, setbacks.node_losses, setbacks.failed_launches), (0, 0, 5));
+}
+
+#[test]
+fn a_job_whose_shepherd_was_killed_has_failed() {
+    let mut cluster = cluster();
+    let job = cluster.submit(1);
+    cluster.start(job, 1, "n1", 1);
+    cluster.finish(job, 1, "n1", Outcome::ShepherdLost);
+    let Phase::Ended { cause, exit, .. } = cluster.phase(job) else { panic!("it is over") };
+    assert_eq!((*cause, *exit), (Cause::ShepherdLost, ExitStatus::KILLED));
+    let shown = crate::accounts::record::ending(*cause, *exit);
+    assert_eq!(shown, (crate::job::JobState::Failed, Reason::SystemFailure));
+}

@@ -37,7 +37,7 @@ fn ask(job: JobId, request: u128, tasks: u32) -> Command {
 
 fn report(job: JobId, step: u32, code: u8) -> Finish {
     let outcome = Outcome::Exited(ExitStatus { code, signal: 0 });
-    Finish { job, epoch: Epoch(1), step: StepId(step), outcome, usage: None }
+    Finish { outcome, ..Finish::lost(job, Epoch(1), StepId(step)) }
 }
 
 #[test]
@@ -128,8 +128,7 @@ fn a_batch_script_takes_its_steps_along() {
     let job = cluster.submit(1);
     cluster.start(job, 1, "n1", 2);
     cluster.done(ask(job, 10, 2));
-    let finishes =
-        vec![Finish { job, epoch: Epoch(1), step: StepId::BATCH, outcome: OK, usage: None }];
+    let finishes = vec![Finish { outcome: OK, ..Finish::lost(job, Epoch(1), StepId::BATCH) }];
     let effects = cluster.done(Command::Finished { node: "n1".into(), finishes });
     let kill = Effect::Kill { job, epoch: Epoch(1), step: StepId(0), node: "n1".into() };
     assert_eq!(effects, [kill]);
