@@ -2,6 +2,7 @@
 
 pub mod binding;
 pub mod layout;
+pub mod refusal;
 
 use crate::job::JobSpec;
 

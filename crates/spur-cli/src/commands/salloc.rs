@@ -47,6 +47,7 @@ fn read(args: &[String]) -> Result<Option<Asked>, OptionError> {
             work_dir: &cwd,
             ..Surroundings::default()
         };
+        submission::read_hostfile(request)?;
         let filled = fill_defaults(request, around);
         submission::tell_notes(TOOL, request);
         filled?;

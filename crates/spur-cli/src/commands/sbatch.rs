@@ -85,6 +85,7 @@ fn read(args: &[String]) -> Result<Option<Asked>, OptionError> {
             arguments: &arguments,
             ..Surroundings::default()
         };
+        submission::read_hostfile(request)?;
         let filled = fill_defaults(request, around);
         request.job.submit_line.clone_from(&submit_line);
         request.job.umask = Some(umask);

@@ -100,6 +100,14 @@ fn pack(word: &str) -> Option<bool> {
     word.eq_ignore_ascii_case("nopack").then_some(false)
 }
 
+/// What was said, as `SLURM_DISTRIBUTION` has it.
+pub fn shown(text: &str) -> String {
+    match text {
+        "" => String::new(),
+        text => parse(text).map_or_else(|_| text.to_string(), |read| read.to_string()),
+    }
+}
+
 /// As in `SLURM_DISTRIBUTION`, where a plane's size is not told.
 impl fmt::Display for Distribution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

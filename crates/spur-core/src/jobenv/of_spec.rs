@@ -1,7 +1,7 @@
 //! What a job's description tells its processes; where it runs is filled in by whoever knows.
 
 use super::JobFacts;
-use crate::job::JobSpec;
+use crate::job::{JobSpec, distribution};
 
 impl JobFacts {
     /// Of a job with so many processors on each of its nodes.
@@ -32,7 +32,7 @@ impl JobFacts {
             gpu_bind: spec.gpu().gpu_bind.clone(),
             gpu_freq: spec.gpu().gpu_freq.clone(),
             tres_per_task: spec.gpu().tres_per_task.clone(),
-            distribution: spec.layout().distribution.clone(),
+            distribution: distribution::shown(&spec.layout().distribution),
             plane_size: spec.layout().plane_size,
             overcommit: spec.layout().overcommit,
             dependency: spec.dependency.clone(),

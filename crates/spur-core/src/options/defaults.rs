@@ -153,6 +153,9 @@ fn nodes_and_tasks(request: &mut Request) -> Result<(), OptionError> {
     request.job.ntasks_said = request.job.ntasks.is_some();
     if let Some(tasks) = request.job.ntasks {
         fewer_nodes_than_tasks(request, tasks);
+        if request.asked_by == Tool::Srun {
+            as_many_on_each(request, tasks);
+        }
     }
     let tasks = tasks_before_gpus(request);
     let tasks = gpus::settle(request, tasks).map_err(|message| OptionError::error(message, 1))?;
@@ -211,6 +214,20 @@ fn nodes_of_list(request: &mut Request) -> Result<(), OptionError> {
         (Some(min), _) => job.nodes_min = Some(min.max(named)),
     }
     Ok(())
+}
+
+/// A number of tasks counts for more than one for each node, where the two do not agree.
+fn as_many_on_each(request: &mut Request, tasks: u32) {
+    let job = &mut request.job;
+    let (Some(nodes), Some(each)) = (job.nodes_min, job.ntasks_per_node) else { return };
+    if nodes == 0 || tasks <= each || tasks / nodes == each {
+        return;
+    }
+    request.notes.push(format!(
+        "Warning: can't honor --ntasks-per-node set to {each} which doesn't match the requested tasks {tasks} \
+         with the number of requested nodes {nodes}. Ignoring --ntasks-per-node."
+    ));
+    job.ntasks_per_node = None;
 }
 
 /// No node stays without a task.

@@ -29,7 +29,11 @@ pub fn lay_out(
     busy: &BTreeMap<NodeName, u32>,
 ) -> Result<Vec<Placed>, SlurmError> {
     let request = spec.request.as_deref().unwrap_or(&EMPTY);
-    let nodes = candidates(spec, request, held)?;
+    let mut nodes = candidates(spec, request, held)?;
+    // Who names a node for each task wants no others.
+    if is_arbitrary(request) && nodes.iter().any(|node| node.wanted) {
+        nodes.retain(|node| node.wanted);
+    }
     let whole = count_nodes(request, nodes.len())?;
     let tasks = count_tasks(request, whole.1);
     let most = whole.1.min(tasks as usize).max(whole.0);
@@ -181,13 +185,18 @@ fn distribute(
             let mut next = 0;
             let mut round = 0;
             while next < tasks {
+                let before = next;
                 for (at, on_node) in ranks.iter_mut().enumerate() {
                     // In the first round every node gets at least one.
                     let kept = if round == 0 { (nodes.len() - at - 1) as u32 } else { 0 };
-                    let here =
-                        size.min((tasks - next).saturating_sub(kept).max(u32::from(round == 0)));
-                    on_node.extend(next..(next + here).min(tasks));
-                    next = (next + here).min(tasks);
+                    let left = (tasks - next).saturating_sub(kept).max(u32::from(round == 0));
+                    let room = slots[at].saturating_sub(on_node.len() as u32);
+                    let here = size.min(left).min(room).min(tasks - next);
+                    on_node.extend(next..next + here);
+                    next += here;
+                }
+                if next == before {
+                    return Err(SlurmError::TooManyRequestedCpus);
                 }
                 round += 1;
             }
@@ -214,6 +223,10 @@ fn distribute(
         }
     }
     Ok(ranks)
+}
+
+fn is_arbitrary(request: &JobSpec) -> bool {
+    request.layout().distribution.eq_ignore_ascii_case("arbitrary")
 }
 
 /// A task for each name in the list, in its order.

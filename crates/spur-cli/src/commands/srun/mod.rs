@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use spur_core::errors::SlurmError;
 use spur_core::options::{OptionError, Request, Surroundings, Tool, fill_defaults};
+use spur_core::step::refusal;
 use spur_core::views::StepView;
 use spur_proto::caller::CallError;
 use spur_proto::slurm::controller_client::ControllerClient;
@@ -62,6 +63,7 @@ fn fill(request: &mut Request, args: &[String], rest: &[String]) -> Result<bool,
         arguments: &arguments,
         ..Surroundings::default()
     };
+    submission::read_hostfile(request)?;
     let filled = fill_defaults(request, around);
     submission::tell_notes(TOOL, request);
     filled?;
@@ -139,7 +141,7 @@ async fn launch(
         let failure = program.as_ref().err().cloned();
         parts.push(Part { access, program: program.unwrap_or_default() });
         if let Some(message) = failure {
-            complain(voice.name(), message);
+            message.lines().for_each(|line| complain(voice.name(), line));
             end_all(&parts).await;
             return Err(1);
         }
@@ -206,6 +208,14 @@ async fn create(
         immediate: request.said("immediate"),
         beside,
     };
+    if inside && beside.is_none() {
+        let nodes = std::env::var("SLURM_JOB_NODELIST").unwrap_or_default();
+        let reasons = refusal::of_nodes(&request.step, &nodes);
+        reasons.iter().for_each(|reason| complain(voice.name(), reason));
+        if !reasons.is_empty() {
+            return Err(1);
+        }
+    }
     let refuse = |error: &dyn std::fmt::Display| {
         complain(voice.name(), format!("Unable to create step for job {job}: {error}"));
         1

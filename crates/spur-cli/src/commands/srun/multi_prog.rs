@@ -8,23 +8,26 @@ pub fn read(path: &str, tasks: u32, more: &[String]) -> Result<Vec<RankProgram>,
         .map_err(|_| format!("Could not open multi_prog config file {path}"))?;
     let mut programs: Vec<RankProgram> = Vec::new();
     let mut taken = vec![false; tasks as usize];
-    for line in joined(&text) {
+    for (number, line) in joined(&text) {
+        let wrong =
+            |why: String| format!("{why}Line {number} of configuration file {path} invalid");
         let mut words = words(&line);
         if words.is_empty() {
             continue;
         }
         let chosen = words.remove(0);
         if words.is_empty() {
-            return Err(format!("Configuration file {path} invalid: {line}"));
+            return Err(wrong(String::new()));
         }
-        let chosen = if chosen == "*" { format!("0-{}", tasks.saturating_sub(1)) } else { chosen };
-        let ranks = ranks(&chosen)
-            .ok_or_else(|| format!("Configuration file {path} invalid, bad task id: {chosen}"))?;
+        let is_rest = chosen == "*";
+        let ranks =
+            if is_rest { (0..tasks).collect() } else { ranks(&chosen, tasks).map_err(wrong)? };
         for (offset, rank) in (0_u32..).zip(ranks) {
             let Some(taken) = taken.get_mut(rank as usize) else { continue };
-            // The first line that names a task has the word.
-            if std::mem::replace(taken, true) {
-                continue;
+            match std::mem::replace(taken, true) {
+                true if is_rest => continue,
+                true => return Err(wrong(format!("Duplicate record for task {rank}\n"))),
+                false => {}
             }
             let fill = |word: &String| fill(word, rank, offset).into_bytes();
             let arguments = words.iter().map(fill).chain(more.iter().map(|it| it.clone().into()));
@@ -39,18 +42,21 @@ pub fn read(path: &str, tasks: u32, more: &[String]) -> Result<Vec<RankProgram>,
     }
 }
 
-/// Lines without comments; one that ends with a backslash goes on in the next.
-fn joined(text: &str) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
+/// Lines without comments, and the number of each; one that ends with a backslash goes on in the next.
+fn joined(text: &str) -> Vec<(usize, String)> {
+    let mut lines: Vec<(usize, String)> = Vec::new();
     let mut open = false;
-    for line in text.lines().filter(|line| !line.trim_start().starts_with('#')) {
+    for (number, line) in (1..).zip(text.lines()) {
+        if line.trim_start().starts_with('#') {
+            continue;
+        }
         let (line, goes_on) = match line.strip_suffix('\\') {
             Some(line) => (line, true),
             None => (line, false),
         };
         match lines.last_mut() {
-            Some(last) if open => last.push_str(line),
-            _ => lines.push(line.to_string()),
+            Some((_, last)) if open => last.push_str(line),
+            _ => lines.push((number, line.to_string())),
         }
         open = goes_on;
     }
@@ -78,18 +84,23 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// `0`, `1-3`, `0,2-4`.
-fn ranks(text: &str) -> Option<Vec<u32>> {
+/// `0`, `1-3`, `0,2-4`; what is wrong with others is told as Slurm tells it, on a line of its own.
+fn ranks(text: &str, tasks: u32) -> Result<Vec<u32>, String> {
     let mut ranks = Vec::new();
     for range in text.split(',') {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
-        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
-        if last.checked_sub(first)? > 1_000_000 {
-            return None;
+        let (Ok(first), Ok(last)) = (first.parse::<u32>(), last.parse::<u32>()) else {
+            return Err(format!("Invalid task range specification ({text})\n"));
+        };
+        if last < first {
+            return Err(format!("Invalid task range, {first}-{last}\n"));
+        }
+        if last >= tasks {
+            return Err(format!("Invalid task id, {last} >= ntasks\n"));
         }
         ranks.extend(first..=last);
     }
-    Some(ranks)
+    Ok(ranks)
 }
 
 /// `%t` is the task's number, `%o` its place in the line's range.
@@ -123,5 +134,17 @@ mod tests {
         std::fs::write(file.path(), "0 echo a\n").expect("writes");
         let refused = read(&path, 2, &[]).expect_err("nobody runs as task 1");
         assert!(refused.ends_with("invalid, no record for task id 1"), "{refused}");
+        // As Slurm 22.05 says it.
+        for (text, why) in [
+            ("0 echo a\nfoo bar\n", "Invalid task range specification (foo)\nLine 2"),
+            ("0 echo a\n0 echo b\n", "Duplicate record for task 0\nLine 2"),
+            ("1-0 echo a\n", "Invalid task range, 1-0\nLine 1"),
+            ("# who\n0-5 echo a\n", "Invalid task id, 5 >= ntasks\nLine 2"),
+            ("0\n1 echo\n", "Line 1"),
+        ] {
+            std::fs::write(file.path(), text).expect("writes");
+            let refused = read(&path, 2, &[]).expect_err("is wrong");
+            assert_eq!(refused, format!("{why} of configuration file {path} invalid"));
+        }
     }
 }

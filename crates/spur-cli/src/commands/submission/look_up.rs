@@ -62,6 +62,35 @@ fn no_partition(tool: Tool, name: &str) -> OptionError {
     OptionError::error(format!("invalid partition specified: {name}\n{failed}"), 1)
 }
 
+/// `-m arbitrary` without a list of nodes: a task for each name in the file that SLURM_HOSTFILE says.
+pub fn read_hostfile(request: &mut Request) -> Result<(), OptionError> {
+    let is_arbitrary = request.job.layout().distribution.eq_ignore_ascii_case("arbitrary");
+    let path = std::env::var("SLURM_HOSTFILE").unwrap_or_default();
+    if !is_arbitrary || path.is_empty() || !request.job.placement().nodelist.is_empty() {
+        return Ok(());
+    }
+    let failed = |problem: &str| {
+        OptionError::error(format!("{problem}Failure getting NodeNames from hostfile"), 1)
+    };
+    let text = std::fs::read_to_string(&path).map_err(|_| failed(""))?;
+    let lines =
+        text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let mut names = Vec::new();
+    for line in lines {
+        names.extend(hostlist::expand(line).map_err(|_| failed(""))?);
+    }
+    let tasks = request.job.ntasks.map_or(names.len(), |tasks| tasks as usize);
+    if names.len() < tasks {
+        return Err(failed("Too few NodeNames in Slurm Hostfile\n"));
+    }
+    names.truncate(tasks);
+    if request.asked_by == Tool::Srun {
+        request.job.ntasks = u32::try_from(tasks).ok();
+    }
+    request.job.placement_mut().nodelist = names.join(",");
+    Ok(())
+}
+
 /// The nodes that a file names, a host list on each line.
 fn node_names(path: &str) -> Result<String, OptionError> {
     let refused = |problem: String| {

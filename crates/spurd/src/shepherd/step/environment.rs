@@ -2,7 +2,7 @@
 //! models look for.
 
 use spur_core::hostlist;
-use spur_core::job::JobSpec;
+use spur_core::job::{JobSpec, distribution};
 use spur_core::jobenv::{self, CpuBindFacts, GpuFacts, HereFacts, JobFacts, StepFacts, TaskFacts};
 use spur_core::step::StepSpec;
 use spur_core::step::binding::{self, Binding};
@@ -195,7 +195,7 @@ fn distribution(said: &str, step: &StepLaunch, asked: &StepProgram) -> String {
     match (said, asked.inside_allocation) {
         ("", true) if tasks as usize <= step.nodes.len() => "cyclic".to_string(),
         ("", true) => "block".to_string(),
-        (said, _) => said.to_string(),
+        (said, _) => distribution::shown(said),
     }
 }
 
