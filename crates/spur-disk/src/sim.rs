@@ -19,6 +19,8 @@ pub enum SimFault {
 #[derive(Clone, Default)]
 pub struct SimDisk {
     inner: Arc<Mutex<Inner>>,
+    /// Whose handle it is: a process that was killed writes no more.
+    life: u64,
 }
 
 #[derive(Default)]
@@ -27,6 +29,8 @@ struct Inner {
     /// Removed, but a power cut may bring them back.
     removed: BTreeMap<String, SimFile>,
     fault: Option<SimFault>,
+    /// The life whose handles work.
+    life: u64,
 }
 
 #[derive(Default)]
@@ -47,6 +51,27 @@ impl SimDisk {
     /// Begins or lifts a trouble.
     pub fn set_fault(&self, fault: Option<SimFault>) {
         self.lock().fault = fault;
+    }
+
+    /// The present trouble.
+    pub fn fault(&self) -> Option<SimFault> {
+        self.lock().fault
+    }
+
+    /// Ends the process that has this disk open: whatever threads it left can do nothing more with it. Returns
+    /// the disk as the next process opens it.
+    pub fn kill(&self) -> SimDisk {
+        let mut inner = self.lock();
+        inner.life += 1;
+        SimDisk { inner: self.inner.clone(), life: inner.life }
+    }
+
+    /// Changes one bit of a file, which nobody notices until it is read.
+    pub fn flip(&self, name: &str, at: usize) {
+        if let Some(byte) = self.lock().files.get_mut(name).and_then(|file| file.bytes.get_mut(at))
+        {
+            *byte ^= 1;
+        }
     }
 
     /// Loses power: of each file's unsynced bytes a part survives, and its end may be garbage.
@@ -80,6 +105,15 @@ impl SimDisk {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().expect("no holder panics")
     }
+
+    /// As [`SimDisk::lock`], for those who live.
+    fn open(&self, attempt: &'static str, name: &str) -> Result<MutexGuard<'_, Inner>, Error> {
+        let inner = self.lock();
+        if inner.life != self.life {
+            return Err(Error::new(attempt, name, io::Error::other("the process is dead")));
+        }
+        Ok(inner)
+    }
 }
 
 impl Inner {
@@ -112,14 +146,14 @@ impl Disk for SimDisk {
     }
 
     fn append(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
-        let mut inner = self.lock();
+        let mut inner = self.open("append to", name)?;
         inner.may_write("append to", name)?;
         inner.files.entry(name.to_string()).or_default().bytes.extend_from_slice(bytes);
         Ok(())
     }
 
     fn sync(&mut self, name: &str) -> Result<(), Error> {
-        let mut inner = self.lock();
+        let mut inner = self.open("sync", name)?;
         inner.may_sync("sync", name)?;
         if let Some(file) = inner.files.get_mut(name) {
             file.synced = file.bytes.len();
@@ -128,7 +162,7 @@ impl Disk for SimDisk {
     }
 
     fn truncate(&mut self, name: &str, len: u64) -> Result<(), Error> {
-        let mut inner = self.lock();
+        let mut inner = self.open("truncate", name)?;
         inner.may_sync("truncate", name)?;
         let file = inner.files.entry(name.to_string()).or_default();
         file.bytes.truncate(len as usize);
@@ -137,7 +171,7 @@ impl Disk for SimDisk {
     }
 
     fn replace(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
-        let mut inner = self.lock();
+        let mut inner = self.open("replace", name)?;
         inner.may_write("replace", name)?;
         inner.may_sync("replace", name)?;
         let file = SimFile { bytes: bytes.to_vec(), synced: bytes.len(), before_put: None };
@@ -146,7 +180,7 @@ impl Disk for SimDisk {
     }
 
     fn put(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
-        let mut inner = self.lock();
+        let mut inner = self.open("write", name)?;
         inner.may_write("write", name)?;
         let before = match inner.files.remove(name) {
             Some(SimFile { before_put: Some(before), .. }) => before,
@@ -159,7 +193,7 @@ impl Disk for SimDisk {
     }
 
     fn remove(&mut self, name: &str) -> Result<(), Error> {
-        let mut inner = self.lock();
+        let mut inner = self.open("remove", name)?;
         if let Some(file) = inner.files.remove(name) {
             inner.removed.insert(name.to_string(), file);
         }

@@ -127,9 +127,10 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
         Some(_) => Some(Outbox::open(RealDisk::open(&state_dir)?)?),
         None => None,
     };
-    let inbox = shell::start(controller, proposer, outbox)?;
+    let inbox = shell::start(controller, proposer, outbox, shell::stop_the_process())?;
     let (log, snapshot) = (recovered.log, recovered.snapshot);
-    let (raft, log_size) = raft::start(id, log, snapshot, &state_dir, inbox.clone()).await?;
+    let (raft, log_size) =
+        raft::start(id, log, snapshot, &state_dir, inbox.clone(), raft::Peers, raft::PACE).await?;
     let left = Arc::new(Notify::new());
     tokio::spawn(propose(raft.clone(), inbox.clone(), proposals));
     tokio::spawn(follow(raft.clone(), inbox.clone(), own.clone(), left.clone()));
@@ -173,7 +174,8 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
         }
     };
     // What is left waiting was not acknowledged; what was acknowledged is on disk.
-    raft.shutdown().await.ok();
+    // One that waits for room on its disk is not waited for.
+    let _ = tokio::time::timeout(FAREWELL, raft.shutdown()).await;
     ended
 }
 
@@ -344,7 +346,7 @@ async fn open(
     }
     let identity = Identity::new()?;
     identity.save(state_dir)?;
-    let recovered = raft::recover(state_dir, identity.id)?;
+    let recovered = recover_as(state_dir, identity.id)?;
     Ok(Some(Opened { identity, recovered, begins: false }))
 }
 
@@ -352,14 +354,18 @@ async fn open(
 fn recover(state_dir: &Path) -> anyhow::Result<(Option<Identity>, Recovered)> {
     let known = Identity::load(state_dir)?;
     let id = known.map_or(identity::FIRST, |known| known.id);
-    match raft::recover(state_dir, id) {
+    match recover_as(state_dir, id) {
         Ok(recovered) => Ok((known, recovered)),
         Err(error) if is_loss(&error) && known.is_some_and(|known| !known.joined) => {
             identity::set_aside(state_dir)?;
-            Ok((None, raft::recover(state_dir, identity::FIRST)?))
+            Ok((None, recover_as(state_dir, identity::FIRST)?))
         }
         Err(error) => Err(error),
     }
+}
+
+fn recover_as(state_dir: &Path, id: u64) -> anyhow::Result<Recovered> {
+    raft::recover(&state_dir.to_path_buf(), id, shell::stop_the_process())
 }
 
 fn is_loss(error: &anyhow::Error) -> bool {

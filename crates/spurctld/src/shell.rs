@@ -9,7 +9,7 @@ use arc_swap::ArcSwap;
 use spur_core::blob::BlobHash;
 use spur_core::ids::{JobId, NodeName, StepId};
 use spur_core::state::{Command, Entry, Reply, Settings, State};
-use spur_disk::RealDisk;
+use spur_disk::Disk;
 use spur_proto::internal::ControllerMessage;
 use spur_proto::internal::agent_message::Message as AgentSays;
 use spur_sched::{Planner, Waits};
@@ -98,6 +98,9 @@ enum Event {
     /// The permit says that it still waits; it is given back when it is taken in.
     AgentSays(Connection, AgentSays, OwnedSemaphorePermit),
     Plain(Input),
+    /// The process is no more; only tests outlive it.
+    #[cfg(test)]
+    Stop,
 }
 
 impl Inbox {
@@ -180,6 +183,12 @@ impl Inbox {
         self.send(Event::Plain(Input::Signal { job, step, signal, script_only: false }));
     }
 
+    /// Ends the controller's thread as the end of its process would.
+    #[cfg(test)]
+    pub(crate) fn stop(&self) {
+        self.send(Event::Stop);
+    }
+
     /// The last published state.
     pub fn published(&self) -> Arc<Published> {
         self.published.load_full()
@@ -206,14 +215,27 @@ impl Inbox {
     }
 }
 
+/// Who is told that the disk can no longer be used. In a controller's own process that is its end: whoever watches
+/// over it starts it again.
+pub type Failed = Arc<dyn Fn(anyhow::Error) + Send + Sync>;
+
+/// Ends the process.
+pub fn stop_the_process() -> Failed {
+    Arc::new(|error| {
+        tracing::error!("{error:#}: stopping");
+        std::process::exit(1);
+    })
+}
+
 /// Where proposals go.
 pub type Proposer = tokio_mpsc::UnboundedSender<Arc<Vec<Entry>>>;
 
 /// Starts the controller's thread and the planner's.
-pub fn start(
-    controller: Controller,
+pub fn start<D: Disk + 'static>(
+    controller: Controller<D>,
     proposer: Proposer,
-    outbox: Option<Outbox<RealDisk>>,
+    outbox: Option<Outbox<D>>,
+    failed: Failed,
 ) -> std::io::Result<Inbox> {
     let (events, inbox) = mpsc::channel();
     let (changed, changes) = watch::channel(0);
@@ -240,6 +262,8 @@ pub fn start(
         streams: BTreeMap::new(),
         outbox,
         states_asked: Vec::new(),
+        failed,
+        has_failed: false,
     };
     spawn("controller", move || shell.run(&inbox))?;
     Ok(handle)
@@ -262,8 +286,8 @@ fn plan(states: &Receiver<State>, events: &Sender<Event>, diagnostics: &Diagnost
     }
 }
 
-struct Shell {
-    controller: Controller,
+struct Shell<D> {
+    controller: Controller<D>,
     proposer: Proposer,
     states: Sender<State>,
     published: Arc<ArcSwap<Published>>,
@@ -272,9 +296,11 @@ struct Shell {
     next_ticket: u64,
     streams: BTreeMap<Connection, tokio_mpsc::Sender<ControllerMessage>>,
     /// Where records for accounting wait; none when there is no accounting.
-    outbox: Option<Outbox<RealDisk>>,
+    outbox: Option<Outbox<D>>,
     /// Who waits for a state to make a snapshot of.
     states_asked: Vec<oneshot::Sender<(State, Pin)>>,
+    failed: Failed,
+    has_failed: bool,
 }
 
 /// How often time-driven duties are looked at when nothing happens.
@@ -283,7 +309,7 @@ const TICK: Duration = Duration::from_millis(250);
 /// Events taken in before their effects go out.
 const BURST: usize = 4096;
 
-impl Shell {
+impl<D: Disk> Shell<D> {
     fn run(mut self, inbox: &Receiver<Event>) {
         let mut last_tick = clock::now().boot_ms;
         loop {
@@ -309,6 +335,9 @@ impl Shell {
             }
             let outputs = self.controller.flush(now);
             self.carry_out(outputs);
+            if self.has_failed {
+                return;
+            }
         }
     }
 
@@ -342,6 +371,8 @@ impl Shell {
             Event::AgentSays(connection, message, _waits) => {
                 self.feed(Input::Agent(connection, message));
             }
+            #[cfg(test)]
+            Event::Stop => self.has_failed = true,
             Event::Plain(input) => {
                 if let Input::AgentGone(connection) = &input {
                     self.streams.remove(connection);
@@ -364,30 +395,27 @@ impl Shell {
     }
 
     /// Does something with the outbox; false when the disk has no room for it now.
-    fn keep(
-        &mut self,
-        work: impl FnOnce(&mut Outbox<RealDisk>) -> Result<(), spur_disk::Error>,
-    ) -> bool {
+    fn keep(&mut self, work: impl FnOnce(&mut Outbox<D>) -> Result<(), spur_disk::Error>) -> bool {
         let Some(outbox) = &mut self.outbox else { return true };
         match work(outbox) {
             Ok(()) => true,
             Err(error) if error.is_full() => false,
             Err(error) => {
-                let error = anyhow::Error::from(error);
-                tracing::error!("{error:#}: stopping, the state directory cannot be used");
-                std::process::exit(1);
+                self.fail(error.into());
+                false
             }
         }
+    }
+
+    fn fail(&mut self, error: anyhow::Error) {
+        self.has_failed = true;
+        (self.failed)(error.context("the state directory cannot be used"));
     }
 
     fn feed(&mut self, input: Input) {
         match self.controller.on(clock::now(), input) {
             Ok(outputs) => self.carry_out(outputs),
-            Err(error) => {
-                let error = anyhow::Error::from(error);
-                tracing::error!("{error:#}: stopping, the state directory cannot be used");
-                std::process::exit(1);
-            }
+            Err(error) => self.fail(error.into()),
         }
     }
 

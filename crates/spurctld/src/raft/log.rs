@@ -12,10 +12,12 @@ use openraft::{
     AnyError, EntryPayload, ErrorSubject, ErrorVerb, LogId, LogState, OptionalSend, RaftLogReader,
     StorageError, StorageIOError, Vote,
 };
+use spur_disk::Disk;
 use tokio::sync::{Notify, oneshot};
 
 use super::{Batch, TypeConfig, encode};
 use crate::controller::proposals;
+use crate::shell::Failed;
 use crate::store::{self, Log, Record};
 
 type Entry = openraft::Entry<TypeConfig>;
@@ -75,7 +77,12 @@ impl Size {
 
 impl LogStore {
     /// Takes over an opened log and the records found in it, as controller `id`.
-    pub(super) fn new(log: Log, records: Vec<Record>, id: u64) -> anyhow::Result<LogStore> {
+    pub(super) fn new<D: Disk + 'static>(
+        log: Log<D>,
+        records: Vec<Record>,
+        id: u64,
+        failed: Failed,
+    ) -> anyhow::Result<LogStore> {
         let mut vote = log.kept(VOTE)?.map(|bytes| encode::vote(&bytes)).transpose()?;
         // Whoever led does not go on in the same term: others may have entries of it that never reached
         // this disk, and a second one of the same number would not be told apart.
@@ -102,7 +109,7 @@ impl LogStore {
         let (writer, jobs) = mpsc::channel();
         std::thread::Builder::new()
             .name("log".to_string())
-            .spawn(move || write(log, jobs, &size))?;
+            .spawn(move || write(log, jobs, &size, &failed))?;
         Ok(LogStore { shared, writer })
     }
 
@@ -153,6 +160,8 @@ fn weight(entry: &Entry) -> usize {
     }
 }
 
+const UNKNOWN: &str = "what the disk holds is unknown";
+
 enum Job {
     Append(Vec<Record>, LogFlushed<TypeConfig>),
     Vote(Vec<u8>, oneshot::Sender<Result<(), store::Error>>),
@@ -160,12 +169,15 @@ enum Job {
     Purge(store::Position, oneshot::Sender<Result<(), store::Error>>),
 }
 
-fn write(mut log: Log, jobs: mpsc::Receiver<Job>, size: &Size) {
+fn write<D: Disk>(mut log: Log<D>, jobs: mpsc::Receiver<Job>, size: &Size, failed: &Failed) {
     for job in jobs {
         match job {
             Job::Append(records, flushed) => {
                 let before = log.size();
-                append(&mut log, &records, size);
+                if let Err(error) = append(&mut log, &records, size) {
+                    failed(anyhow::Error::from(error).context(UNKNOWN));
+                    return;
+                }
                 size.add(log.size() - before);
                 flushed.log_io_completed(Ok(()));
             }
@@ -184,21 +196,20 @@ fn write(mut log: Log, jobs: mpsc::Receiver<Job>, size: &Size) {
 
 /// Writes, or waits for room on a full disk: nothing is acknowledged meanwhile, and nothing is lost.
 /// Any other failure, a failed sync above all, leaves unknown what the disk holds: the process stops.
-fn append(log: &mut Log, records: &[Record], size: &Size) {
+fn append<D: Disk>(log: &mut Log<D>, records: &[Record], size: &Size) -> Result<(), store::Error> {
     loop {
         match log.append(records) {
-            Ok(()) => return size.full.store(false, Ordering::Relaxed),
+            Ok(()) => {
+                size.full.store(false, Ordering::Relaxed);
+                return Ok(());
+            }
             Err(store::Error::Disk(error)) if error.is_full() && error.attempt != "sync" => {
                 if !size.full.swap(true, Ordering::Relaxed) {
                     tracing::error!(%error, "the disk is full: nothing is accepted until there is room");
                 }
                 std::thread::sleep(Duration::from_millis(200));
             }
-            Err(error) => {
-                let error = anyhow::Error::from(error);
-                tracing::error!("{error:#}: stopping, what the disk holds is unknown");
-                std::process::exit(1);
-            }
+            Err(error) => return Err(error),
         }
     }
 }

@@ -2,7 +2,6 @@
 //! state, and keeps snapshots.
 
 use std::io::Cursor;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use openraft::storage::RaftStateMachine;
@@ -11,29 +10,28 @@ use openraft::{
     StorageError, StorageIOError, StoredMembership,
 };
 use spur_core::state::State;
-use spur_disk::RealDisk;
 
 use super::{Batch, TypeConfig, encode};
 use crate::shell::Inbox;
-use crate::store::{self, Blobs, Pin, Snapshot};
+use crate::store::{self, Blobs, Pin, Place, Snapshot};
 
 type StorageResult<T> = Result<T, StorageError<u64>>;
 
 /// openraft's handle on the state.
-pub struct Machine {
-    state_dir: PathBuf,
+pub struct Machine<P> {
+    place: P,
     controller: Inbox,
     applied: Option<LogId<u64>>,
     membership: StoredMembership<u64, BasicNode>,
 }
 
-impl Machine {
+impl<P: Place> Machine<P> {
     /// Begins where the snapshot ends.
     pub(super) fn new(
-        state_dir: &Path,
+        place: &P,
         controller: Inbox,
         snapshot: Option<Snapshot>,
-    ) -> anyhow::Result<Machine> {
+    ) -> anyhow::Result<Machine<P>> {
         let (applied, membership) = match &snapshot {
             Some(snapshot) => (
                 snapshot.meta.last.map(encode::log_id),
@@ -41,12 +39,12 @@ impl Machine {
             ),
             None => (None, StoredMembership::default()),
         };
-        Ok(Machine { state_dir: state_dir.to_path_buf(), controller, applied, membership })
+        Ok(Machine { place: place.clone(), controller, applied, membership })
     }
 }
 
-impl RaftStateMachine<TypeConfig> for Machine {
-    type SnapshotBuilder = Builder;
+impl<P: Place> RaftStateMachine<TypeConfig> for Machine<P> {
+    type SnapshotBuilder = Builder<P>;
 
     async fn applied_state(
         &mut self,
@@ -82,14 +80,14 @@ impl RaftStateMachine<TypeConfig> for Machine {
         Ok(replies)
     }
 
-    async fn get_snapshot_builder(&mut self) -> Builder {
+    async fn get_snapshot_builder(&mut self) -> Builder<P> {
         let meta = store::SnapshotMeta {
             last: self.applied.as_ref().map(encode::position),
             membership: encode::stored_members_bytes(&self.membership),
         };
         // Between two applies, so the state is the one the position names.
         let state = self.controller.state().await;
-        Builder { state_dir: self.state_dir.clone(), state, meta }
+        Builder { place: self.place.clone(), state, meta }
     }
 
     async fn begin_receiving_snapshot(&mut self) -> StorageResult<Box<Cursor<Vec<u8>>>> {
@@ -101,12 +99,12 @@ impl RaftStateMachine<TypeConfig> for Machine {
         meta: &SnapshotMeta<u64, BasicNode>,
         snapshot: Box<Cursor<Vec<u8>>>,
     ) -> StorageResult<()> {
-        let state_dir = self.state_dir.clone();
+        let place = self.place.clone();
         let snapshot = Snapshot::parse(snapshot.into_inner());
         let snapshot = snapshot.map_err(|error| failed(AnyError::new(&error)))?;
         let install = move || -> Result<State, store::Error> {
-            let mut disk = RealDisk::open(&state_dir)?;
-            let mut blobs = Blobs::new(RealDisk::open(&state_dir)?);
+            let mut disk = place.open()?;
+            let mut blobs = Blobs::new(place.open()?);
             let state = snapshot.open(&mut blobs)?;
             blobs.tidy()?;
             snapshot.save(&mut disk)?;
@@ -122,27 +120,27 @@ impl RaftStateMachine<TypeConfig> for Machine {
     async fn get_current_snapshot(
         &mut self,
     ) -> StorageResult<Option<openraft::Snapshot<TypeConfig>>> {
-        let state_dir = self.state_dir.clone();
-        let load = move || Snapshot::load(&RealDisk::open(&state_dir)?);
+        let place = self.place.clone();
+        let load = move || Snapshot::load(&place.open()?);
         off_the_loop(load).await?.map(for_openraft).transpose()
     }
 }
 
 /// Turns a state into a snapshot while the controller goes on.
-pub struct Builder {
-    state_dir: PathBuf,
+pub struct Builder<P> {
+    place: P,
     /// None when the controller's thread is gone. The pin keeps what it refers to.
     state: Option<(State, Pin)>,
     meta: store::SnapshotMeta,
 }
 
-impl RaftSnapshotBuilder<TypeConfig> for Builder {
+impl<P: Place> RaftSnapshotBuilder<TypeConfig> for Builder<P> {
     async fn build_snapshot(&mut self) -> StorageResult<openraft::Snapshot<TypeConfig>> {
         let (state, _pin) = self.state.clone().ok_or_else(|| failed(AnyError::error(GONE)))?;
-        let (state_dir, meta) = (self.state_dir.clone(), self.meta.clone());
+        let (place, meta) = (self.place.clone(), self.meta.clone());
         let build = move || -> Result<Snapshot, store::Error> {
-            let mut blobs = Blobs::new(RealDisk::open(&state_dir)?);
-            let mut disk = RealDisk::open(&state_dir)?;
+            let mut blobs = Blobs::new(place.open()?);
+            let mut disk = place.open()?;
             Snapshot::build(&state, meta.clone(), &mut blobs)?.save(&mut disk)?;
             // Read back and checked before openraft cuts the log behind it.
             let saved = Snapshot::load(&disk)?;

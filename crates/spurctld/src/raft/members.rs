@@ -67,6 +67,13 @@ pub fn list(raft: &Raft) -> Vec<Listed> {
     members.nodes().map(listed).collect()
 }
 
+/// Whether this controller is the only one that votes.
+pub fn is_alone(raft: &Raft) -> bool {
+    let metrics = raft.metrics();
+    let metrics = metrics.borrow();
+    metrics.membership_config.membership().voter_ids().eq([metrics.id])
+}
+
 /// Where the leader listens, if there is one and it is another.
 pub fn leader_address(raft: &Raft) -> Option<String> {
     let metrics = raft.metrics();

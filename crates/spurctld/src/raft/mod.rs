@@ -17,20 +17,20 @@ mod wire;
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
-use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
+use openraft::network::RaftNetworkFactory;
 use openraft::{BasicNode, Config, SnapshotPolicy, TokioRuntime};
 use spur_core::state::{Entry, State};
 use spur_disk::RealDisk;
 
 pub use log::{LogStore, Size};
-pub use network::LARGEST;
+pub use network::{LARGEST, Peers};
 pub use serve::Member;
 
-use crate::shell::Inbox;
-use crate::store::{self, Blobs, Log, Snapshot};
+use crate::shell::{Failed, Inbox};
+use crate::store::{self, Blobs, Log, Place, Snapshot};
 
 /// What one proposal carries.
 #[derive(Clone, Debug)]
@@ -55,11 +55,11 @@ pub type Raft = openraft::Raft<TypeConfig>;
 pub type Metrics = openraft::RaftMetrics<u64, BasicNode>;
 
 /// What the disk had before anything was started.
-pub struct Recovered {
+pub struct Recovered<D = RealDisk> {
     /// The state of the last snapshot.
     pub state: State,
     /// Its blobs, and a place for more.
-    pub blobs: Blobs,
+    pub blobs: Blobs<D>,
     /// The log, to be handed to [`start`].
     pub log: LogStore,
     /// The snapshot, to be handed to [`start`].
@@ -68,9 +68,9 @@ pub struct Recovered {
     pub is_new: bool,
 }
 
-/// Reads the state directory, as controller `id`.
-pub fn recover(state_dir: &Path, id: u64) -> anyhow::Result<Recovered> {
-    let open = || RealDisk::open(state_dir);
+/// Reads the state directory, as controller `id`. `failed` hears if it can no longer be written to.
+pub fn recover<P: Place>(place: &P, id: u64, failed: Failed) -> anyhow::Result<Recovered<P::Disk>> {
+    let open = || place.open();
     let snapshot = Snapshot::load(&open()?).context("could not read the snapshot")?;
     let mut blobs = Blobs::new(open()?);
     let state = match &snapshot {
@@ -87,37 +87,48 @@ pub fn recover(state_dir: &Path, id: u64) -> anyhow::Result<Recovered> {
         });
     }
     let is_new = snapshot.is_none() && records.is_empty();
-    Ok(Recovered { state, blobs, log: LogStore::new(log, records, id)?, snapshot, is_new })
+    let log = LogStore::new(log, records, id, failed)?;
+    Ok(Recovered { state, blobs, log, snapshot, is_new })
 }
 
-/// A leader tells that it lives this often. After `SILENCE_MS` without a word others may vote for another, and
+/// A leader tells that it lives this often. After `silence_ms` without a word others may vote for another, and
 /// between half of it and all of it later one of them asks for votes: together well within three seconds,
 /// also when the first to ask is not the one that can win.
-const HEARTBEAT_MS: u64 = 150;
-const SILENCE_MS: u64 = 700;
+pub const PACE: Pace = Pace { heartbeat_ms: 150, silence_ms: 700 };
+
+/// How often is spoken, and how long nobody may.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// Between two words of the leader.
+    pub heartbeat_ms: u64,
+    /// Then it may be replaced.
+    pub silence_ms: u64,
+}
 
 /// Starts a member. It knows the others from its log, or waits until one of them speaks to it.
-pub async fn start(
+pub async fn start<P: Place>(
     id: u64,
     log: LogStore,
     snapshot: Option<Snapshot>,
-    state_dir: &Path,
+    place: &P,
     controller: Inbox,
+    network: impl RaftNetworkFactory<TypeConfig>,
+    pace: Pace,
 ) -> anyhow::Result<(Raft, Arc<Size>)> {
     let config = Config {
         cluster_name: "spur".to_string(),
-        heartbeat_interval: HEARTBEAT_MS,
-        election_timeout_min: SILENCE_MS / 2,
-        election_timeout_max: SILENCE_MS,
+        heartbeat_interval: pace.heartbeat_ms,
+        election_timeout_min: pace.silence_ms / 2,
+        election_timeout_max: pace.silence_ms,
         // By bytes, not by count: see `log::LogStore`.
         snapshot_policy: SnapshotPolicy::Never,
         max_in_snapshot_log_to_keep: 0,
         ..Config::default()
     };
     let config = Arc::new(config.validate()?);
-    let machine = machine::Machine::new(state_dir, controller, snapshot)?;
+    let machine = machine::Machine::new(place, controller, snapshot)?;
     let size = log.size();
-    let raft = Raft::new(id, config, network::Peers, log, machine).await?;
+    let raft = Raft::new(id, config, network, log, machine).await?;
     let voters: Vec<u64> = {
         let metrics = raft.metrics();
         let metrics = metrics.borrow();

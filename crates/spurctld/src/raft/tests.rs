@@ -1,4 +1,9 @@
-//! openraft's own suite against our log, our snapshots and the controller behind them.
+//! openraft's own suite against our log, our snapshots and the controller behind them; then three controllers whose
+//! disks and lines fail.
+
+mod faults;
+
+use std::path::PathBuf;
 
 use openraft::StorageError;
 use openraft::testing::{StoreBuilder, Suite};
@@ -14,14 +19,16 @@ use crate::shell;
 
 struct Builder;
 
-impl StoreBuilder<TypeConfig, LogStore, Machine, TempDir> for Builder {
-    async fn build(&self) -> Result<(TempDir, LogStore, Machine), StorageError<u64>> {
+impl StoreBuilder<TypeConfig, LogStore, Machine<PathBuf>, TempDir> for Builder {
+    async fn build(&self) -> Result<(TempDir, LogStore, Machine<PathBuf>), StorageError<u64>> {
         let dir = tempfile::tempdir().expect("a directory");
-        let recovered = recover(dir.path(), 1).expect("an empty directory is read");
+        let place = dir.path().to_path_buf();
+        let failed = shell::stop_the_process();
+        let recovered = recover(&place, 1, failed.clone()).expect("an empty directory is read");
         let controller = Controller::new(recovered.state, recovered.blobs, Settings::default(), 1);
         let (proposer, _) = mpsc::unbounded_channel();
-        let inbox = shell::start(controller, proposer, None).expect("threads start");
-        let machine = Machine::new(dir.path(), inbox, None).expect("no snapshot, no trouble");
+        let inbox = shell::start(controller, proposer, None, failed).expect("threads start");
+        let machine = Machine::new(&place, inbox, None).expect("no snapshot, no trouble");
         Ok((dir, recovered.log, machine))
     }
 }

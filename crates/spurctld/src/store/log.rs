@@ -125,6 +125,10 @@ impl<D: Disk> Log<D> {
         }
         match first {
             Some(first) => {
+                // An earlier life may have died between writing and syncing. From now on this counts.
+                if is_last {
+                    self.disk.sync(name)?;
+                }
                 self.segments.insert(first, segment);
             }
             None => self.disk.remove(name)?,
@@ -420,6 +424,19 @@ mod tests {
         written(&disk).truncate(3).expect("truncates");
         disk.crash(|_| 0);
         assert_eq!(Log::open(disk).expect("opens").1, records(0..3));
+    }
+
+    #[test]
+    fn what_was_found_once_is_found_again() {
+        let disk = SimDisk::new();
+        let mut log = written(&disk);
+        // Killed between writing and syncing, then the power goes: what a life in between has read must stay.
+        disk.set_fault(Some(spur_disk::SimFault::SyncFails));
+        assert!(log.append(&records(8..9)).is_err());
+        disk.set_fault(None);
+        assert_eq!(Log::open(disk.clone()).expect("opens").1, records(0..9));
+        disk.crash(|_| 0);
+        assert_eq!(Log::open(disk).expect("opens").1, records(0..9));
     }
 
     #[test]

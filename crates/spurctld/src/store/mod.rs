@@ -7,9 +7,38 @@ mod log;
 mod mark;
 mod snapshot;
 
+use std::path::PathBuf;
+
+use spur_disk::{Disk, RealDisk, SimDisk};
+
 pub use blobs::{Blobs, Pin};
 pub use log::{Log, Payload, Position, Record, decode_record, encode_record};
 pub use snapshot::{Snapshot, SnapshotMeta};
+
+/// Where a state is kept; it is opened as often as needed.
+pub trait Place: Clone + Send + Sync + 'static {
+    /// What it is opened as.
+    type Disk: Disk + 'static;
+
+    /// Opens it.
+    fn open(&self) -> Result<Self::Disk, spur_disk::Error>;
+}
+
+impl Place for PathBuf {
+    type Disk = RealDisk;
+
+    fn open(&self) -> Result<RealDisk, spur_disk::Error> {
+        RealDisk::open(self)
+    }
+}
+
+impl Place for SimDisk {
+    type Disk = SimDisk;
+
+    fn open(&self) -> Result<SimDisk, spur_disk::Error> {
+        Ok(self.clone())
+    }
+}
 
 impl Error {
     /// Whether what was acknowledged is no longer on this disk.
