@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
@@ -99,6 +99,7 @@ pub async fn keep(layout: Layout, daemon: Daemon) {
     let mut pause = FIRST_PAUSE;
     loop {
         let began = std::time::Instant::now();
+        let mut was_killed = false;
         match start(&layout, &daemon) {
             Ok(child) => {
                 let ended = tokio::task::spawn_blocking(move || reap(child)).await;
@@ -107,6 +108,7 @@ pub async fn keep(layout: Layout, daemon: Daemon) {
                     let _ = fs::remove_file(layout.pid_file(&daemon.name));
                     return;
                 }
+                was_killed = matches!(&ended, Ok(Ok(status)) if status.signal() == Some(KILL));
                 note(format!(
                     "spur: {} ended ({}): starting it again",
                     daemon.name,
@@ -117,8 +119,8 @@ pub async fn keep(layout: Layout, daemon: Daemon) {
                 note(format!("spur: could not start {}: {error}", daemon.program.display()))
             }
         }
-        // One that was at work is back at once; one that cannot start is not hurried.
-        if began.elapsed() > Duration::from_secs(1) {
+        // One that was at work, or that somebody killed, is back at once; one that cannot start is not hurried.
+        if was_killed || began.elapsed() > Duration::from_secs(1) {
             pause = FIRST_PAUSE;
         }
         tokio::time::sleep(pause).await;
@@ -126,6 +128,7 @@ pub async fn keep(layout: Layout, daemon: Daemon) {
     }
 }
 
+const KILL: i32 = Signal::SIGKILL as i32;
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
