@@ -207,14 +207,14 @@ fn a_job_that_no_node_can_start_comes_less_and_less_often_and_is_held_at_last() 
     let known = &cluster.state.jobs[&job];
     assert_eq!(known.setbacks.as_ref().expect("one").avoid, ["n1".into()], "elsewhere");
     assert_eq!(waits(&cluster), 0, "at once");
-    for (epoch, secs) in [(2, 10), (3, 20), (4, 40)] {
-        cluster.start(job, epoch, "n2", 1);
-        cluster.finish(job, epoch, "n2", Outcome::NodeFault);
+    for (epoch, node, secs) in [(2, "n2", 10), (3, "n1", 20), (4, "n2", 40)] {
+        cluster.start(job, epoch, node, 1);
+        cluster.finish(job, epoch, node, Outcome::NodeFault);
         assert_eq!(waits(&cluster), secs);
         assert_eq!(cluster.state.jobs[&job].hold, Hold::None);
     }
-    cluster.start(job, 5, "n2", 1);
-    cluster.finish(job, 5, "n2", Outcome::NodeFault);
+    cluster.start(job, 5, "n1", 1);
+    cluster.finish(job, 5, "n1", Outcome::NodeFault);
     assert_eq!(cluster.state.jobs[&job].hold, Hold::Launch);
     let setbacks = cluster.state.jobs[&job].setbacks.clone().expect("it had some");
     assert_eq!((setbacks.failures, setbacks.node_losses, setbacks.failed_launches), (0, 0, 5));
