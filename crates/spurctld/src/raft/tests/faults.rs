@@ -43,6 +43,7 @@ const MEMBERS: [u64; 3] = [1, 2, 3];
 const AT_A_TIME: u64 = 16;
 
 #[test]
+#[ignore = "takes its time: cargo test -p spurctld --lib -- --ignored faults"]
 fn nothing_acknowledged_is_lost_whatever_disks_and_lines_do() {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
@@ -488,6 +489,7 @@ fn submission(request: u128) -> Command {
 
 /// A bit that flips in what was acknowledged is named at the next start, wherever it is.
 #[test]
+#[ignore = "takes its time: cargo test -p spurctld --lib -- --ignored faults"]
 fn damage_is_named_wherever_it_is() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(async {
