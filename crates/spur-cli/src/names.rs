@@ -30,3 +30,9 @@ pub fn user(uid: u32) -> String {
     let user = User::from_uid(Uid::from_raw(uid)).ok().flatten();
     user.map_or_else(|| uid.to_string(), |user| user.name)
 }
+
+/// The number of a user of this name.
+pub fn uid(name: &str) -> Option<u32> {
+    let user = User::from_name(name).ok().flatten();
+    user.map(|user| user.uid.as_raw())
+}

@@ -31,7 +31,7 @@ pub use by_name::{Counts, Weight, Weights};
 pub use document::document;
 pub use keys::{Key, Reload, Section, Table};
 pub use problems::{Problem, Problems};
-pub use resolve::{Config, read};
+pub use resolve::{Config, read, read_back, value_of};
 pub use sharing::{DefaultMemory, OverSubscribe, PreemptMode};
 pub use show::Shown;
 pub use things::{Allowed, ControllerHost, NodeGres, NodeList};

@@ -5,6 +5,7 @@ use super::keys::{Section, Table};
 use super::problems::{Problem, Problems, nearest, without_password};
 use super::raw::{self, Entry, RawSection};
 use super::sections::{self, *};
+use super::values::Value;
 
 /// A configuration that was read and found consistent. The default is that of an empty file.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,6 +62,25 @@ pub fn read(text: &str) -> Result<Config, Problems> {
     }
     config.add_default_partition();
     Ok(config)
+}
+
+/// Reads what a cluster wrote down itself: keys are read, but not held against each other, since an
+/// administrator may have changed one after the other.
+pub fn read_back(text: &str) -> Result<Config, Problems> {
+    let (raw, problems) = raw::parse(text);
+    let mut reader = Reader { raw: &raw, problems };
+    let config = reader.config();
+    match reader.problems.is_empty() {
+        true => Ok(config),
+        false => Err(Problems(reader.problems)),
+    }
+}
+
+/// One value as TOML has it.
+pub fn value_of(toml: &str) -> Option<Value> {
+    let (raw, problems) = raw::parse(&format!("value = {toml}\n"));
+    let mut entries = raw.into_iter().flat_map(|section| section.entries);
+    entries.next().map(|entry| entry.value).filter(|_| problems.is_empty())
 }
 
 const SLURMS: &str = "this looks like a slurm.conf; `spur config import` turns it into a spur.conf";

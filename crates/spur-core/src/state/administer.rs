@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::auth::{Action, Target, may};
-use crate::config::{Config, sections};
+use crate::config::{Config, NodeList, sections};
 use crate::errors::SlurmError;
 use crate::hostlist;
 use crate::ids::{NodeName, Uid};
@@ -61,6 +61,11 @@ fn nodes(
     if found.len() < names.len() {
         return Err(SlurmError::InvalidNodeName);
     }
+    // A node in service has nothing to come back from; of several it is enough that one has.
+    let is_well = |node: &Arc<Node>| node.service.is_open() && node.link.is_up();
+    if change.verb == Some(NodeVerb::Resume) && found.iter().all(is_well) {
+        return Err(SlurmError::InvalidNodeState);
+    }
     for node in found {
         let node = changed(state, &node, &change, by)?;
         let name = node.name.clone();
@@ -86,12 +91,21 @@ fn changed(state: &State, node: &Node, change: &NodeChange, by: Uid) -> Result<N
         Some(NodeVerb::Drain) => node.service.drain = true,
         Some(NodeVerb::Down) => node.service.down = true,
         Some(NodeVerb::Fail) => node.service.fail = true,
-        Some(NodeVerb::Undrain) => node.service.drain = false,
+        Some(NodeVerb::Undrain) => {
+            node.service.drain = false;
+            if !node.service.down && !node.service.fail {
+                node.service = Default::default();
+            }
+        }
         Some(NodeVerb::Resume) => node.service = Default::default(),
-        None => {}
+        Some(NodeVerb::Power) => return Err(SlurmError::InvalidNodeState),
+        Some(NodeVerb::NoResponse) | None => {}
     }
+    let closed = node.service.drain || node.service.down || node.service.fail;
     match (change.verb, said) {
         (Some(NodeVerb::Resume), _) => {}
+        // A node in service has no reason not to be.
+        (_, Some(_)) if !closed => {}
         (_, Some(reason)) => node.service.reason = note(reason),
         (_, None) if change.reason.is_some() => node.service.reason = None,
         (_, None) => {}
@@ -103,7 +117,7 @@ fn changed(state: &State, node: &Node, change: &NodeChange, by: Uid) -> Result<N
     }
     if let Some(active) = &change.active_features {
         if active.iter().any(|feature| !node.features.contains(feature)) {
-            return Err(SlurmError::InvalidFeature);
+            return Err(SlurmError::ActiveFeatureNotSubset);
         }
         node.active_features = active.clone();
     }
@@ -131,7 +145,13 @@ fn create_partition(state: &mut State, change: &Administer) -> Result<Reply, Slu
     if state.partition(&change.name).is_some() || change.name.is_empty() {
         return Err(SlurmError::InvalidPartitionName);
     }
-    let fresh = sections::Partition { name: change.name.clone(), ..sections::Partition::default() };
+    // Without a word about them it has no nodes, unlike a partition of the configuration.
+    let fresh = sections::Partition {
+        name: change.name.clone(),
+        nodes: NodeList::default(),
+        min_nodes: 1,
+        ..sections::Partition::default()
+    };
     put_partition(state, fresh, change)
 }
 
@@ -147,6 +167,15 @@ fn put_partition(
 ) -> Result<Reply, SlurmError> {
     for assignment in &change.assignments {
         update::partition::set(&mut rules, &assignment.key, &assignment.value)?;
+    }
+    let known = |name: &NodeName| {
+        let sets = &state.settings.config.node_sets;
+        state.nodes.contains_key(name) || sets.iter().any(|set| set.name == name.as_str())
+    };
+    let is_nodes = |key: &str| key.trim_end_matches(['+', '-']).eq_ignore_ascii_case("nodes");
+    let is_said = change.assignments.iter().any(|said| is_nodes(&said.key));
+    if is_said && !rules.nodes.names().iter().all(known) {
+        return Err(SlurmError::InvalidNodeName);
     }
     let mut all: Vec<sections::Partition> =
         state.partitions.iter().map(|partition| (*partition.rules).clone()).collect();

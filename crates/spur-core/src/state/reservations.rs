@@ -44,10 +44,10 @@ pub(super) fn update(state: &mut State, change: &Administer) -> Result<Reply, Sl
     if draft.made.name != change.name {
         return Err(SlurmError::NotSupported);
     }
-    // A start that moves takes the end along, unless that is said too.
-    if draft.start_said && !draft.end_said && draft.secs.is_none() {
-        let secs = present.end.0 - present.start.0;
-        draft.made.end = draft.made.start.plus_secs(secs);
+    if draft.skip {
+        let period = draft.made.period().ok_or(SlurmError::ReservationNoSkip)?;
+        draft.made.start = draft.made.start.plus_secs(period);
+        draft.made.end = draft.made.end.plus_secs(period);
     }
     put(state, draft, change)
 }
@@ -81,6 +81,11 @@ fn put(state: &mut State, draft: Draft, change: &Administer) -> Result<Reply, Sl
     }
     if made.end <= made.start {
         return Err(SlurmError::InvalidTimeValue);
+    }
+    // Where accounts are known they have names.
+    if state.settings.accounting && made.accounts.iter().any(|it| state.rules.account(it).is_none())
+    {
+        return Err(SlurmError::InvalidAccount);
     }
     if !made.partition.is_empty() && state.partition(&made.partition).is_none() {
         return Err(SlurmError::InvalidPartitionName);

@@ -33,6 +33,9 @@ pub(super) fn job(
     if !is_operator {
         check_rights(job, &draft)?;
     }
+    if draft.end.is_some() && !matches!(job.phase, Phase::Running { .. }) {
+        return Err(SlurmError::JobNotRunning);
+    }
     if let (Some(end), Phase::Running { since, .. }) = (draft.end, &job.phase) {
         let minutes = ((end - since.0).max(0) as u64).div_ceil(60);
         draft.spec.time_limit = Some(Limit::Is(minutes));
@@ -42,6 +45,7 @@ pub(super) fn job(
         (changed.hold, draft.spec.priority) = match priority {
             0 if is_operator => (Hold::Admin, None),
             0 => (changed.hold.max(Hold::User), None),
+            _ if job.hold != Hold::None => return Err(SlurmError::JobHeld),
             number => (Hold::None, Some(number)),
         };
     }
@@ -53,8 +57,11 @@ pub(super) fn job(
         changed.begin = Some(Timestamp(begin));
         draft.spec.begin = Some(begin);
     }
-    if let Some(throttle) = draft.throttle {
-        let array = changed.array.as_deref().ok_or(SlurmError::InvalidArray)?;
+    if draft.reset_accrual {
+        changed.begin = changed.begin.max(Some(state.now));
+    }
+    // A job that is no array has nothing to throttle, which is no error to Slurm.
+    if let (Some(throttle), Some(array)) = (draft.throttle, changed.array.as_deref()) {
         changed.array = Some(Arc::new(match array {
             Array::Waiting(tasks) => Array::Waiting(ArraySpec { throttle, ..tasks.clone() }),
             Array::Task { of, index, .. } => Array::Task { of: *of, index: *index, throttle },

@@ -19,6 +19,8 @@ pub struct JobDraft {
     pub throttle: Option<u32>,
     /// `EndTime`: seconds since the epoch.
     pub end: Option<i64>,
+    /// `ResetAccrueTime`: its age begins anew.
+    pub reset_accrual: bool,
 }
 
 /// When a key may be changed.
@@ -64,7 +66,10 @@ pub static KEYS: &[JobKey] = &[
     row(
         &["ArrayTaskThrottle"],
         Alive,
-        How::Own(|draft, text| number(&mut draft.throttle, text)),
+        How::Own(|draft, text| {
+            draft.throttle = Some(text.parse().unwrap_or(0));
+            Ok(())
+        }),
         E::InvalidArray,
     ),
     row(&["BatchFeatures"], Pending, How::Option("batch"), E::InvalidFeature),
@@ -80,6 +85,7 @@ pub static KEYS: &[JobKey] = &[
         E::NotSupported,
     ),
     row(&["CoreSpec"], Pending, How::Option("core-spec"), E::InvalidCpuCount),
+    row(&["BurstBuffer"], Pending, How::Own(|_, _| Err(E::NotSupported)), E::NotSupported),
     row(&["CPUsPerTask"], Pending, How::Option("cpus-per-task"), E::InvalidCpuCount),
     row(
         &["Deadline"],
@@ -131,7 +137,7 @@ pub static KEYS: &[JobKey] = &[
         Pending,
         How::Own(|draft, text| {
             draft.spec.memory_per_node = None;
-            draft.spec.memory_per_cpu = Some(memory(text)?);
+            draft.spec.memory_per_cpu = Some(whole(text)?.into());
             Ok(())
         }),
         E::InvalidTaskMemory,
@@ -141,7 +147,7 @@ pub static KEYS: &[JobKey] = &[
         Pending,
         How::Own(|draft, text| {
             draft.spec.memory_per_cpu = None;
-            draft.spec.memory_per_node = Some(memory(text)?);
+            draft.spec.memory_per_node = Some(whole(text)?.into());
             Ok(())
         }),
         E::InvalidTaskMemory,
@@ -149,9 +155,9 @@ pub static KEYS: &[JobKey] = &[
     row(&["MinTmpDiskNode"], Pending, How::Option("tmp"), E::NotSupported),
     row(&["Name", "JobName"], Alive, How::Option("job-name"), E::NotSupported),
     row(&["Nice"], Alive, How::Option("nice"), E::InvalidNice),
-    row(&["NumCPUs", "ReqProcs", "MinProcs"], Pending, How::Option("ntasks"), E::InvalidCpuCount),
-    row(&["NumNodes", "ReqNodes"], Pending, How::Option("nodes"), E::InvalidNodeCount),
-    row(&["NumTasks"], Pending, How::Option("ntasks"), E::InvalidCpuCount),
+    row(&["NumCPUs", "MinProcs"], Pending, How::Own(processors), E::InvalidCpuCount),
+    row(&["NumNodes", "ReqNodes"], Pending, How::Own(nodes), E::InvalidNodeCount),
+    row(&["NumTasks", "ReqProcs"], Pending, How::Option("ntasks"), E::InvalidCpuCount),
     row(
         &["OverSubscribe", "Shared"],
         Pending,
@@ -163,19 +169,35 @@ pub static KEYS: &[JobKey] = &[
     ),
     row(&["Partition"], Pending, How::Option("partition"), E::InvalidPartitionName),
     row(&["Prefer"], Pending, How::Option("prefer"), E::InvalidFeature),
-    row(
-        &["Priority"],
-        Alive,
-        How::Own(|draft, text| number(&mut draft.priority, text)),
-        E::AccessDenied,
-    ),
+    row(&["Priority"], Alive, How::Own(priority), E::AccessDenied),
     row(&["QOS"], Pending, How::Option("qos"), E::InvalidQos),
     row(&["ReqNodeList", "NodeList"], Pending, How::Option("nodelist"), E::InvalidNodeName),
+    row(
+        &["Reboot"],
+        Pending,
+        How::Own(|draft, text| {
+            draft.spec.placement_mut().reboot = yes(text)?;
+            Ok(())
+        }),
+        E::NotSupported,
+    ),
+    row(&["ReqCores"], Pending, How::Option("cores-per-socket"), E::NotSupported),
+    row(&["ReqSockets"], Pending, How::Option("sockets-per-node"), E::NotSupported),
+    row(&["ReqThreads"], Pending, How::Option("threads-per-core"), E::NotSupported),
     row(
         &["Requeue"],
         Alive,
         How::Own(|draft, text| {
-            draft.spec.requeue = Some(text != "0");
+            draft.spec.requeue = Some(whole(text)? != 0);
+            Ok(())
+        }),
+        E::NotSupported,
+    ),
+    row(
+        &["ResetAccrueTime"],
+        Pending,
+        How::Own(|draft, _| {
+            draft.reset_accrual = true;
             Ok(())
         }),
         E::NotSupported,
@@ -195,6 +217,34 @@ pub static KEYS: &[JobKey] = &[
     row(&["ThreadSpec"], Pending, How::Option("thread-spec"), E::InvalidCpuCount),
     row(&["TimeLimit"], Alive, How::Option("time"), E::InvalidTimeLimit),
     row(&["TimeMin"], Pending, How::Option("time-min"), E::InvalidTimeLimit),
+    row(
+        &["TresPerJob"],
+        Pending,
+        How::Own(|draft, text| gpus(draft, text, "gpus")),
+        E::InvalidTres,
+    ),
+    row(&["TresPerNode"], Pending, How::Own(per_node), E::InvalidGres),
+    row(
+        &["TresPerSocket"],
+        Pending,
+        How::Own(|draft, text| gpus(draft, text, "gpus-per-socket")),
+        E::InvalidTres,
+    ),
+    row(
+        &["TresPerTask"],
+        Pending,
+        How::Own(|draft, text| gpus(draft, text, "gpus-per-task")),
+        E::InvalidTres,
+    ),
+    row(
+        &["wait-for-switch"],
+        Pending,
+        How::Own(|draft, text| {
+            draft.spec.placement_mut().switches_wait_secs = Some(whole(text)?);
+            Ok(())
+        }),
+        E::NotSupported,
+    ),
     row(&["WCKey"], Pending, How::Option("wckey"), E::InvalidWckey),
     row(&["WorkDir"], Pending, How::Option("chdir"), E::NotSupported),
 ];
@@ -209,20 +259,61 @@ impl JobKey {
     pub fn set(&self, draft: &mut JobDraft, value: &str) -> Result<(), SlurmError> {
         match self.how {
             How::Own(set) => set(draft, value).map_err(|_| self.error),
-            How::Option(long) => {
-                let option = options::find(Tool::Sbatch, long).ok_or(self.error)?;
-                let mut request = Request::new(Tool::Sbatch);
-                std::mem::swap(&mut request.job, &mut draft.spec);
-                let done = option.apply(&mut request, value);
-                draft.spec = request.job;
-                done.map_err(|_| self.error)
-            }
+            How::Option(long) => apply(draft, long, value, self.error),
         }
+    }
+
+    /// What `scontrol` says of a value before it asks anybody; nothing where the controller judges.
+    pub fn complaint(&self, value: &str) -> Option<String> {
+        let name = self.names[0];
+        if !CHECKED.contains(&name) || self.set(&mut JobDraft::default(), value).is_ok() {
+            return None;
+        }
+        Some(match name {
+            "DelayBoot" | "TimeLimit" | "TimeMin" => format!("Invalid {name} value"),
+            "Reboot" => format!("Invalid reboot value: {value}"),
+            name => format!("Invalid {name} value: {value}"),
+        })
     }
 }
 
+/// Keys whose values `scontrol` reads itself.
+const CHECKED: &[&str] = &[
+    "CPUsPerTask",
+    "Contiguous",
+    "CoreSpec",
+    "DelayBoot",
+    "MinCPUsNode",
+    "MinMemoryCPU",
+    "MinMemoryNode",
+    "MinTmpDiskNode",
+    "NumCPUs",
+    "NumTasks",
+    "OverSubscribe",
+    "Priority",
+    "Reboot",
+    "ReqCores",
+    "ReqSockets",
+    "ReqThreads",
+    "Requeue",
+    "TasksPerNode",
+    "ThreadSpec",
+    "TimeMin",
+    "wait-for-switch",
+];
+
 fn number<T: std::str::FromStr>(field: &mut Option<T>, text: &str) -> Result<(), SlurmError> {
     *field = Some(text.parse().map_err(|_| SlurmError::NotSupported)?);
+    Ok(())
+}
+
+/// The two highest numbers have other meanings.
+fn priority(draft: &mut JobDraft, text: &str) -> Result<(), SlurmError> {
+    let number = whole(text)?;
+    if number >= u32::MAX - 1 {
+        return Err(SlurmError::NotSupported);
+    }
+    draft.priority = Some(number);
     Ok(())
 }
 
@@ -230,8 +321,80 @@ fn moment(text: &str) -> Result<i64, SlurmError> {
     text.parse().map_err(|_| SlurmError::InvalidTimeValue)
 }
 
-fn memory(text: &str) -> Result<u64, SlurmError> {
-    crate::size::parse_megabytes(text).map_err(|_| SlurmError::InvalidTaskMemory)
+/// A plain number, without a unit.
+fn whole(text: &str) -> Result<u32, SlurmError> {
+    text.parse().map_err(|_| SlurmError::NotSupported)
+}
+
+/// `2`, `2-4`: the most stays as it was where only the least is said.
+fn nodes(draft: &mut JobDraft, text: &str) -> Result<(), SlurmError> {
+    let (least, most) = match text.split_once('-') {
+        Some((least, most)) => (whole(least)?, Some(whole(most)?)),
+        None => (whole(text)?, draft.spec.nodes_max),
+    };
+    if least == 0 || most.is_some_and(|most| most < least) {
+        return Err(SlurmError::InvalidNodeCount);
+    }
+    let tasks = draft.spec.ntasks.filter(|_| draft.spec.ntasks_said).unwrap_or(0);
+    (draft.spec.nodes_min, draft.spec.nodes_max) = (Some(least), most);
+    draft.spec.node_sizes.clear();
+    draft.spec.ntasks = Some(tasks.max(least));
+    Ok(())
+}
+
+/// `4`, `4-8`: what is between is the planner's choice, and it gives the least.
+fn processors(draft: &mut JobDraft, text: &str) -> Result<(), SlurmError> {
+    let (least, most) = match text.split_once('-') {
+        Some((least, most)) => (whole(least)?, whole(most)?),
+        None => (whole(text)?, u32::MAX),
+    };
+    if least == 0 || most < least {
+        return Err(SlurmError::InvalidCpuCount);
+    }
+    let each = draft.spec.cpus_per_task.unwrap_or(1).max(1);
+    draft.spec.ntasks = Some(least.div_ceil(each));
+    draft.spec.ntasks_said = true;
+    Ok(())
+}
+
+/// `gres:gpu:2`, also `gres/gpu:2`, in the words of `--gres`.
+fn gres(text: &str) -> String {
+    let plain = |word: &str| {
+        let rest = word.strip_prefix("gres");
+        rest.and_then(|rest| rest.strip_prefix([':', '/'])).unwrap_or(word).to_string()
+    };
+    text.split(',').map(plain).collect::<Vec<_>>().join(",")
+}
+
+fn per_node(draft: &mut JobDraft, text: &str) -> Result<(), SlurmError> {
+    apply(draft, "gres", &gres(text), SlurmError::InvalidGres)
+}
+
+/// `gres:gpu:2` for the options that are about GPUs alone; nothing takes them away.
+fn gpus(draft: &mut JobDraft, text: &str, option: &str) -> Result<(), SlurmError> {
+    let gres = gres(text);
+    let count = match gres.strip_prefix("gpu") {
+        Some("") if gres.len() < text.len() => "1",
+        Some(rest) => rest.strip_prefix([':', '=']).ok_or(SlurmError::InvalidTres)?,
+        None if text.is_empty() => "0",
+        None => return Err(SlurmError::InvalidTres),
+    };
+    apply(draft, option, count, SlurmError::InvalidTres)
+}
+
+/// Says it as an option of `sbatch`.
+fn apply(
+    draft: &mut JobDraft,
+    long: &str,
+    value: &str,
+    error: SlurmError,
+) -> Result<(), SlurmError> {
+    let option = options::find(Tool::Sbatch, long).ok_or(error)?;
+    let mut request = Request::new(Tool::Sbatch);
+    std::mem::swap(&mut request.job, &mut draft.spec);
+    let done = option.apply(&mut request, value);
+    draft.spec = request.job;
+    done.map_err(|_| error)
 }
 
 fn yes(text: &str) -> Result<bool, SlurmError> {
@@ -259,6 +422,30 @@ mod tests {
         assert_eq!((draft.spec.nodes_min, draft.spec.nodes_max), (Some(2), Some(4)));
         assert_eq!(draft.spec.placement().constraint, "a&b");
         assert!(find("Nonsense").is_none());
+    }
+
+    #[test]
+    fn what_is_no_number_is_told_before_anybody_is_asked() {
+        let told = |key: &str, value: &str| find(key).expect(key).complaint(value);
+        assert_eq!(told("MinMemoryNode", "1G").as_deref(), Some("Invalid MinMemoryNode value: 1G"));
+        assert_eq!(told("mincpus", "x").as_deref(), Some("Invalid MinCPUsNode value: x"));
+        assert_eq!(told("priority", "top").as_deref(), Some("Invalid Priority value: top"));
+        assert_eq!(told("timemin", "soon").as_deref(), Some("Invalid TimeMin value"));
+        assert_eq!(told("numcpus", "8-4").as_deref(), Some("Invalid NumCPUs value: 8-4"));
+        assert_eq!((told("numcpus", "4-8"), told("numnodes", "x")), (None, None));
+    }
+
+    #[test]
+    fn the_most_nodes_stay_where_only_the_least_are_said() {
+        let mut draft = JobDraft::default();
+        let mut set = |key: &str, value: &str| find(key).expect(key).set(&mut draft, value);
+        assert_eq!(set("NumNodes", "2"), Ok(()));
+        assert_eq!(set("NumNodes", "3-2"), Err(SlurmError::InvalidNodeCount));
+        assert_eq!(set("TresPerNode", "gres:gpu:2"), Ok(()));
+        assert_eq!(set("TresPerJob", "gres/gpu:4"), Ok(()));
+        assert_eq!(set("TresPerJob", "license:4"), Err(SlurmError::InvalidTres));
+        assert_eq!((draft.spec.nodes_min, draft.spec.nodes_max), (Some(2), None));
+        assert_eq!((draft.spec.gres.as_str(), draft.spec.gpu().gpus.as_str()), ("gpu:2", "4"));
     }
 
     #[test]

@@ -34,6 +34,10 @@ pub enum NodeVerb {
     Resume,
     /// Takes new jobs again, and stays down if it is.
     Undrain,
+    /// Not heard of; an agent that is there is heard again at once.
+    NoResponse,
+    /// Switched on or off: there is no power saving to do it.
+    Power,
 }
 
 /// One key.
@@ -57,6 +61,8 @@ static KEYS: &[Key] = &[
             Ok(())
         },
     },
+    // What a node has is found by its agent, or declared in the configuration.
+    Key { names: &["Gres"], set: |_, _| Err(SlurmError::InvalidGres) },
     Key {
         names: &["Weight"],
         set: |change, text| {
@@ -99,8 +105,12 @@ fn verb(text: &str) -> Result<NodeVerb, SlurmError> {
         "drain" => Ok(NodeVerb::Drain),
         "down" | "down_force" => Ok(NodeVerb::Down),
         "fail" | "failing" => Ok(NodeVerb::Fail),
-        "resume" | "idle" | "future" => Ok(NodeVerb::Resume),
+        "resume" | "idle" => Ok(NodeVerb::Resume),
         "undrain" => Ok(NodeVerb::Undrain),
+        "noresp" => Ok(NodeVerb::NoResponse),
+        "power_up" | "power_down" | "power_down_asap" | "power_down_force" | "future" | "cloud" => {
+            Ok(NodeVerb::Power)
+        }
         _ => Err(SlurmError::InvalidNodeState),
     }
 }

@@ -24,6 +24,8 @@ pub struct Draft {
     pub start_said: bool,
     /// The same of its end.
     pub end_said: bool,
+    /// `Skip`: on to its next turn.
+    pub skip: bool,
 }
 
 type Set = fn(&mut Draft, &str, Sign) -> Result<(), SlurmError>;
@@ -128,6 +130,10 @@ static KEYS: &[Key] = &[
         draft.made.name = text.to_string();
         Ok(())
     }),
+    key(&["Skip"], |draft, _, _| {
+        draft.skip = true;
+        Ok(())
+    }),
     key(&["StartTime"], |draft, text, _| {
         (draft.made.start, draft.start_said) = (moment(text)?, true);
         Ok(())
@@ -211,21 +217,43 @@ pub fn set(draft: &mut Draft, assignments: &[Assignment]) -> Result<(), SlurmErr
     Ok(())
 }
 
+/// What `scontrol` says of one word before it asks anybody; `end` is what becomes of the request.
+pub fn misspelt(said: &Assignment, end: &str) -> Option<String> {
+    let Assignment { key, value } = said;
+    let word = key.trim_end_matches(['+', '-']);
+    let Some(row) = super::find(KEYS, |row| row.names, word) else {
+        return Some(format!("Unknown parameter {key}={value}.  {end}"));
+    };
+    set(&mut Draft::default(), std::slice::from_ref(said)).err()?;
+    match row.names[0] {
+        "Duration" => Some(format!("Invalid duration {key}={value}.  {end}")),
+        "Flags" => Some(format!("Error parsing flags {value}.  {end}")),
+        _ => None,
+    }
+}
+
 /// What `scontrol create` says of a line before it asks anybody.
 pub fn complaint(assignments: &[Assignment]) -> Option<String> {
+    const END: &str = "No reservation created.";
     let mut draft = Draft::default();
     for assignment in assignments {
-        let is_flags = assignment.key.to_ascii_lowercase().starts_with("flag");
-        if set(&mut draft, std::slice::from_ref(assignment)).is_err() && is_flags {
-            let flags = &assignment.value;
-            return Some(format!("Error parsing flags {flags}.  No reservation created."));
+        if let Some(complaint) = misspelt(assignment, END) {
+            return Some(complaint);
         }
+        let _ = set(&mut draft, std::slice::from_ref(assignment));
     }
     let made = &draft.made;
     let text = match () {
         () if !draft.start_said => "A start time must be given.",
         () if !draft.end_said && draft.secs.is_none() => "An end time or duration must be given.",
         () if draft.end_said && made.end < made.start => "Start time cannot be after end time.",
+        () if draft.nodes.is_none()
+            && draft.count.is_none()
+            && draft.cores.is_empty()
+            && made.licenses.is_empty() =>
+        {
+            "CoreCnt, Nodes, NodeCnt, BurstBuffer, Licenses or Watts must be specified."
+        }
         () if made.flags.has(Flags::PART_NODES)
             && (made.partition.is_empty()
                 || !draft.nodes.as_ref().is_some_and(|it| it.eq_ignore_ascii_case("all"))) =>
@@ -237,7 +265,7 @@ pub fn complaint(assignments: &[Assignment]) -> Option<String> {
         }
         () => return None,
     };
-    Some(format!("{text}  No reservation created."))
+    Some(format!("{text}  {END}"))
 }
 
 #[cfg(test)]
@@ -263,6 +291,20 @@ mod tests {
         assert_eq!(
             told("starttime=1 duration=10 nodes=n1"),
             "Either Users/Groups and/or Accounts must be specified.  No reservation created."
+        );
+        assert_eq!(
+            told("starttime=10 duration=soon nodes=n1"),
+            "Invalid duration duration=soon.  No reservation created."
+        );
+        assert_eq!(
+            told("starttime=1 duration=10 users=a"),
+            "CoreCnt, Nodes, NodeCnt, BurstBuffer, Licenses or Watts must be specified.  No reservation \
+             created."
+        );
+        let word = Assignment { key: "color".into(), value: "red".into() };
+        assert_eq!(
+            misspelt(&word, "No reservation update.").as_deref(),
+            Some("Unknown parameter color=red.  No reservation update.")
         );
         assert_eq!(
             told("starttime=10 duration=10 users=root flags=weekly,bogus"),

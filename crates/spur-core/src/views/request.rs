@@ -115,7 +115,10 @@ fn command(spec: &JobSpec) -> String {
 
 /// Names as Slurm lists them; a list that cannot be read stays as it is.
 fn in_order(nodes: &str) -> String {
-    hostlist::sorted(nodes).unwrap_or_else(|_| nodes.to_string())
+    let Ok(mut names) = hostlist::expand(nodes) else { return nodes.to_string() };
+    names.sort_by(|a, b| hostlist::natural(a, b));
+    names.dedup();
+    hostlist::compress(names.iter())
 }
 
 /// Slurm counts one processor for a job whose nodes were given as a range and whose tasks were not given.

@@ -44,6 +44,22 @@ pub fn resume(session: &mut Session, words: &[&str]) -> u8 {
     each(session, words, &Action::Resume(ResumeJob {})).0
 }
 
+/// `notify ID TEXT`: nobody of ours hears it yet, which is said as where Slurm cannot tell anybody either.
+pub fn notify(session: &mut Session, words: &[&str]) -> u8 {
+    let Some(reference) = JobReference::parse(words[0]) else {
+        return session.refuse(format!("Invalid job_id {}job notify failure: No error", words[0]));
+    };
+    let request =
+        ListJobsRequest { job_ids: vec![reference.job], ended: true, ..Default::default() };
+    let jobs = session.controller().jobs(&request).unwrap_or_default();
+    let error = match jobs.iter().find(|job| reference.names(job)) {
+        None => SlurmError::InvalidJobId,
+        Some(job) if JobStatus(job.state).base() > JobState::Suspended => SlurmError::AlreadyDone,
+        Some(_) => SlurmError::Disabled,
+    };
+    session.refuse(format!("job notify failure: {error}"))
+}
+
 /// Before all other waiting jobs of its user, as far as niceness goes.
 pub fn top(session: &mut Session, words: &[&str]) -> u8 {
     let mut status = 0;
@@ -100,18 +116,32 @@ fn each_and_again(session: &mut Session, words: &[&str], action: &Action) -> u8 
 
 /// Does it to every job named. The exit status, and the last refusal.
 fn each(session: &mut Session, words: &[&str], action: &Action) -> (u8, Option<CallError>) {
-    let mut refusal = None;
+    let (mut status, mut refusal) = (0, None);
     for (name, reference) in named(session, words) {
         let outcome = match reference {
             Some(reference) => session.controller().control(&reference, action.clone()),
             None => Err(CallError::Refused(SlurmError::InvalidJobId)),
         };
         if let Err(error) = outcome {
-            session.refuse(format!("{error} for job {name}"));
-            refusal = Some(error);
+            session.refuse(self::refusal(&name, &error));
+            status = 1;
+            // Of tasks it is told once.
+            refusal = Some(error).filter(|_| !names_tasks(&name));
         }
     }
-    (u8::from(refusal.is_some()), refusal)
+    (status, refusal)
+}
+
+/// How a refusal is told: of tasks of an array in other words than of a job.
+pub fn refusal(name: &str, error: &CallError) -> String {
+    match names_tasks(name) {
+        true => format!("{name}: {error}"),
+        false => format!("{error} for job {name}"),
+    }
+}
+
+fn names_tasks(name: &str) -> bool {
+    name.contains('_')
 }
 
 /// The jobs that words name: `12 13`, `12,13`, `12_[1-3]`, `name=a`.

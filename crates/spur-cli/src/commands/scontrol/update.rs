@@ -1,13 +1,15 @@
 //! `scontrol update`, `create` and `delete`: Slurm's `Key=value` words.
 
+use spur_core::errors::SlurmError;
 use spur_core::job::reference::JobReference;
+use spur_core::limit::Limit;
 use spur_core::state::Assignment;
 use spur_core::time::duration;
 use spur_core::time::moment::{self, Toward};
 use spur_core::update::{self, NodeChange, NodeVerb};
 use spur_proto::caller::CallError;
 use spur_proto::slurm::control_job_request::Action;
-use spur_proto::slurm::{AdministerRequest, Noun, UpdateJob, Verb};
+use spur_proto::slurm::{AdministerRequest, ListJobsRequest, Noun, UpdateJob, Verb};
 
 use super::Session;
 use crate::output::{complain, print};
@@ -42,6 +44,14 @@ fn entity(key: &str) -> Option<Entity> {
 pub fn update(session: &mut Session, words: &[&str]) -> u8 {
     let words = joined(words);
     let named = words.iter().find_map(|word| Some((entity(key_of(word))?, word.as_str())));
+    // A job may go by its name alone; beside a number that is what it is to be called.
+    let by_name = || {
+        let mut names = words.iter().filter_map(|word| word.split_once('='));
+        names.find(|(key, _)| key.eq_ignore_ascii_case("jobname")).map(|(_, name)| name.to_string())
+    };
+    if let (None, Some(name)) = (named, by_name()) {
+        return update_named(session, &name, &words);
+    }
     let Some((what, name)) = named else {
         session.refuse("No valid entity in update command");
         return session.refuse(
@@ -51,7 +61,7 @@ pub fn update(session: &mut Session, words: &[&str]) -> u8 {
     };
     let mut assignments = Vec::new();
     for word in words.iter().filter(|word| word.as_str() != name) {
-        match update::split(word) {
+        match update::split(word).or_else(|| bare(what, word)) {
             Some(assignment) => assignments.push(assignment),
             None => {
                 session.refuse(format!("Invalid input: {word}"));
@@ -59,7 +69,10 @@ pub fn update(session: &mut Session, words: &[&str]) -> u8 {
             }
         }
     }
-    let name = name.split_once('=').map_or("", |(_, name)| name);
+    let Some((_, name)) = name.split_once('=') else {
+        session.refuse(format!("Invalid input: {name}"));
+        return session.refuse("Request aborted");
+    };
     match what {
         Entity::Job => update_jobs(session, name, assignments),
         Entity::Node => update_node(session, name, assignments),
@@ -68,9 +81,47 @@ pub fn update(session: &mut Session, words: &[&str]) -> u8 {
     }
 }
 
+/// Words that mean something without a value.
+fn bare(what: Entity, word: &str) -> Option<Assignment> {
+    let (key, value) = match (what, word.to_ascii_lowercase().as_str()) {
+        (Entity::Job, "nice") => ("Nice", "100"),
+        (Entity::Job, "resetaccruetime") => ("ResetAccrueTime", "1"),
+        (Entity::Reservation, "skip") => ("Skip", "1"),
+        _ => return None,
+    };
+    Some(Assignment { key: key.into(), value: value.into() })
+}
+
+/// `update JobName=a Comment=b`: every job of that name.
+fn update_named(session: &mut Session, name: &str, words: &[String]) -> u8 {
+    let request = ListJobsRequest { names: vec![name.to_string()], ..ListJobsRequest::default() };
+    let found = session.controller().jobs(&request).unwrap_or_default();
+    if found.is_empty() {
+        complain("scontrol", format!("No jobs with name '{name}'"));
+        return 1;
+    }
+    let is_name = |word: &&String| !key_of(word).eq_ignore_ascii_case("jobname");
+    let mut line = words.iter().filter(is_name).map(String::as_str).collect::<Vec<_>>();
+    let ids = found.iter().map(|job| job.job_id.to_string()).collect::<Vec<_>>().join(",");
+    let ids = format!("JobId={ids}");
+    line.push(&ids);
+    update(session, &line)
+}
+
 /// `create PartitionName=new Nodes=n1`
 pub fn create(session: &mut Session, words: &[&str]) -> u8 {
     let what = entity(key_of(words[0]));
+    if what == Some(Entity::Node) {
+        let known = |word: &&&str| {
+            let said = word.to_ascii_lowercase();
+            ["state=future", "state=cloud"].contains(&said.as_str())
+        };
+        if !words.iter().any(|word| known(&word)) {
+            let which = "Only State=FUTURE and State=CLOUD allowed for nodes created by scontrol";
+            complain("scontrol", which);
+            return session.refuse("Error creating the node(s): Invalid node state specified");
+        }
+    }
     let (Some(Entity::Partition | Entity::Reservation), Some(what)) = (what, what) else {
         complain("scontrol", format!("Invalid creation entity: {}", words[0]));
         return 1;
@@ -100,8 +151,9 @@ pub fn create(session: &mut Session, words: &[&str]) -> u8 {
         return 1;
     }
     if what == Entity::Reservation {
+        let said = assignments.clone();
         if !moments(&mut assignments, RESERVATION_MOMENTS) {
-            return 1;
+            return misdated(&said, &assignments, "No reservation created.");
         }
         if let Some(complaint) = update::reservation::complaint(&assignments) {
             complain("scontrol", complaint);
@@ -158,32 +210,94 @@ fn key_of(word: &str) -> &str {
 
 fn update_jobs(session: &mut Session, names: &str, mut assignments: Vec<Assignment>) -> u8 {
     for assignment in &assignments {
-        if update::job::find(&assignment.key).is_none() {
-            return unsupported(session, assignment);
+        if let Some(status) = judge(session, assignment) {
+            return status;
         }
     }
-    let is_limit = |key: &str| key.eq_ignore_ascii_case("timelimit");
-    // Slurm also takes a limit that is added or taken away: `TimeLimit=+30`.
-    let limit = |value: &str| duration::parse_limit(value.trim_start_matches(['+', '-']));
-    if assignments.iter().any(|said| is_limit(&said.key) && limit(&said.value).is_err()) {
-        complain("scontrol", "Invalid TimeLimit value");
-        return 1;
-    }
+    // Whose job it is says which one of several is meant; it is nothing to change.
+    assignments.retain(|said| !said.key.eq_ignore_ascii_case("userid"));
     if !moments(&mut assignments, JOB_MOMENTS) || assignments.is_empty() {
         return session.refuse("No changes specified");
     }
     let mut status = 0;
-    for name in crate::commands::ids(names) {
-        let change = UpdateJob { assignments: assignments.clone() };
+    for name in crate::commands::ids(names).into_iter().filter(|name| !name.is_empty()) {
         let outcome = match JobReference::parse(name) {
-            Some(reference) => session.controller().control(&reference, Action::Update(change)),
-            None => Err(CallError::Refused(spur_core::errors::SlurmError::InvalidJobId)),
+            Some(reference) => {
+                let assignments = with_limits(session, &reference, &assignments);
+                let change = UpdateJob { assignments };
+                session.controller().control(&reference, Action::Update(change))
+            }
+            None => Err(CallError::Refused(SlurmError::InvalidJobId)),
         };
         if let Err(error) = outcome {
-            status = session.refuse(format!("{error} for job {name}"));
+            status = session.refuse(super::jobs::refusal(name, &error));
         }
     }
     status
+}
+
+/// What is said of a value before anybody is asked; the exit status where that is the end.
+fn judge(session: &Session, said: &Assignment) -> Option<u8> {
+    let Assignment { key, value } = said;
+    let lower = key.trim_end_matches(['+', '-']).to_ascii_lowercase();
+    if lower == "userid" {
+        if value.parse::<u32>().is_ok() || crate::names::uid(value).is_some() {
+            return None;
+        }
+        session.refuse(format!("Invalid UserID: {value}"));
+        return Some(session.refuse("Request aborted"));
+    }
+    let Some(row) = update::job::find(key) else { return Some(unsupported(session, said)) };
+    let number = |text: &str| text.parse::<u32>().is_ok();
+    match row.names[0] {
+        // Slurm also takes a limit that is added or taken away: `TimeLimit=+30`.
+        "TimeLimit" => {
+            let limit = duration::parse_limit(value.trim_start_matches(['+', '-']));
+            if limit.is_err() {
+                complain("scontrol", "Invalid TimeLimit value");
+                return Some(1);
+            }
+        }
+        // This one is told and passed over.
+        "NumNodes" if !value.split('-').all(number) => {
+            let text = format!("Invalid numeric value \"{value}\" for requested node count.");
+            complain("scontrol", text);
+            return Some(0);
+        }
+        "MailType" if row.set(&mut Default::default(), value).is_err() => {
+            return Some(session.refuse(format!("Invalid MailType: {value}")));
+        }
+        "NumCPUs" if !value.split('-').all(number) => {
+            complain("scontrol", format!("Invalid numeric value \"{value}\" for NumCPUs."));
+        }
+        _ => {}
+    }
+    let complaint = row.complaint(value)?;
+    complain("scontrol", complaint);
+    Some(1)
+}
+
+/// A limit that is added to or taken from what a job has becomes the whole: `TimeLimit+=30`, `TimeLimit=-5`.
+fn with_limits(
+    session: &mut Session,
+    reference: &JobReference,
+    assignments: &[Assignment],
+) -> Vec<Assignment> {
+    let mut assignments = assignments.to_vec();
+    for said in &mut assignments {
+        let is_limit = update::job::find(&said.key).is_some_and(|row| row.names[0] == "TimeLimit");
+        let sign = said.key.chars().last().filter(|sign| "+-".contains(*sign));
+        let sign = sign.or_else(|| said.value.chars().next().filter(|sign| "+-".contains(*sign)));
+        let by = duration::parse_limit(said.value.trim_start_matches(['+', '-']));
+        let (true, Some(sign), Ok(Limit::Is(by))) = (is_limit, sign, by) else { continue };
+        let request = ListJobsRequest { job_ids: vec![reference.job], ..Default::default() };
+        let jobs = session.controller().jobs(&request).unwrap_or_default();
+        let job = jobs.iter().find(|job| reference.names(job));
+        let Some(Limit::Is(now)) = job.and_then(|job| job.time_limit) else { continue };
+        let minutes = if sign == '+' { now.saturating_add(by) } else { now.saturating_sub(by) };
+        *said = Assignment { key: "TimeLimit".into(), value: minutes.to_string() };
+    }
+    assignments
 }
 
 fn update_node(session: &mut Session, name: &str, assignments: Vec<Assignment>) -> u8 {
@@ -193,7 +307,8 @@ fn update_node(session: &mut Session, name: &str, assignments: Vec<Assignment>) 
     let mut change = NodeChange::default();
     for assignment in &assignments {
         match update::node::set(&mut change, &assignment.key, &assignment.value) {
-            Some(Ok(())) => {}
+            // What a node has is for the controller to say.
+            Some(Ok(()) | Err(SlurmError::InvalidGres)) => {}
             None => return unsupported(session, assignment),
             Some(Err(_)) if "weight".starts_with(&assignment.key.to_ascii_lowercase()) => {
                 let value = &assignment.value;
@@ -226,22 +341,25 @@ fn update_partition(session: &mut Session, name: &str, assignments: Vec<Assignme
         complain("scontrol", "No changes specified");
         return 1;
     }
-    let states = ["up", "down", "drain", "inactive"];
-    let odd = assignments.iter().find(|it| {
-        let (key, value) = (it.key.to_ascii_lowercase(), it.value.to_ascii_lowercase());
-        key.len() >= 2 && "state".starts_with(&key) && !states.contains(&value.as_str())
-    });
-    if let Some(odd) = odd {
-        complain("scontrol", format!("Invalid input: {}", written(odd)));
-        complain("scontrol", "Acceptable State values are UP, DOWN, DRAIN and INACTIVE");
-        return session.refuse("slurm_update error: No error");
+    for said in &assignments {
+        if let Some(lines) = update::partition::complaint(&said.key, &said.value) {
+            lines.iter().for_each(|line| complain("scontrol", line));
+            return session.refuse("slurm_update error: No error");
+        }
     }
     answered(session, Noun::Partition, name, assignments)
 }
 
 fn update_reservation(session: &mut Session, name: &str, mut assignments: Vec<Assignment>) -> u8 {
+    let said = assignments.clone();
     if !moments(&mut assignments, RESERVATION_MOMENTS) {
-        return 1;
+        misdated(&said, &assignments, "No reservation update.");
+        return session.refuse("slurm_update error: No error");
+    }
+    let odd = |said: &Assignment| update::reservation::misspelt(said, "No reservation update.");
+    if let Some(complaint) = assignments.iter().find_map(odd) {
+        complain("scontrol", complaint);
+        return session.refuse("slurm_update error: No error");
     }
     match administer(session, Noun::Reservation, Verb::Update, name, assignments) {
         Ok(_) => {
@@ -285,8 +403,7 @@ const RESERVATION_MOMENTS: &[&str] = &["starttime", "endtime"];
 /// Turns moments into seconds since the epoch, since only this side knows the zone.
 fn moments(assignments: &mut [Assignment], keys: &[&str]) -> bool {
     for assignment in assignments {
-        let key = assignment.key.to_ascii_lowercase();
-        if key.len() < 3 || !keys.iter().any(|name| name.starts_with(&key)) {
+        if !is_of(keys, &assignment.key) {
             continue;
         }
         match moment::parse(&assignment.value, Toward::Future, zone::now(), &zone::Local) {
@@ -298,6 +415,22 @@ fn moments(assignments: &mut [Assignment], keys: &[&str]) -> bool {
         }
     }
     true
+}
+
+/// Says which moment of a reservation could not be read: the first that is as it was.
+fn misdated(said: &[Assignment], read: &[Assignment], end: &str) -> u8 {
+    let is_moment = |it: &&Assignment| is_of(RESERVATION_MOMENTS, &it.key);
+    let mut both = said.iter().filter(is_moment).zip(read.iter().filter(is_moment));
+    if let Some((odd, _)) = both.find(|(said, read)| said.value == read.value) {
+        let which = if is_of(&["starttime"], &odd.key) { "start" } else { "end" };
+        complain("scontrol", format!("Invalid {which} time {}.  {end}", written(odd)));
+    }
+    1
+}
+
+fn is_of(keys: &[&str], key: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    key.len() >= 3 && keys.iter().any(|name| name.starts_with(&key))
 }
 
 fn unsupported(session: &Session, assignment: &Assignment) -> u8 {

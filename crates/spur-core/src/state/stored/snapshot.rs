@@ -238,7 +238,7 @@ impl From<&State> for StoredPartitions {
 
 impl StoredPartitions {
     fn read(&self, settings: &Settings) -> Result<Vec<Partition>, Error> {
-        let read = config::read(&self.toml);
+        let read = config::read_back(&self.toml);
         let read = read.map_err(|problems| Error::Garbled(problems.to_string()))?;
         let config = Config { partitions: read.partitions, ..(*settings.config).clone() };
         Ok(config.partitions.iter().map(|rules| Partition::of(&config, rules)).collect())
