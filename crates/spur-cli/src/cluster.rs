@@ -24,9 +24,9 @@ use spur_proto::slurm::{
     ListControllersRequest, ListJobsRequest, ListLicensesRequest, ListNodesRequest,
     ListPartitionsRequest, ListPrioritiesRequest, ListReservationsRequest, ListSharesRequest,
     ListStepsRequest, ListTriggersRequest, PingReply, PingRequest, PlanReply, PlanRequest,
-    ReconfigureRequest, RevokeTokensRequest, SetCrontabReply, SetCrontabRequest, SetTriggerRequest,
-    ShutdownRequest, SignalStepRequest, Trigger, TryJobReply, TryJobRequest, WaitJobReply,
-    WaitJobRequest, WatchRequest,
+    ReconfigureRequest, RevokeTokensRequest, SetCrontabReply, SetCrontabRequest, SetLoggingRequest,
+    SetTriggerRequest, ShutdownRequest, SignalStepRequest, Trigger, TryJobReply, TryJobRequest,
+    WaitJobReply, WaitJobRequest, WatchRequest,
 };
 use tonic::transport::Channel;
 
@@ -391,6 +391,15 @@ impl Controller {
     pub fn reconfigure(&mut self) -> Result<(), CallError> {
         let ask =
             |mut client: Client| async move { client.reconfigure(ReconfigureRequest {}).await };
+        self.runtime.block_on(self.caller.call(ask)).map(|_| ())
+    }
+
+    /// Changes how much the controller logs.
+    pub fn set_logging(&mut self, request: &SetLoggingRequest) -> Result<(), CallError> {
+        let ask = |mut client: Client| {
+            let request = request.clone();
+            async move { client.set_logging(request).await }
+        };
         self.runtime.block_on(self.caller.call(ask)).map(|_| ())
     }
 

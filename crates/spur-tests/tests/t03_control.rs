@@ -57,6 +57,26 @@ fn refusals_are_slurms() {
         ("scontrol update jobid=1 foo=1", "Update of this parameter is not supported: foo=1"),
         ("scontrol update jobid=1 timelimit=xx", "scontrol: error: Invalid TimeLimit value"),
         ("scontrol update jobid=1 starttime=x", "Invalid time specification (pos=0): x"),
+        ("scontrol update job", "Invalid input: job"),
+        ("scontrol update jobid=1 priority=top", "scontrol: error: Invalid Priority value: top"),
+        (
+            "scontrol update jobid=1 minmemorynode=1G",
+            "scontrol: error: Invalid MinMemoryNode value: 1G",
+        ),
+        (
+            "scontrol update jobid=1 numcpus=x",
+            "scontrol: error: Invalid numeric value \"x\" for NumCPUs.",
+        ),
+        ("scontrol update jobid=1 numcpus=8-4", "scontrol: error: Invalid NumCPUs value: 8-4"),
+        ("scontrol update jobid=1 requeue=x", "scontrol: error: Invalid Requeue value: x"),
+        ("scontrol update jobid=1 shared=x", "scontrol: error: Invalid OverSubscribe value: x"),
+        ("scontrol update jobid=1 contig=x", "scontrol: error: Invalid Contiguous value: x"),
+        ("scontrol update jobid=1 timemin=x", "scontrol: error: Invalid TimeMin value"),
+        ("scontrol update jobid=1 delayboot=x", "scontrol: error: Invalid DelayBoot value"),
+        ("scontrol update jobid=1 mailtype=bad", "Invalid MailType: bad"),
+        ("scontrol update jobid=1 userid=nosuch", "Invalid UserID: nosuch"),
+        ("scontrol update jobname=nosuch comment=x", "scontrol: error: No jobs with name 'nosuch'"),
+        ("scontrol update jobid=999_1 timelimit=1", "999_1: Invalid job id specified"),
         ("scontrol update jobid=999 timelimit=1", "Invalid job id specified for job 999"),
         ("scontrol update nodename=n1", "No changes specified"),
         ("scontrol update nodename=n1 state=bogus", "Invalid input: state=bogus"),
@@ -66,10 +86,62 @@ fn refusals_are_slurms() {
             "You must specify a reason when DOWNING or DRAINING a node. Request denied",
         ),
         (
+            "scontrol update nodename=n1 state=resume",
+            "slurm_update error: Invalid node state specified",
+        ),
+        (
+            "scontrol update nodename=n1 state=power_up",
+            "slurm_update error: Invalid node state specified",
+        ),
+        (
+            "scontrol update nodename=n1 activefeatures=z",
+            "slurm_update error: Active features not subset of available features",
+        ),
+        (
+            "scontrol update nodename=n1 gres=gpu:2",
+            "slurm_update error: Invalid generic resource (gres) specification",
+        ),
+        (
+            "scontrol create nodename=n9",
+            "scontrol: error: Only State=FUTURE and State=CLOUD allowed for nodes created by scontrol",
+        ),
+        (
             "scontrol update nodename=nosuch state=resume",
             "slurm_update error: Invalid node name specified",
         ),
         ("scontrol update partition=default", "scontrol: error: No changes specified"),
+        (
+            "scontrol update partition=default maxtime=bad",
+            "scontrol: error: Invalid input maxtime=bad",
+        ),
+        (
+            "scontrol update partition=default hidden=bad",
+            "scontrol: error: Invalid input: hidden=bad",
+        ),
+        (
+            "scontrol update partition=default maxnodes=bad",
+            "scontrol: error: Invalid numeric value \"bad\" for MaxNodes.",
+        ),
+        (
+            "scontrol update partition=default bogus=1",
+            "scontrol: error: Update of this parameter is not supported: bogus=1",
+        ),
+        (
+            "scontrol update partition=default nodes=nosuch",
+            "slurm_update error: Invalid node name specified",
+        ),
+        (
+            "scontrol create reservation starttime=now duration=10 users=root",
+            "scontrol: error: CoreCnt, Nodes, NodeCnt, BurstBuffer, Licenses or Watts must be specified.  \
+             No reservation created.",
+        ),
+        (
+            "scontrol create reservation starttime=now duration=bad users=root nodecnt=1",
+            "scontrol: error: Invalid duration duration=bad.  No reservation created.",
+        ),
+        ("scontrol notify 999 hello", "job notify failure: Invalid job id specified"),
+        ("scontrol errnumstr x", "numeric arguments required for keyword:errnumstr"),
+        ("scontrol setdebug bogus", "invalid debug level: bogus"),
         ("scontrol create foo=1", "scontrol: error: Invalid creation entity: foo=1"),
         ("scontrol delete foo=1", "Invalid deletion entity: foo=1"),
     ];
@@ -78,4 +150,73 @@ fn refusals_are_slurms() {
         let first = told.stderr.lines().next().unwrap_or_default();
         assert_eq!((told.status, first), (1, message), "{line}");
     }
+}
+
+#[test]
+fn a_job_is_changed_word_by_word() {
+    let cluster = Cluster::up("n1", 4);
+    let job = submit(&cluster, &["-H", "-J", "a", "-t", "30", "-n", "2"]);
+    let has = |words: &str, seen: &str| {
+        done(&cluster, &format!("scontrol update jobid={job} {words}"));
+        let told = cluster.run(&format!("scontrol -o show job {job}")).stdout;
+        assert!(told.contains(seen), "{words}: {seen} is not in {told}");
+    };
+    has("timelimit+=5", " TimeLimit=00:35:00 ");
+    has("timelimit-=10", " TimeLimit=00:25:00 ");
+    has("timelimit=+10", " TimeLimit=00:35:00 ");
+    has("numnodes=1", " NumNodes=1 ");
+    has("nice", " Nice=100 ");
+    has("reqcores=2", " ReqB:S:C:T=0:0:2:* ");
+    has("switches=2@5:00", " Switches=2@00:05:00 ");
+    has("wait-for-switch=100", " Switches=2@00:01:40 ");
+    has("comment=one", " Comment=one ");
+    done(&cluster, "scontrol update jobname=a comment=two");
+    has("resetaccruetime", " Comment=two ");
+    let held = cluster.run(&format!("scontrol update jobid={job} priority=7"));
+    assert_eq!(
+        held.stderr,
+        format!("Job is in held state, pending scheduler release for job {job}\n")
+    );
+    let ended = cluster.run(&format!("scontrol update jobid={job} endtime=now+1hour"));
+    assert_eq!(ended.stderr, format!("Job is not running for job {job}\n"));
+}
+
+#[test]
+fn the_controller_logs_as_much_as_it_is_told() {
+    let cluster = Cluster::up("n1", 1);
+    let told = |key: &str| {
+        let all = cluster.run("scontrol show config").stdout;
+        let line = all.lines().find(|line| line.starts_with(&format!("{key} ")));
+        line.and_then(|line| line.split_once("= ")).map(|(_, value)| value.to_string())
+    };
+    assert_eq!(told("DebugFlags").as_deref(), Some("(null)"));
+    done(&cluster, "scontrol setdebug debug2");
+    done(&cluster, "scontrol setdebugflags +backfill");
+    done(&cluster, "scontrol setdebugflags +steps");
+    assert_eq!(told("SlurmctldDebug").as_deref(), Some("debug2"));
+    assert_eq!(told("DebugFlags").as_deref(), Some("Backfill,Steps"));
+    done(&cluster, "scontrol setdebugflags -backfill");
+    done(&cluster, "scontrol setdebug 3");
+    assert_eq!(told("SlurmctldDebug").as_deref(), Some("info"));
+    assert_eq!(told("DebugFlags").as_deref(), Some("Steps"));
+}
+
+#[test]
+fn partitions_are_changed_key_by_key_and_survive_a_restart() {
+    let cluster = Cluster::up("n[1-2]", 1);
+    done(&cluster, "scontrol create partitionname=pp nodes=n1 maxtime=10 priority=5");
+    // What the keys say together is the administrator's business.
+    done(
+        &cluster,
+        "scontrol update partitionname=pp defaulttime=50 alternate=default minnodes=3 maxnodes=2",
+    );
+    done(&cluster, "scontrol update partitionname=pp nodes+=n2");
+    let shown = || cluster.run("scontrol show partition pp").stdout;
+    let before = shown();
+    for seen in ["Alternate=default", "DefaultTime=00:50:00", "Nodes=n[1-2]", "PriorityTier=5"] {
+        assert!(before.contains(seen), "{seen}: {before}");
+    }
+    cluster.down();
+    cluster.start("n[1-2]", 1);
+    until("it is known again", || (shown() == before).then_some(()));
 }

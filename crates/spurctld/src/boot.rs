@@ -29,6 +29,7 @@ use crate::api;
 use crate::audit::Audit;
 use crate::configuration::Configuration;
 use crate::controller::Controller;
+use crate::logging;
 use crate::metrics;
 use crate::raft::identity::{self, Identity};
 use crate::raft::{self, Batch, Member, Raft, Recovered, members, peers};
@@ -140,6 +141,8 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     }
     tokio::spawn(count_jobs(inbox.clone()));
     let (reload_asked, reloads) = mpsc::channel(1);
+    log_as(&configuration);
+    let file = configuration.file().map(|file| file.display().to_string());
     tokio::spawn(reload(configuration, has_accounting, inbox.clone(), reloads));
     if let Some(listener) = metrics {
         let (inbox, raft, log) = (inbox.clone(), raft.clone(), log_size.clone());
@@ -160,7 +163,8 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     let audit = Audit::open(&state_dir)?;
     let callers = Callers::new(inbox.clone(), trusted.clone(), audit.clone());
     let service =
-        api::Service::new(inbox, raft.clone(), log_size, key, trusted, audit, reload_asked);
+        api::Service::new(inbox, raft.clone(), log_size, key, trusted, audit, reload_asked)
+            .configured_by(file.unwrap_or_default());
     let ended = tokio::select! {
         result = api::serve(service, member, callers, connections, stop) => {
             result.context("could not serve the socket").map(|()| Ended::Stopped)
@@ -197,6 +201,14 @@ async fn count_jobs(inbox: Inbox) {
     }
 }
 
+/// Logs as much as the configuration says; what was said by other means is over.
+fn log_as(configuration: &Configuration) {
+    let level = configuration.log_level().map(|level| level.word());
+    logging::change(|levels| {
+        *levels = logging::Levels { level, ..Default::default() };
+    });
+}
+
 /// Reads the configuration again at every SIGHUP. What the leader has read counts for all.
 async fn reload(
     mut configuration: Configuration,
@@ -216,6 +228,7 @@ async fn reload(
                 tracing::info!("read the configuration again, {} changes", changes.len());
                 changes.iter().for_each(|change| tracing::info!("{change}"));
                 inbox.configure(settings(&configuration, accounting));
+                log_as(&configuration);
                 Ok(changes)
             }
             Err(error) => {

@@ -32,6 +32,17 @@ impl Configuration {
         self.read.as_ref().map(|(_, config)| &config.controller)
     }
 
+    /// The file it was read from, if there is one.
+    pub fn file(&self) -> Option<&std::path::Path> {
+        self.read.as_ref().map(|(file, _)| file.as_path())
+    }
+
+    /// How much is logged, if the file says.
+    pub fn log_level(&self) -> Option<config::words::LogLevel> {
+        let said = self.read.as_ref().map(|(_, config)| config.cluster.log_level);
+        said.filter(|level| *level != config::sections::Cluster::default().log_level)
+    }
+
     /// The site's own key for users' tokens, if the file names one.
     pub fn site_key(&self) -> anyhow::Result<Option<Vec<u8>>> {
         let file = self.read.as_ref().and_then(|(_, config)| config.rest.jwt_key.clone());

@@ -9,6 +9,7 @@ mod clock;
 pub mod configuration;
 pub mod controller;
 pub mod diagnostics;
+pub mod logging;
 mod metrics;
 mod programs;
 pub mod raft;

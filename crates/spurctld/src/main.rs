@@ -63,18 +63,7 @@ fn parse_addresses(text: &str) -> Result<Addresses, String> {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let level = match arguments.verbose {
-        0 => "info,openraft=off",
-        1 => "debug,openraft=warn",
-        _ => "trace",
-    };
-    let filter = tracing_subscriber::EnvFilter::new(level);
-    let colours = std::io::IsTerminal::is_terminal(&std::io::stderr());
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(colours)
-        .init();
+    spurctld::logging::start(arguments.verbose);
     end_on_panic();
     match serve(arguments) {
         Ok(Ended::Stopped) => ExitCode::SUCCESS,

@@ -18,6 +18,8 @@ pub struct Facts {
     pub accounting: bool,
     /// The version of Slurm we are compatible with.
     pub version: &'static str,
+    /// The file that the configuration was read from.
+    pub file: String,
 }
 
 type Get = fn(&Config, &Facts) -> String;
@@ -31,6 +33,9 @@ pub fn rows(config: &Config, facts: &Facts) -> Vec<(String, String)> {
                 let hosts = facts.controllers.iter().enumerate();
                 rows.extend(hosts.map(|(n, host)| (format!("SlurmctldHost[{n}]"), host.clone())));
             }
+            // Memory is counted by processor or by node, and the other is not told.
+            "DefMemPerCPU" if config.jobs.def_mem_per_cpu.is_none() => {}
+            "DefMemPerNode" if config.jobs.def_mem_per_cpu.is_some() => {}
             key => rows.push((key.to_string(), get(config, facts))),
         }
     }
@@ -39,25 +44,56 @@ pub fn rows(config: &Config, facts: &Facts) -> Vec<(String, String)> {
 
 #[rustfmt::skip]
 const ROWS: &[(&str, Get)] = &[
+    ("AccountingStorageBackupHost", |_, _| "(null)".into()),
     ("AccountingStorageEnforce", |c, _| words(&c.accounting.enforce, "none", |it| it.word())),
+    ("AccountingStorageHost", |c, f| if f.accounting { host_of(&c.accounting.address).into() } else { "(null)".into() }),
+    ("AccountingStorageExternalHost", |_, _| "(null)".into()),
+    ("AccountingStorageParameters", |_, _| "(null)".into()),
+    ("AccountingStoragePort", |c, f| if f.accounting { port_of(&c.accounting.address).into() } else { "0".into() }),
     ("AccountingStorageTRES", |c, _| tracked(&c.accounting.tres)),
     ("AccountingStorageType", |_, f| if f.accounting { "accounting_storage/slurmdbd" } else { "accounting_storage/none" }.into()),
+    ("AccountingStorageUser", |_, _| "N/A".into()),
     ("AccountingStoreFlags", |c, _| words(&c.accounting.keep, "(null)", |it| it.word())),
+    ("AcctGatherEnergyType", |_, _| "(null)".into()),
+    ("AcctGatherFilesystemType", |_, _| "(null)".into()),
+    ("AcctGatherInterconnectType", |_, _| "(null)".into()),
+    ("AcctGatherNodeFreq", |_, _| "0 sec".into()),
+    ("AcctGatherProfileType", |_, _| "(null)".into()),
+    ("AllowSpecResourcesUsage", |_, _| "No".into()),
     ("AuthAltTypes", |_, _| "(null)".into()),
+    ("AuthAltParameters", |_, _| "(null)".into()),
+    ("AuthInfo", |_, _| "(null)".into()),
     ("AuthType", |_, _| "auth/spur".into()),
     ("BatchStartTimeout", |c, _| secs(c.timeouts.batch_start_timeout)),
+    ("BcastExclude", |_, _| "/lib,/usr/lib,/lib64,/usr/lib64".into()),
+    ("BcastParameters", |_, _| "(null)".into()),
+    ("BurstBufferType", |_, _| "(null)".into()),
+    ("CliFilterPlugins", |_, _| "(null)".into()),
     ("ClusterName", |c, _| c.cluster.cluster_name.clone()),
+    ("CommunicationParameters", |_, _| "(null)".into()),
     ("CompleteWait", |c, _| secs(c.timeouts.complete_wait)),
+    ("CpuFreqDef", |_, _| "Unknown".into()),
+    ("CpuFreqGovernors", |_, _| "OnDemand,Performance,UserSpace".into()),
     ("CredType", |_, _| "cred/spur".into()),
+    ("DebugFlags", |_, _| "(null)".into()),
     ("DefMemPerCPU", |c, _| c.jobs.def_mem_per_cpu.map_or_else(|| "UNLIMITED".into(), |mb| mb.0.to_string())),
     ("DefMemPerNode", |c, _| c.jobs.def_mem_per_node.map_or_else(|| "UNLIMITED".into(), |mb| mb.0.to_string())),
+    ("DependencyParameters", |_, _| "(null)".into()),
     ("DisableRootJobs", |c, _| yes(c.jobs.disable_root_jobs)),
+    ("EioTimeout", |_, _| "60".into()),
     ("EnforcePartLimits", |c, _| c.scheduler.enforce_partition_limits.word().to_uppercase()),
     ("Epilog", |c, _| list(&c.hooks.epilog)),
+    ("EpilogMsgTime", |_, _| "2000 usec".into()),
     ("EpilogSlurmctld", |c, _| list(&c.hooks.epilog_controller)),
+    ("FairShareDampeningFactor", |_, _| "1".into()),
+    ("FederationParameters", |_, _| "(null)".into()),
     ("FirstJobId", |c, _| c.limits.first_job_id.to_string()),
     ("GetEnvTimeout", |c, _| secs(c.timeouts.get_env_timeout)),
     ("GresTypes", |c, _| gres_types(c)),
+    ("GpuFreqDef", |_, _| "(null)".into()),
+    ("GroupUpdateForce", |_, _| "1".into()),
+    ("GroupUpdateTime", |_, _| "600 sec".into()),
+    ("HASH_VAL", |_, _| "Match".into()),
     ("HealthCheckInterval", |c, _| secs(c.health_check.interval)),
     ("HealthCheckNodeState", |c, _| words(&c.health_check.node_state, "ANY", |it| it.word()).to_uppercase()),
     ("HealthCheckProgram", |c, _| text(&c.health_check.program)),
@@ -65,34 +101,55 @@ const ROWS: &[(&str, Get)] = &[
     ("InteractiveStepOptions", |c, _| c.jobs.interactive_step.clone()),
     ("JobAcctGatherFrequency", |c, _| c.accounting.sample_interval.0.to_string()),
     ("JobAcctGatherType", |_, _| "jobacct_gather/cgroup".into()),
+    ("JobAcctGatherParams", |_, _| "(null)".into()),
+    ("JobCompHost", |_, _| "localhost".into()),
+    ("JobCompLoc", |_, _| "(null)".into()),
+    ("JobCompPort", |_, _| "0".into()),
     ("JobCompType", |_, _| "jobcomp/none".into()),
+    ("JobCompUser", |_, _| "root".into()),
+    ("JobContainerType", |_, _| "(null)".into()),
+    ("JobDefaults", |c, _| job_defaults(c)),
     ("JobFileAppend", |c, _| bit(c.jobs.file_append)),
     ("JobRequeue", |c, _| bit(c.jobs.requeue)),
     ("JobSubmitPlugins", |c, _| list(&c.hooks.job_submit)),
     ("KillOnBadExit", |c, _| bit(c.jobs.kill_on_bad_exit)),
     ("KillWait", |c, _| secs(c.timeouts.kill_wait)),
+    ("LaunchParameters", |_, _| "(null)".into()),
     ("Licenses", |c, _| {
         let all = c.cluster.licenses.0.iter().map(|(name, count)| format!("{name}:{count}"));
         list(&all.collect::<Vec<_>>())
     }),
+    ("LogTimeFormat", |_, _| "iso8601_ms".into()),
     ("MailDomain", |c, _| text(&c.jobs.mail_domain)),
     ("MailProg", |c, _| c.jobs.mail_program.clone()),
     ("MaxArraySize", |c, _| c.limits.max_array_size.to_string()),
+    ("MaxDBDMsgs", |c, f| (u64::from(c.limits.max_job_count) * 2 + 4 * f.nodes as u64).to_string()),
     ("MaxJobCount", |c, _| c.limits.max_job_count.to_string()),
     ("MaxJobId", |c, _| c.limits.max_job_id.to_string()),
     ("MaxMemPerNode", |c, _| c.jobs.max_mem_per_node.map_or_else(|| "UNLIMITED".into(), |mb| mb.0.to_string())),
     ("MaxNodeCount", |c, f| match c.limits.max_node_count { Count(Limit::Is(most)) => most.to_string(), _ => f.nodes.to_string() }),
     ("MaxStepCount", |c, _| c.limits.max_step_count.to_string()),
     ("MaxTasksPerNode", |c, _| c.limits.max_tasks_per_node.to_string()),
+    ("MCSPlugin", |_, _| "(null)".into()),
+    ("MCSParameters", |_, _| "(null)".into()),
     ("MessageTimeout", |c, _| secs(c.timeouts.message_timeout)),
     ("MinJobAge", |c, _| secs(c.timeouts.min_job_age)),
     ("MpiDefault", |c, _| c.agent.mpi.clone()),
+    ("MpiParams", |_, _| "(null)".into()),
     ("MULTIPLE_SLURMD", |_, _| "Yes".into()),
     ("NEXT_JOB_ID", |_, f| f.next_job.to_string()),
+    ("NodeFeaturesPlugins", |_, _| "(null)".into()),
     ("OverTimeLimit", |c, _| minutes(c.timeouts.over_time_limit)),
+    ("PluginDir", |_, _| "(null)".into()),
+    ("PlugStackConfig", |c, _| c.agent.plugstack.clone()),
     ("PreemptMode", |c, _| { let mode = c.preemption.mode; format!("{}{}", if mode.gang { "GANG," } else { "" }, mode.action.word().to_uppercase()) }),
     ("PreemptType", |c, _| match c.preemption.by.word() { "none" => "preempt/none".into(), by => format!("preempt/{}", by.replace("partition", "partition_prio")) }),
     ("PreemptExemptTime", |c, _| span(c.preemption.exempt_time)),
+    ("PrEpParameters", |_, _| "(null)".into()),
+    ("PrEpPlugins", |_, _| "prep/script".into()),
+    ("PriorityParameters", |_, _| "(null)".into()),
+    ("PrioritySiteFactorParameters", |_, _| "(null)".into()),
+    ("PrioritySiteFactorPlugin", |_, _| "(null)".into()),
     ("PriorityDecayHalfLife", |c, _| clock::span_padded((c.scheduler.fairshare_halflife_days * 86_400.0) as i64)),
     ("PriorityCalcPeriod", |c, _| span(c.priority.calc_period)),
     ("PriorityFavorSmall", |c, _| yes(c.priority.favor_small)),
@@ -106,6 +163,7 @@ const ROWS: &[(&str, Get)] = &[
     ("PriorityWeightJobSize", |c, _| c.priority.weight_job_size.to_string()),
     ("PriorityWeightPartition", |c, _| c.priority.weight_partition.to_string()),
     ("PriorityWeightQOS", |c, _| c.priority.weight_qos.to_string()),
+    ("PriorityWeightTRES", |c, _| null(&weights(c))),
     ("PrivateData", |c, _| words(&c.cluster.private_data, "none", |it| it.word())),
     ("ProctrackType", |_, _| "proctrack/cgroup".into()),
     ("Prolog", |c, _| list(&c.hooks.prolog)),
@@ -116,6 +174,7 @@ const ROWS: &[(&str, Get)] = &[
     ("PropagateResourceLimits", |c, _| list(&c.jobs.propagate_limits)),
     ("PropagateResourceLimitsExcept", |c, _| list(&c.jobs.propagate_limits_except)),
     ("RebootProgram", |c, _| text(&c.agent.reboot_program)),
+    ("ReconfigFlags", |_, _| "KeepPartInfo".into()),
     ("RequeueExit", |c, _| list(&c.jobs.requeue_exit)),
     ("RequeueExitHold", |c, _| list(&c.jobs.requeue_exit_hold)),
     ("ResumeFailProgram", |c, _| text(&c.power.resume_fail_program)),
@@ -133,13 +192,30 @@ const ROWS: &[(&str, Get)] = &[
     ("SelectType", |_, _| "select/cons_tres".into()),
     ("SelectTypeParameters", |c, _| format!("CR_{}", c.scheduler.consume.word().to_uppercase())),
     ("SlurmUser", |_, _| "root(0)".into()),
+    ("SlurmctldAddr", |_, _| "(null)".into()),
     ("SlurmctldDebug", |c, _| c.cluster.log_level.word().into()),
     ("SlurmctldHost[0]", |_, _| String::new()),
+    ("SlurmctldLogFile", |_, _| "(null)".into()),
+    ("SlurmctldPort", |c, _| c.controller.listen_addr.port().to_string()),
+    ("SlurmctldSyslogDebug", |_, _| "(null)".into()),
+    ("SlurmctldPrimaryOffProg", |c, _| text(&c.controller.follower_program)),
+    ("SlurmctldPrimaryOnProg", |c, _| text(&c.controller.leader_program)),
     ("SlurmctldTimeout", |_, _| "3 sec".into()),
+    ("SlurmctldParameters", |_, _| "(null)".into()),
     ("SlurmdDebug", |c, _| c.cluster.log_level.word().into()),
+    ("SlurmdLogFile", |_, _| "(null)".into()),
+    ("SlurmdParameters", |_, _| "(null)".into()),
+    ("SlurmdPidFile", |_, _| "(null)".into()),
+    ("SlurmdPort", |c, _| c.agent.listen_addr.port().to_string()),
     ("SlurmdSpoolDir", |c, _| c.agent.spool_dir.clone()),
+    ("SlurmdSyslogDebug", |_, _| "(null)".into()),
     ("SlurmdTimeout", |c, _| secs(c.timeouts.node_timeout)),
     ("SlurmdUser", |_, _| "root(0)".into()),
+    ("SlurmSchedLogFile", |_, _| "(null)".into()),
+    ("SlurmSchedLogLevel", |_, _| "0".into()),
+    ("SlurmctldPidFile", |_, _| "(null)".into()),
+    ("SlurmctldPlugstack", |_, _| "(null)".into()),
+    ("SLURM_CONF", |_, f| null(&f.file)),
     ("SLURM_VERSION", |_, f| f.version.into()),
     ("SrunEpilog", |c, _| text(&c.hooks.srun_epilog)),
     ("SrunPortRange", |c, _| c.agent.srun_ports.clone().unwrap_or_else(|| "0-0".into())),
@@ -151,16 +227,24 @@ const ROWS: &[(&str, Get)] = &[
     ("SuspendRate", |c, _| format!("{} nodes/min", c.power.suspend_rate)),
     ("SuspendTime", |c, _| match c.power.suspend_time { SecondsOrNever(Limit::Is(secs)) => format!("{secs} sec"), _ => "INFINITE".into() }),
     ("SuspendTimeout", |c, _| secs(c.power.suspend_timeout)),
+    ("SwitchParameters", |_, _| "(null)".into()),
     ("SwitchType", |_, _| "(null)".into()),
     ("TaskEpilog", |c, _| text(&c.hooks.task_epilog)),
     ("TaskPlugin", |_, _| "task/cgroup,task/affinity".into()),
+    ("TaskPluginParam", |_, _| "(null type)".into()),
     ("TaskProlog", |c, _| text(&c.hooks.task_prolog)),
+    ("TCPTimeout", |_, _| "2 sec".into()),
     ("TmpFS", |c, _| c.agent.tmp_fs.clone()),
+    ("TopologyParam", |_, _| "(null)".into()),
     ("TopologyPlugin", |c, _| format!("topology/{}", c.scheduler.topology.word())),
     ("TrackWCKey", |c, _| yes(c.accounting.track_wckey)),
+    ("TreeWidth", |_, _| "0".into()),
+    ("UsePam", |_, _| "No".into()),
     ("UnkillableStepProgram", |c, _| text(&c.hooks.unkillable_step)),
     ("UnkillableStepTimeout", |c, _| secs(c.timeouts.unkillable_step_timeout)),
+    ("VSizeFactor", |_, _| "0 percent".into()),
     ("WaitTime", |c, _| secs(c.timeouts.wait_time)),
+    ("X11Parameters", |_, _| "(null)".into()),
 ];
 
 fn secs(seconds: Seconds) -> String {
@@ -224,6 +308,29 @@ fn gres_types(config: &Config) -> String {
     names.sort();
     names.dedup();
     list(&names)
+}
+
+/// `http://localhost:6819` is at `localhost`.
+fn host_of(address: &str) -> &str {
+    let place = address.rsplit("://").next().unwrap_or(address);
+    place.rsplit_once(':').map_or(place, |(host, _)| host)
+}
+
+fn port_of(address: &str) -> &str {
+    address.rsplit_once(':').map_or("0", |(_, port)| port)
+}
+
+fn job_defaults(config: &Config) -> String {
+    let cpus = config.jobs.def_cpu_per_gpu.map(|cpus| format!("DefCpuPerGPU={cpus}"));
+    let memory = config.jobs.def_mem_per_gpu.map(|mb| format!("DefMemPerGPU={}", mb.0));
+    list(&cpus.into_iter().chain(memory).collect::<Vec<_>>())
+}
+
+fn weights(config: &Config) -> String {
+    let all = &config.priority.weight_tres.0;
+    let one =
+        |(name, weight): (&String, &crate::config::Weight)| format!("{name}={}", weight.factor);
+    all.iter().map(one).collect::<Vec<_>>().join(",")
 }
 
 /// One line: `Key                     = value`.

@@ -3,10 +3,12 @@
 
 pub mod config;
 pub mod job;
+pub mod levels;
 pub mod node;
 pub mod partition;
 pub mod reservation;
 pub mod step;
+pub mod topology;
 
 use crate::fields::RenderContext;
 

@@ -7,15 +7,17 @@ use spur_core::errors::SlurmError;
 use spur_core::ids::{JobId, Uid};
 use spur_core::license;
 use spur_core::show::config::{self, Facts};
+use spur_core::show::{levels, topology};
 use spur_core::state::{Assignment, State};
 use spur_proto::slurm::{
     GetConfigReply, GetDiagnosticsReply, GetDiagnosticsRequest, GetScriptReply, GetScriptRequest,
-    License, ListLicensesReply,
+    License, ListLicensesReply, SetLoggingReply, SetLoggingRequest, TopologyLine,
 };
 use spur_proto::status::to_status;
 use tonic::Status;
 
 use super::service::Service;
+use crate::logging;
 
 /// The version of Slurm whose answers ours are.
 const COMPATIBLE: &str = "25.11.0";
@@ -34,10 +36,47 @@ impl Service {
             nodes: state.nodes.len(),
             accounting: state.settings.accounting,
             version: COMPATIBLE,
+            file: self.file.clone(),
         };
         let rows = config::rows(&state.settings.config, &facts);
-        let entries = rows.into_iter().map(|(key, value)| Assignment { key, value }).collect();
-        Ok(GetConfigReply { entries, boot_time: self.since })
+        let mut entries: Vec<Assignment> =
+            rows.into_iter().map(|(key, value)| Assignment { key, value }).collect();
+        let logged = logging::now();
+        for entry in &mut entries {
+            match (entry.key.as_str(), logged.level) {
+                ("SlurmctldDebug", Some(level)) => entry.value = level.to_string(),
+                ("DebugFlags", _) if !logged.flags.is_empty() => {
+                    let flags: Vec<&str> = logged.flags.iter().copied().collect();
+                    entry.value = flags.join(",");
+                }
+                _ => {}
+            }
+        }
+        let topology = topology::lines(&state.settings.config).into_iter();
+        let topology = topology
+            .map(|line| TopologyLine { name: line.name, nodes: line.nodes, text: line.text })
+            .collect();
+        Ok(GetConfigReply { entries, boot_time: self.since, topology })
+    }
+
+    /// Changes how much is logged here.
+    pub(super) fn logs_as(&self, request: SetLoggingRequest) -> Result<SetLoggingReply, Status> {
+        let refused = || Status::invalid_argument("there is no such level or flag");
+        let level = match request.level.as_str() {
+            "" => None,
+            word => Some(levels::level(word).ok_or_else(refused)?),
+        };
+        let named = |names: &[String]| -> Result<Vec<&'static str>, Status> {
+            let name = |name: &String| levels::flag(name).map(|it| it.name).ok_or_else(refused);
+            names.iter().map(name).collect()
+        };
+        let (raise, lower) = (named(&request.raise)?, named(&request.lower)?);
+        logging::change(|levels| {
+            levels.level = level.or(levels.level);
+            levels.flags.extend(raise);
+            levels.flags.retain(|flag| !lower.contains(flag));
+        });
+        Ok(SetLoggingReply {})
     }
 
     pub(super) async fn script(

@@ -31,10 +31,10 @@ use spur_proto::slurm::{
     ListTriggersReply, ListTriggersRequest, PingReply, PingRequest, PlanReply, PlanRequest,
     ReconfigureReply, ReconfigureRequest, RemoveControllerReply, RemoveControllerRequest,
     RemoveMachineReply, RemoveMachineRequest, RevokeTokensReply, RevokeTokensRequest,
-    SetCrontabReply, SetCrontabRequest, SetTriggerReply, SetTriggerRequest, ShutdownReply,
-    ShutdownRequest, SignalStepReply, SignalStepRequest, StepAccess, StepAccessRequest,
-    SubmitJobReply, SubmitJobRequest, TryJobReply, TryJobRequest, WaitJobReply, WaitJobRequest,
-    WatchReply, WatchRequest,
+    SetCrontabReply, SetCrontabRequest, SetLoggingReply, SetLoggingRequest, SetTriggerReply,
+    SetTriggerRequest, ShutdownReply, ShutdownRequest, SignalStepReply, SignalStepRequest,
+    StepAccess, StepAccessRequest, SubmitJobReply, SubmitJobRequest, TryJobReply, TryJobRequest,
+    WaitJobReply, WaitJobRequest, WatchReply, WatchRequest,
 };
 use spur_proto::status::{standby, to_status};
 use spur_sched::Gauge;
@@ -74,6 +74,8 @@ pub struct Service {
     /// What requests are measured by.
     pub(super) gauge: Arc<Mutex<Gauge>>,
     pub(super) reload: Reload,
+    /// The file that the configuration was read from.
+    pub(super) file: String,
 }
 
 impl Service {
@@ -102,7 +104,14 @@ impl Service {
             audit,
             gauge: Arc::default(),
             reload,
+            file: String::new(),
         }
+    }
+
+    /// The same, configured by this file.
+    pub fn configured_by(mut self, file: String) -> Service {
+        self.file = file;
+        self
     }
 
     /// Proposes a command and waits until it is applied.
@@ -318,6 +327,10 @@ impl Controller for Service {
 
     async fn reconfigure(&self, _: Request<ReconfigureRequest>) -> Answer<ReconfigureReply> {
         self.reconfigured().await.map(Response::new)
+    }
+
+    async fn set_logging(&self, request: Request<SetLoggingRequest>) -> Answer<SetLoggingReply> {
+        self.logs_as(request.into_inner()).map(Response::new)
     }
 
     async fn enrol(&self, request: Request<EnrolRequest>) -> Answer<EnrolReply> {

@@ -35,9 +35,10 @@ pub fn ping(session: &mut Session, _: &[&str]) -> u8 {
 
 pub fn error_text(session: &mut Session, words: &[&str]) -> u8 {
     let Ok(number) = words[0].parse::<u32>() else {
-        return session.refuse(format!("Invalid error number: {}", words[0]));
+        return session.refuse("numeric arguments required for keyword:errnumstr");
     };
     let text = match SlurmError::from_number(number) {
+        None if number == 0 => "No error".to_string(),
         Some(error) => error.to_string(),
         None => reason(&std::io::Error::from_raw_os_error(number as i32)),
     };
@@ -69,7 +70,7 @@ pub fn completing(session: &mut Session, _: &[&str]) -> u8 {
 /// Answers when the job has its nodes; one that is over never will.
 pub fn wait_job(session: &mut Session, words: &[&str]) -> u8 {
     let Some(reference) = JobReference::parse(words[0]) else {
-        return session.refuse(format!("Invalid job id specified for job {}", words[0]));
+        return session.refuse(format!("Invalid job_id {}", words[0]));
     };
     let request =
         ListJobsRequest { job_ids: vec![reference.job], ended: true, ..Default::default() };

@@ -6,7 +6,9 @@ use crate::output::{complain, print};
 
 /// One name a line; without a list, the nodes of the job this runs in.
 pub fn names(list: Option<&str>) -> u8 {
-    let list = list.map(str::to_string).or_else(|| std::env::var("SLURM_JOB_NODELIST").ok());
+    let variables = ["SLURM_JOB_NODELIST", "SLURM_NODELIST"];
+    let job = || variables.iter().find_map(|name| std::env::var(name).ok());
+    let list = list.map(str::to_string).or_else(job);
     let Some(list) = list else {
         complain("scontrol", "host list is empty");
         return 0;

@@ -1,88 +1,43 @@
-//! `scontrol setdebug`, `setdebugflags`, `schedloglevel`: how much daemons log is said in the configuration
-//! (`log_level`) and by `-v`; words that Slurm would take are checked, and answered as it does.
+//! `scontrol setdebug`, `setdebugflags`, `schedloglevel`: how much the controller logs, until it is configured
+//! anew. Words are checked as by Slurm.
+
+use spur_core::show::levels;
+use spur_proto::slurm::SetLoggingRequest;
 
 use super::Session;
 use crate::output::complain;
 
-/// Slurm's levels, by number.
-const LEVELS: &[&str] = &[
-    "quiet", "fatal", "error", "info", "verbose", "debug", "debug2", "debug3", "debug4", "debug5",
-];
-
-/// Slurm's flags, as its manual lists them.
-const FLAGS: &[&str] = &[
-    "accrue",
-    "agent",
-    "auditrpcs",
-    "backfill",
-    "backfillmap",
-    "burstbuffer",
-    "cgroup",
-    "conmgr",
-    "cpu_bind",
-    "cpufrequency",
-    "data",
-    "dbd_agent",
-    "dependency",
-    "elasticsearch",
-    "energy",
-    "federation",
-    "frontend",
-    "glob_silence",
-    "gres",
-    "hetjob",
-    "gang",
-    "jag",
-    "jobaccountgather",
-    "jobcomp",
-    "jobcontainer",
-    "license",
-    "metrics",
-    "network",
-    "networkraw",
-    "nodefeatures",
-    "no_conf_hash",
-    "power",
-    "priority",
-    "profile",
-    "protocol",
-    "reservation",
-    "route",
-    "script",
-    "selecttype",
-    "sackd",
-    "steps",
-    "switch",
-    "tls",
-    "timecray",
-    "tracejobs",
-    "triggers",
-];
-
 pub fn set_debug(session: &mut Session, words: &[&str]) -> u8 {
-    let known = LEVELS.contains(&words[0].to_ascii_lowercase().as_str())
-        || words[0].parse::<usize>().is_ok_and(|number| number < LEVELS.len());
-    if !known {
+    let Some(level) = levels::level(words[0]) else {
         return session.refuse(format!("invalid debug level: {}", words[0]));
-    }
-    unavailable(session, "slurm_set_debug_level")
+    };
+    let request = SetLoggingRequest { level: level.to_string(), ..Default::default() };
+    ask(session, &request, "slurm_set_debug_level")
 }
 
 pub fn set_flags(session: &mut Session, words: &[&str]) -> u8 {
-    for word in words {
-        match word.strip_prefix(['+', '-']).map(str::to_ascii_lowercase) {
-            Some(flag) if FLAGS.contains(&flag.as_str()) => {}
-            Some(_) => {
-                complain("scontrol", format!("Invalid DebugFlag: {}", &word[1..]));
-                return session.refuse(format!("invalid debug flag: {word}"));
-            }
-            None => {
-                session.refuse(format!("invalid debug flag: {word}"));
-                return session.refuse("Usage: setdebugflags [+|-]NAME");
-            }
-        }
+    let word = words[0];
+    let Some(name) = word.strip_prefix(['+', '-']) else {
+        session.refuse(format!("invalid debug flag: {word}"));
+        return session.refuse("Usage: setdebugflags [+|-]NAME");
+    };
+    let Some(flag) = levels::flag(name) else {
+        complain("scontrol", format!("Invalid DebugFlag: {name}"));
+        return session.refuse(format!("invalid debug flag: {word}"));
+    };
+    let named = vec![flag.name.to_string()];
+    let request = match word.starts_with('+') {
+        true => SetLoggingRequest { raise: named, ..Default::default() },
+        false => SetLoggingRequest { lower: named, ..Default::default() },
+    };
+    ask(session, &request, "slurm_set_debugflags")
+}
+
+fn ask(session: &mut Session, request: &SetLoggingRequest, call: &str) -> u8 {
+    match session.controller().set_logging(request) {
+        Ok(()) => 0,
+        Err(error) => session.refuse(format!("{call} error: {error}")),
     }
-    unavailable(session, "slurm_set_debugflags")
 }
 
 /// Slurm refuses this too unless a file for it is configured.

@@ -18,7 +18,7 @@ use spur_core::tools::scontrol::TOOL;
 
 use super::{Ended, Notation, VERSION};
 use crate::cluster::Controller;
-use crate::output::{note, print};
+use crate::output::{complain, note, print};
 
 /// What holds from one command to the next.
 pub struct Session {
@@ -88,6 +88,7 @@ const KEYWORDS: &[Keyword] = &[
     keyword("hold", 4, (1, ANY), "ID ...: keep jobs from starting", jobs::hold),
     keyword("holdu", 5, (1, ANY), "ID ...: the same, as their owner", jobs::uhold),
     keyword("listpids", 5, (0, 2), "[ID[.STEP] [NODE]]: processes of jobs on this machine", pids::list),
+    keyword("notify", 3, (2, ANY), "ID TEXT ...: a word to whoever waits for a job", jobs::notify),
     keyword("oneliner", 4, (0, 0), "a line for each record, from now on", |s, _| { s.one_line = true; 0 }),
     keyword("pidinfo", 3, (1, 1), "PID: which job a process belongs to", pids::info),
     keyword("ping", 3, (0, 0), "whether the controllers answer", ask::ping),
@@ -101,7 +102,7 @@ const KEYWORDS: &[Keyword] = &[
     keyword("resume", 3, (1, ANY), "ID ...: let suspended jobs go on", jobs::resume),
     keyword("show", 3, (1, ANY), "ENTITY [ID]: job, node, partition, step, config, hostnames, ...", show::run),
     keyword("setdebug", 6, (1, 1), "LEVEL: how much the controller logs", levels::set_debug),
-    keyword("setdebugflags", 9, (1, ANY), "[+|-]FLAG: what the controller logs", levels::set_flags),
+    keyword("setdebugflags", 9, (1, 1), "[+|-]FLAG: what the controller logs", levels::set_flags),
     keyword("shutdown", 3, (0, 1), "[slurmctld]: stop the daemons; jobs go on", service::shutdown),
     keyword("schedloglevel", 3, (1, 1), "LEVEL: how much the scheduler logs", levels::schedule),
     keyword("suspend", 3, (1, ANY), "ID ...: stop jobs for a while", jobs::suspend),
@@ -115,9 +116,6 @@ const KEYWORDS: &[Keyword] = &[
     keyword("wait_job", 4, (1, 1), "ID: until the job's nodes are ready", ask::wait_job),
     keyword("write", 3, (1, 3), "batch_script ID [FILE] | config [FILE]: write a job's script, or the configuration", about::write),
 ];
-
-/// Keywords of Slurm's scontrol that are not there yet.
-const LATER: &[&str] = &["notify"];
 
 /// Runs the command.
 pub fn run(args: &[String]) -> u8 {
@@ -146,7 +144,7 @@ fn read(args: &[String]) -> Result<(Session, Vec<String>), Ended> {
         over: false,
     };
     let variables = TOOL.read_variables(|name| std::env::var(name).ok());
-    for (flag, _) in variables.iter().chain(&words.options) {
+    for (flag, value) in variables.iter().chain(&words.options) {
         match flag.long {
             "all" => session.hidden = true,
             "details" => session.details = true,
@@ -155,6 +153,13 @@ fn read(args: &[String]) -> Result<(Session, Vec<String>), Ended> {
             "oneliner" => session.one_line = true,
             "quiet" => session.quiet = true,
             "yaml" => session.notation = Notation::Yaml,
+            "uid" if super::user(value).is_none() => {
+                complain("scontrol", format!("--uid=\"{value}\" invalid"));
+                return Err(Ended(0));
+            }
+            "clusters" => {
+                super::check_cluster("scontrol", value, session.controller())?;
+            }
             "help" => {
                 print(&help());
                 return Err(Ended(0));
@@ -233,9 +238,6 @@ fn obey(session: &mut Session, words: &[&str]) -> u8 {
             session.refuse(format!("too many arguments for keyword:{name}"))
         }
         Some(keyword) => (keyword.run)(session, arguments),
-        None if LATER.contains(&lower.as_str()) => {
-            session.refuse(format!("scontrol: error: \"{name}\" is not available in this release"))
-        }
         None => session.refuse(format!("invalid keyword: {name}")),
     }
 }

@@ -80,7 +80,7 @@ pub fn token(session: &mut Session, words: &[&str]) -> u8 {
             },
             Some((key, value)) if key.eq_ignore_ascii_case("username") => user = value,
             None if word.eq_ignore_ascii_case("revoke") => revoke = true,
-            _ => return session.refuse(format!("Invalid token argument: {word}")),
+            _ => return session.refuse(format!("Invalid option: `{word}`")),
         }
     }
     if revoke {

@@ -45,23 +45,10 @@ const ENTITIES: &[Entity] = &[
     ("partitionname", 2, partitions),
     ("reservations", 1, reservations),
     ("reservationname", 1, reservations),
+    ("slurmd", 3, slurmd),
     ("steps", 2, steps),
-    ("topology", 1, |_, name| {
-        complain(
-            "scontrol",
-            match name {
-                None => "No topology information available".to_string(),
-                Some(name) => {
-                    format!("Topology information contains no switch or node named {name}")
-                }
-            },
-        );
-        0
-    }),
+    ("topology", 1, topology),
 ];
-
-/// What real scontrol can show and this one cannot yet.
-const LATER: &[&str] = &["slurmd"];
 
 /// Runs `show`.
 pub fn run(session: &mut Session, words: &[&str]) -> u8 {
@@ -76,14 +63,77 @@ pub fn run(session: &mut Session, words: &[&str]) -> u8 {
     let fits = |(name, least, _): &&Entity| lower.len() >= *least && name.starts_with(&lower);
     match ENTITIES.iter().find(fits) {
         Some((_, _, run)) => run(session, id),
-        None if LATER.iter().any(|name| lower.len() > 2 && name.starts_with(&lower)) => session
-            .refuse(format!("scontrol: error: \"show {entity}\" is not available in this release")),
         None => session.refuse(format!("invalid entity:{} for keyword:show ", words[0])),
     }
 }
 
+/// Switches or blocks: all of them, one by name, or those above a node.
+fn topology(session: &mut Session, name: Option<&str>) -> u8 {
+    let lines = match session.controller().config() {
+        Ok(config) => config.topology,
+        Err(error) => return session.refuse(format!("slurm_load_topo error: {error}")),
+    };
+    let is_meant = |line: &&spur_proto::slurm::TopologyLine| {
+        name.is_none_or(|name| line.name == name || line.nodes.iter().any(|node| node == name))
+    };
+    let found: Vec<&str> = lines.iter().filter(is_meant).map(|line| line.text.as_str()).collect();
+    match (found.is_empty(), name) {
+        (false, _) => print(&found.iter().map(|line| format!("{line}\n")).collect::<String>()),
+        (true, None) => complain("scontrol", "No topology information available"),
+        (true, Some(name)) => complain(
+            "scontrol",
+            format!("Topology information contains no switch or node named {name}"),
+        ),
+    }
+    0
+}
+
+/// What an agent knows of itself, as the controller has it.
+fn slurmd(session: &mut Session, name: Option<&str>) -> u8 {
+    let nodes = match session.controller().nodes() {
+        Ok(nodes) => nodes,
+        Err(error) => return session.refuse(format!("slurm_load_node error: {error}")),
+    };
+    let host = nix::unistd::gethostname().map(|name| name.to_string_lossy().into_owned());
+    let wanted = name.map_or_else(|| host.unwrap_or_default(), str::to_string);
+    let Some(node) = nodes.iter().find(|node| node.name == wanted || node.hostname == wanted)
+    else {
+        complain("scontrol", "slurm_slurmd_info: Connection refused");
+        return session.refuse("slurm_load_slurmd_status: Connection refused");
+    };
+    let moment = |at: i64| {
+        let at = spur_core::time::Timestamp(at);
+        spur_core::fields::clock::moment(at.0, zone::offset_at(at))
+    };
+    print(&format!(
+        "Active Steps             = {}\nActual CPUs              = {}\nActual Boards            = {}\n\
+         Actual sockets           = {}\nActual cores             = {}\nActual threads per core  = {}\n\
+         Actual real memory       = {} MB\nActual temp disk space   = {} MB\n\
+         Boot time                = {}\nHostname                 = {}\n\
+         Last slurmctld msg time  = {}\nVersion                  = {}\n\n",
+        "NONE",
+        node.cpus,
+        1,
+        node.sockets,
+        node.cores,
+        node.threads,
+        node.memory_mb,
+        node.temporary_disk_mb,
+        moment(node.agent_start_time),
+        node.name,
+        moment(zone::now().0),
+        node.version,
+    ));
+    0
+}
+
 fn jobs(session: &mut Session, id: Option<&str>) -> u8 {
-    let reference = match id.map(JobReference::parse) {
+    // A whole range of tasks is nothing that Slurm shows.
+    let range = id.is_some_and(|id| id.contains('['));
+    let reference = match id.filter(|_| !range).map(JobReference::parse) {
+        None if range => {
+            return session.refuse("scontrol_print_job error: Invalid job id specified");
+        }
         Some(None) => {
             return session.refuse("scontrol_print_job error: Invalid job id specified");
         }
@@ -134,6 +184,7 @@ fn split_named(jobs: &mut [JobView], reference: &JobReference) {
     if let Part::Task(task) = reference.part {
         for job in jobs.iter_mut().filter(|job| job.array_task_id.is_none()) {
             job.array_task_id = Some(task);
+            job.array_task_string.clear();
         }
     }
 }
@@ -235,6 +286,7 @@ fn steps(session: &mut Session, id: Option<&str>) -> u8 {
     match (steps.is_empty(), id) {
         (false, _) => print_all(session, show::step::STEP, &steps),
         (true, Some(id)) => {
+            let id = if reference.is_none() { "0.Invalid" } else { id };
             print(&format!("Job step {id} not found\n"));
             return 1;
         }
