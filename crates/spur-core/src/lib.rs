@@ -24,6 +24,7 @@ mod number;
 pub mod options;
 pub mod partition;
 pub mod reservation;
+pub mod rlimit;
 pub mod script;
 pub mod show;
 pub mod size;

@@ -89,7 +89,7 @@ pub async fn allocate(
         Ok(reply) => reply.job_id,
         Err(error) => {
             submission::not_taken(voice.tool, &partition, &error);
-            return Err(1);
+            return Err(submission::error_status());
         }
     };
     let mut attended = attend(job);
@@ -195,7 +195,10 @@ async fn until(at: Option<tokio::time::Instant>) {
 async fn revoked(voice: &Voice, job: u32) -> u8 {
     end(job, 0).await;
     match voice.tool {
-        Tool::Salloc => voice.say(format!("Job allocation {job} has been revoked.")),
+        Tool::Salloc => {
+            voice.say("Job aborted due to signal");
+            voice.say(format!("Job allocation {job} has been revoked."));
+        }
         _ => {
             voice.say(format!("Job allocation {job} has been revoked"));
             voice.say(format!("Force Terminated JobId={job}"));

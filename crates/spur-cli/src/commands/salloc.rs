@@ -101,7 +101,12 @@ async fn run_command(
     let variables = jobenv::allocation(&facts(granted));
     // Listened to first: a signal that comes early is not lost on us. The command starts with defaults.
     let Ok(mut signals) = Relayed::listen() else { return 256 };
-    let child = Command::new(&words[0]).args(&words[1..]).envs(variables).spawn();
+    let mut ready = Command::new(&words[0]);
+    ready.args(&words[1..]).envs(variables);
+    if request.said("chdir") {
+        ready.current_dir(&request.job.work_dir);
+    }
+    let child = ready.spawn();
     let child = match child {
         Ok(child) => child,
         Err(error) => {

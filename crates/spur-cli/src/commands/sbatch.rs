@@ -145,8 +145,11 @@ fn find_script(name: &str) -> std::io::Result<(Vec<u8>, String)> {
 
 fn read_script(file: &std::path::Path) -> std::io::Result<Vec<u8>> {
     let mut script = Vec::new();
-    std::fs::File::open(file)?.take(MAX_READ).read_to_end(&mut script)?;
-    Ok(script)
+    match std::fs::File::open(file)?.take(MAX_READ).read_to_end(&mut script) {
+        // Nothing can be read of a directory, and what is empty is no script.
+        Err(error) if error.kind() != std::io::ErrorKind::IsADirectory => Err(error),
+        _ => Ok(script),
+    }
 }
 
 /// Scripts are refused by the controller above its own limit; more than this is not even read.
@@ -159,7 +162,7 @@ fn job_environment(request: &Request) -> Vec<u8> {
         "" => "ALL",
         wanted => wanted,
     };
-    let mut bytes = with_submission(Vec::new());
+    let mut bytes = with_submission(submission::limits(&request.job.rare().propagate));
     let export = export::parse(wanted);
     for (name, value) in export.apply(&own) {
         bytes.extend_from_slice(format!("{name}={value}\0").as_bytes());
@@ -194,6 +197,8 @@ async fn send(requests: Vec<Request>, script: Vec<u8>, environment: Vec<u8>) -> 
     let mut requests = requests.into_iter();
     let Some(request) = requests.next() else { return 1 };
     let partition = request.job.partition.clone();
+    // Those that were named are there; it went to the first.
+    let clusters = request.job.placement().clusters.split(',').next().unwrap_or("").to_string();
     let message = SubmitJobRequest {
         request_id: cluster::request_id(),
         spec: Some(request.job),
@@ -215,13 +220,15 @@ async fn send(requests: Vec<Request>, script: Vec<u8>, environment: Vec<u8>) -> 
                     "sbatch: it may have been accepted all the same: see squeue before you repeat it"
                 );
             }
-            return 1;
+            return submission::error_status();
         }
     };
     if request.tool.quiet == 0 {
-        print(&match request.tool.parsable {
-            true => format!("{job}\n"),
-            false => format!("Submitted batch job {job}\n"),
+        print(&match (request.tool.parsable, clusters.as_str()) {
+            (true, "") => format!("{job}\n"),
+            (false, "") => format!("Submitted batch job {job}\n"),
+            (true, cluster) => format!("{job};{cluster}\n"),
+            (false, cluster) => format!("Submitted batch job {job} on cluster {cluster}\n"),
         });
     }
     if request.tool.wait { wait(&mut caller, job).await } else { 0 }

@@ -6,9 +6,11 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Display;
 
+use nix::sys::resource::{Resource, getrlimit};
 use spur_core::errors::SlurmError;
 use spur_core::options::argv::{self, Argv, Question};
-use spur_core::options::{OptionError, Request, Tool, help, usage};
+use spur_core::options::{Arg, OptionError, Request, Tool, help, options, usage};
+use spur_core::rlimit;
 use spur_core::time::{Timestamp, display};
 use spur_proto::caller::CallError;
 use spur_proto::slurm::TryJobRequest;
@@ -32,6 +34,11 @@ pub fn refused(tool: Tool, error: &OptionError) -> u8 {
 /// was asked, which is answered.
 pub fn read(tool: Tool, args: &[String]) -> Result<Option<Vec<Argv>>, OptionError> {
     let line = argv::read_components(tool, args)?;
+    let asked = line.iter().flat_map(|part| &part.settings);
+    if let Some(asked) = asked.into_iter().find(|said| said.option.long == "autocomplete") {
+        print(&completed(tool, &asked.value));
+        return Ok(None);
+    }
     if let Some(question) = line.iter().find_map(|part| part.question) {
         print(&match question {
             Question::Version => format!("{}\n", super::VERSION),
@@ -53,6 +60,20 @@ pub fn own_variables() -> BTreeMap<String, String> {
     };
     let all = std::env::vars_os().filter_map(text);
     all.filter(|(name, _)| !SECRETS.contains(&name.as_str())).collect()
+}
+
+/// `--autocomplete=--no`: the options that begin so, with a sign where a value follows.
+fn completed(tool: Tool, begun: &str) -> String {
+    let rows = options(tool).filter(|row| !row.long.is_empty());
+    let spelled = rows.flat_map(|row| {
+        row.names().map(|name| match row.arg {
+            Arg::Required(_) => format!("--{name}="),
+            Arg::None | Arg::Optional(_) => format!("--{name}"),
+        })
+    });
+    let mut found: Vec<String> = spelled.filter(|name| name.starts_with(begun)).collect();
+    found.sort();
+    found.iter().map(|name| format!("{name}\n")).collect()
 }
 
 /// Where the command was called.
@@ -80,6 +101,37 @@ pub fn own_umask() -> u32 {
     mask.bits()
 }
 
+/// The limits of this shell for the job, as variables: those that `--propagate` names, or all of them for the
+/// site to choose from.
+pub fn limits(propagate: &str) -> Vec<u8> {
+    let (chosen, mark) = match propagate {
+        "" => (rlimit::NAMES.to_vec(), ""),
+        said => (rlimit::chosen([said]), "U"),
+    };
+    let mut bytes = Vec::new();
+    for name in chosen {
+        let resource = LIMITS.iter().find(|(known, _)| *known == name);
+        if let Some(Ok((soft, _))) = resource.map(|(_, resource)| getrlimit(*resource)) {
+            let line = format!("{}={mark}{soft}\0", rlimit::variable(name));
+            bytes.extend_from_slice(line.as_bytes());
+        }
+    }
+    bytes
+}
+
+const LIMITS: &[(&str, Resource)] = &[
+    ("AS", Resource::RLIMIT_AS),
+    ("CORE", Resource::RLIMIT_CORE),
+    ("CPU", Resource::RLIMIT_CPU),
+    ("DATA", Resource::RLIMIT_DATA),
+    ("FSIZE", Resource::RLIMIT_FSIZE),
+    ("MEMLOCK", Resource::RLIMIT_MEMLOCK),
+    ("NOFILE", Resource::RLIMIT_NOFILE),
+    ("NPROC", Resource::RLIMIT_NPROC),
+    ("RSS", Resource::RLIMIT_RSS),
+    ("STACK", Resource::RLIMIT_STACK),
+];
+
 /// Says why the controller refused a job.
 pub fn not_taken(tool: Tool, partition: &str, error: &CallError) {
     let named = tool.name();
@@ -91,7 +143,7 @@ pub fn not_taken(tool: Tool, partition: &str, error: &CallError) {
         // Slurm's tools see for themselves.
         CallError::Refused(SlurmError::InvalidGres) => complain(named, error),
         // What Slurm says comes first, then what helps.
-        CallError::Remarked(remark, SlurmError::InvalidAccount) => {
+        CallError::Remarked(remark, SlurmError::InvalidAccount | SlurmError::PathnameTooLong) => {
             complain(named, failed(tool, error));
             note(format!("{named}: {remark}"));
         }
@@ -102,6 +154,13 @@ pub fn not_taken(tool: Tool, partition: &str, error: &CallError) {
             complain(named, failed(tool, error));
         }
     }
+}
+
+/// The exit status of a refusal: 1, or what `SLURM_EXIT_ERROR` says.
+pub fn error_status() -> u8 {
+    let said = std::env::var("SLURM_EXIT_ERROR").ok();
+    said.and_then(|status| status.trim().parse::<i32>().ok()).filter(|it| *it != 0).unwrap_or(1)
+        as u8
 }
 
 /// How each tool begins to say that it got no job.
@@ -154,7 +213,7 @@ pub async fn test_only(tool: Tool, requests: &[Request]) -> u8 {
                 say_partition(tool, &request.job.partition);
             }
             note(format!("allocation failure: {error}"));
-            1
+            error_status()
         }
     }
 }

@@ -28,6 +28,24 @@ const MEM_WORDS: &[&str] =
     &["q", "quiet", "v", "verbose", "no", "none", "p", "prefer", "rank", "local", "sort", "nosort"];
 const MEM_LISTS: &[&str] = &["map_mem", "mask_mem"];
 
+/// The answer to `--mem-bind=help`.
+pub(super) const MEM_HELP: &str = "\
+Memory bind options:
+    --mem-bind=         Bind memory to locality domains (ldom)
+        nosort          avoid sorting pages at startup
+        sort            sort pages at startup
+        q[uiet]         quietly bind before task runs (default)
+        v[erbose]       verbosely report binding before task runs
+        no[ne]          don't bind tasks to memory (default)
+        rank            bind by task rank
+        local           bind to memory local to processor
+        map_mem:<list>  specify a memory binding for each task
+                        where <list> is <cpuid1>,<cpuid2>,...<cpuidN>
+        mask_mem:<list> specify a memory binding mask for each tasks
+                        where <list> is <mask1>,<mask2>,...<maskN>
+        help            show this help message
+";
+
 /// Checks `--mem-bind`.
 pub(super) fn memory(value: &str) -> Result<String, Refusal> {
     // The list of words goes to standard output and the tool ends.

@@ -38,7 +38,8 @@ pub(super) static ROWS: &[JobOption] = &[
         .job(|job, id| text(&mut job.rare_mut().container_id, id)),
     option("context", "Run with this SELinux context.")
         .takes("context")
-        .job(|job, context| text(&mut job.rare_mut().context, context)),
+        .job(|job, context| text(&mut job.rare_mut().context, context))
+        .no_effect("SELinux is not supported"),
     option("debugger-test", "Stop tasks at their start, for debuggers under test.")
         .of(SRUN)
         .no_effect("a debugger attaches to a task as to any process"),

@@ -104,7 +104,11 @@ impl OptionError {
             Refusal::After(line) => {
                 OptionError { before: Some(line), ..OptionError::error(specification(), BAD_VALUE) }
             }
-            Refusal::Said(message, exit) => OptionError::error(message, exit),
+            Refusal::Said(message, exit) => {
+                let asked = name == "mem-bind" && message.is_empty();
+                let answer = asked.then_some(super::binding::MEM_HELP);
+                OptionError { answer, ..OptionError::error(message, exit) }
+            }
         }
     }
 

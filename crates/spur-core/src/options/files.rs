@@ -95,16 +95,15 @@ fn open_append(mode: &str) -> Result<bool, Refusal> {
     }
 }
 
-const LIMITS: &[&str] =
-    &["AS", "CORE", "CPU", "DATA", "FSIZE", "MEMLOCK", "NOFILE", "NPROC", "RSS", "STACK"];
-
 fn propagate(job: &mut JobSpec, limits: &str) -> Result<(), Refusal> {
     text(&mut job.rare_mut().propagate, if limits.is_empty() { "ALL" } else { limits })
 }
 
 /// What Slurm says about a list of limits that it does not take.
 pub(super) fn propagate_problem(limits: &str) -> Option<String> {
-    let known = |limit: &str| LIMITS.contains(&limit.strip_prefix("RLIMIT_").unwrap_or(limit));
+    let known = |limit: &str| {
+        crate::rlimit::NAMES.contains(&limit.strip_prefix("RLIMIT_").unwrap_or(limit))
+    };
     if matches!(limits, "" | "ALL" | "NONE") {
         return None;
     }

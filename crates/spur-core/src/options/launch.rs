@@ -29,7 +29,8 @@ pub(super) static ROWS: &[JobOption] = &[
         .may_take("type")
         .of(SRUN)
         .env(&[(Srun, "SLURM_COMPRESS")])
-        .step(|step, kind| put(&mut step.compress, Ok(kind.to_owned()))),
+        .step(|step, kind| put(&mut step.compress, Ok(kind.to_owned())))
+        .no_effect("what is copied goes over the step's own connections as it is"),
     option("cpu-bind", "Bind tasks to CPUs this way.")
         .takes("type")
         .older(&["cpu_bind"])
@@ -44,7 +45,11 @@ pub(super) static ROWS: &[JobOption] = &[
         .may_take("type")
         .of(SRUN)
         .env(&[(Srun, "SLURM_EXTERNAL_LAUNCHER")])
-        .step(|step, kind| put(&mut step.external_launcher, Ok(kind.to_owned()))),
+        .step(|step, kind| {
+            // What it starts by itself comes beside it.
+            step.overlap = true;
+            put(&mut step.external_launcher, Ok(kind.to_owned()))
+        }),
     option("het-group", "Start the step in these components of a heterogeneous job.")
         .takes("numbers")
         .older(&["pack-group"])
@@ -121,7 +126,8 @@ pub(super) static ROWS: &[JobOption] = &[
         .takes("level")
         .of(SRUN)
         .env(&[(Srun, "SLURMD_DEBUG")])
-        .step(|step, level| put(&mut step.slurmd_debug, Ok(debug_level(level)))),
+        .step(|step, level| put(&mut step.slurmd_debug, Ok(debug_level(level))))
+        .no_effect("agents log as they are told at their start"),
     option("task-epilog", "Run this program after each task.").whole_job()
         .takes("program")
         .of(SRUN)

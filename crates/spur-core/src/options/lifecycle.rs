@@ -39,7 +39,7 @@ pub(super) static ROWS: &[JobOption] = &[
         .job(|job, list| text(&mut job.dependency, list)),
     option("external", "Make a job whose work is started by somebody else.")
         .of(SBATCH)
-        .job(|job, _| flag(&mut job.rare_mut().external)),
+        .job(|_, _| Err(Refusal::Said("--external is not supported".into(), BAD_VALUE))),
     option("hold", "Submit the job held: it waits until released.")
         .whole_job()
         .short('H')
@@ -185,7 +185,8 @@ pub(super) static ROWS: &[JobOption] = &[
             }
         }),
     option("stepmgr", "Let the job's first node manage its steps.")
-        .job(|job, _| flag(&mut job.rare_mut().stepmgr)),
+        .job(|job, _| flag(&mut job.rare_mut().stepmgr))
+        .no_effect("the controller manages all steps"),
     option("wait-all-nodes", "Start only when every node is ready.")
         .whole_job()
         .takes("0|1")
@@ -198,7 +199,8 @@ pub(super) static ROWS: &[JobOption] = &[
                 _ => Err(Refusal::Specification),
             };
             put(&mut job.lifecycle_mut().wait_all_nodes, wait)
-        }),
+        })
+        .no_effect("a job starts when all its nodes are ready"),
 ];
 
 /// A list such as `1,3-5`.

@@ -45,7 +45,8 @@ pub(super) static ROWS: &[JobOption] = &[
             (Srun, "SLURM_CONSOLIDATE_SEGMENTS"),
             (Salloc, "SALLOC_CONSOLIDATE_SEGMENTS"),
         ])
-        .job(|job, _| flag(&mut job.placement_mut().consolidate_segments)),
+        .job(|job, _| flag(&mut job.placement_mut().consolidate_segments))
+        .no_effect("segments are placed where their blocks have room"),
     option("constraint", "Use only nodes with these features.")
         .short('C')
         .takes("list")
@@ -157,7 +158,8 @@ pub(super) static ROWS: &[JobOption] = &[
             (Srun, "SLURM_SPREAD_SEGMENTS"),
             (Salloc, "SALLOC_SPREAD_SEGMENTS"),
         ])
-        .job(|job, _| flag(&mut job.placement_mut().spread_segments)),
+        .job(|job, _| flag(&mut job.placement_mut().spread_segments))
+        .no_effect("segments are placed where their blocks have room"),
     option("switches", "Use at most this many switches, or wait so long for them.")
         .takes("count[@time]")
         .env(&[

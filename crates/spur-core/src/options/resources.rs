@@ -195,7 +195,7 @@ pub(super) static ROWS: &[JobOption] = &[
     }),
     option("resources", "Use these hierarchical resources.")
         .takes("list")
-        .job(|job, list| text(&mut job.rare_mut().resources, list)),
+        .job(|_, _| Err(Refusal::Said("no hierarchical resources are configured".into(), 1))),
     option("sockets-per-node", "Use nodes with at least this many sockets.")
         .takes("sockets")
         .env(&[(Srun, "SLURM_NSOCKETS_PER_NODE")])
@@ -226,7 +226,13 @@ pub(super) static ROWS: &[JobOption] = &[
             (Srun, "SLURM_TRES_BIND"),
             (Salloc, "SALLOC_TRES_BIND"),
         ])
-        .job(|job, list| text(&mut job.gpu_mut().tres_bind, list)),
+        .job(|job, list| {
+            // GPUs are what can be bound.
+            if let Some(kind) = list.strip_prefix("gres/gpu:") {
+                text(&mut job.gpu_mut().gpu_bind, kind)?;
+            }
+            text(&mut job.gpu_mut().tres_bind, list)
+        }),
     option("tres-per-task", "Give each task these trackable resources.")
         .takes("list")
         .env(&[
@@ -234,8 +240,24 @@ pub(super) static ROWS: &[JobOption] = &[
             (Srun, "SLURM_TRES_PER_TASK"),
             (Salloc, "SALLOC_TRES_PER_TASK"),
         ])
-        .job(|job, list| text(&mut job.gpu_mut().tres_per_task, list)),
+        .job(tres_per_task),
 ];
+
+/// `cpu=4,gres/gpu=2`, with `:` in place of `=` too: processors and GPUs of each task.
+fn tres_per_task(job: &mut JobSpec, list: &str) -> Result<(), Refusal> {
+    for item in list.split(',').filter(|item| !item.is_empty()) {
+        let (name, count) = match item.strip_prefix("gres/gpu") {
+            Some(rest) => ("gpu", rest.strip_prefix([':', '=']).ok_or(Refusal::Specification)?),
+            None => item.split_once([':', '=']).ok_or(Refusal::Specification)?,
+        };
+        match name {
+            "cpu" => put(&mut job.cpus_per_task, positive(count))?,
+            "gpu" => text(&mut job.gpu_mut().gpus_per_task, &count.replace('=', ":"))?,
+            _ => return Err(Refusal::Specification),
+        }
+    }
+    text(&mut job.gpu_mut().tres_per_task, list)
+}
 
 fn megabytes(size: &str) -> Result<u64, Refusal> {
     parse_megabytes(size).map_err(|_| Refusal::Specification)

@@ -6,7 +6,7 @@
 /// The error is what stands in Slurm's message after the line number.
 pub fn split(text: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
-    let mut rest = text;
+    let mut rest = text.trim_start();
     while let Some((word, after)) = next(rest)? {
         words.push(word);
         rest = after;

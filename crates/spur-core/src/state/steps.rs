@@ -90,6 +90,7 @@ pub(super) fn create(
     }
     let held = holds(&job)?;
     let placed = layout::lay_out(&create.spec, held, &job.steps.busy())?;
+    layout::check_share(&create.spec, held, &placed)?;
     let most = state.settings.config.limits.max_step_count.min(StepId::MAX.0);
     if job.steps.next >= most || job.steps.live.len() >= MOST_STEPS {
         return Err(SlurmError::StepLimit);

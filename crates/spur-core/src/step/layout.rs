@@ -64,6 +64,39 @@ pub fn lay_out(
     Ok(placed.collect())
 }
 
+/// Whether the job has what a step asks for beside processors: memory, and the kinds of devices it names.
+pub fn check_share(
+    spec: &StepSpec,
+    held: &Allocation,
+    placed: &[Placed],
+) -> Result<(), SlurmError> {
+    let request = spec.request.as_deref().unwrap_or(&EMPTY);
+    for place in placed {
+        let share = held.shares.iter().find(|share| share.node == place.node);
+        let had = share.map_or(0, |share| share.memory_mb);
+        let wanted = match (request.memory_per_node, request.memory_per_cpu) {
+            (Some(memory), _) => memory,
+            (None, Some(memory)) => memory.saturating_mul(u64::from(place.cpus)),
+            (None, None) => 0,
+        };
+        // Where a job's memory is not counted there is nothing to compare with.
+        if had > 0 && wanted > had {
+            return Err(SlurmError::InvalidTaskMemory);
+        }
+    }
+    let has = |name: &str| held.shares.iter().any(|it| it.gres.iter().any(|it| it.name == name));
+    let said = [request.gres.as_str(), spec.gres.as_str()];
+    let named = said.iter().filter_map(|text| crate::gres::parse(text).ok()).flatten();
+    let gpu = request.gpu();
+    let counts = [&gpu.gpus, &gpu.gpus_per_node, &gpu.gpus_per_socket, &gpu.gpus_per_task];
+    let gpus = counts.into_iter().filter_map(|text| crate::gres::parse_gpus(text).ok()).flatten();
+    let missing = |it: &crate::gres::Request| it.count > 0 && !has(&it.name);
+    match named.chain(gpus).any(|it| missing(&it)) {
+        true => Err(SlurmError::InvalidGres),
+        false => Ok(()),
+    }
+}
+
 static EMPTY: std::sync::LazyLock<Box<JobSpec>> = std::sync::LazyLock::new(Box::default);
 
 #[derive(Clone)]

@@ -299,8 +299,10 @@ fn times(view: &mut JobView, job: &Job, limit: Limit, now: Timestamp) {
     };
     match &job.phase {
         Phase::Pending => {
-            view.start_time = begin.map_or(0, |begin| begin.0);
-            view.end_time = begin.map_or(0, end);
+            // One that could have begun is to start as soon as it may, and nobody knows when that is.
+            let later = begin.filter(|begin| *begin > now.max(job.submitted));
+            view.start_time = later.map_or(0, |begin| begin.0);
+            view.end_time = later.map_or(0, end);
         }
         Phase::Running { since, .. } | Phase::Completing { started: since, .. } => {
             view.start_time = since.0;

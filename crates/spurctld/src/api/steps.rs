@@ -260,9 +260,11 @@ impl Service {
             cpus: share.cpus,
         });
         let hooks = &published.state.settings.config.hooks;
+        let kill_wait = published.state.settings.config.timeouts.kill_wait;
         Ok(StepAccess {
             prolog: hooks.srun_prolog.clone().unwrap_or_default(),
             epilog: hooks.srun_epilog.clone().unwrap_or_default(),
+            kill_wait_secs: u32::try_from(kill_wait.0).unwrap_or(u32::MAX),
             job_id: job.id.0,
             step_id: step.id.0,
             nodes: nodes.collect(),

@@ -8,6 +8,7 @@ use prost::Message;
 use spur_core::auth::Actor;
 use spur_core::ids::{Epoch, JobId, NodeName, StepId};
 use spur_core::job::{ExitStatus, Job, Phase, Step, StepShare};
+use spur_core::rlimit;
 use spur_core::state::{Administer, Assignment, Noun, Verb};
 use spur_core::state::{Command, Effect, Finish, Outcome, RegisterNode, SignalScope, State};
 use spur_disk::Disk;
@@ -602,6 +603,12 @@ impl<D: Disk> Controller<D> {
             master_port: leader.granted.port.map_or(0, u32::from),
             sample_secs: sampling::period(&self.state.settings.config, &job.spec),
             hooks: hooks::of(&self.state.settings.config.hooks),
+            let_through: {
+                let jobs = &self.state.settings.config.jobs;
+                let names =
+                    rlimit::let_through(&jobs.propagate_limits, &jobs.propagate_limits_except);
+                names.into_iter().map(str::to_string).collect()
+            },
         }))
     }
 }

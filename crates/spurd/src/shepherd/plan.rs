@@ -54,6 +54,8 @@ pub struct Plan {
     pub sampler: Option<Sampler>,
     /// When it must end by itself.
     pub fence: Fence,
+    /// Which limits of the place it was handed in at hold for it.
+    pub let_through: Vec<String>,
 }
 
 /// Why there is no plan.
@@ -98,6 +100,7 @@ impl Plan {
             arguments.push(text(argument)?);
         }
         Ok(Plan {
+            let_through: launch.let_through.clone(),
             fence,
             owner,
             program,

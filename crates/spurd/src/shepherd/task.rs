@@ -17,6 +17,7 @@ use super::plan::Plan;
 use super::task_hooks;
 use crate::machine::child;
 use crate::machine::handover;
+use crate::machine::limits;
 use crate::machine::privilege;
 
 /// Becomes the script. Why it could not goes down `fault`, which closes by itself when it could. Where its
@@ -30,6 +31,7 @@ pub fn become_script(
     let error = match prepare(plan, born_in_group, words) {
         Ok(()) => {
             let mut variables = plan.environment.for_task(std::process::id(), tmp_dir(plan));
+            limits::take(&mut variables, &plan.let_through).iter().for_each(|it| say_to_user(it));
             if let Err(code) = plan.hooks.run_prologs(&mut variables) {
                 child::leave(code)
             }

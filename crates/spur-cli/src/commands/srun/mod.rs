@@ -25,7 +25,7 @@ use tonic::Streaming;
 use self::run::Part;
 use super::allocation::{self, Voice};
 use super::submission;
-use crate::output::{complain, note};
+use crate::output::{complain, note, reason};
 use crate::{cluster, zone};
 
 const TOOL: Tool = Tool::Srun;
@@ -68,8 +68,27 @@ fn fill(request: &mut Request, args: &[String], rest: &[String]) -> Result<bool,
     submission::tell_notes(TOOL, request);
     filled?;
     if request.step.mpi == "list" {
-        eprintln!("MPI plugin types are...\n\tnone");
+        crate::output::print("MPI plugin types are...\n\tnone\n");
         return Ok(false);
+    }
+    if !is_mpi(&request.step.mpi) {
+        let kind = &request.step.mpi;
+        return Err(OptionError::error(
+            format!(
+                "Couldn't find the specified plugin name for mpi/{kind} looking at all files\n\
+                 cannot find mpi plugin for mpi/{kind}\nMPI: Cannot create context for mpi/{kind}\n\
+                 MPI: Unable to load any plugin\n\
+                 Invalid MPI type '{kind}', --mpi=list for acceptable types"
+            ),
+            1,
+        ));
+    }
+    if request.said("exact") && request.step.whole {
+        let both = "--exact and --whole are mutually exclusive.";
+        return Err(OptionError::error(both.to_string(), 1));
+    }
+    if request.tool.job_id.is_none() && request.step.relative.is_some() {
+        return Err(OptionError::fatal("--relative option invalid for job allocation request"));
     }
     if rest.is_empty() {
         return Err(OptionError::fatal("No command given to execute."));
@@ -133,7 +152,9 @@ async fn launch(
             complain(voice.name(), "ioctl(TIOCGWINSZ): Inappropriate ioctl for device");
             complain(voice.name(), "Not using a pseudo-terminal, disregarding --pty option");
         }
-        let prepared = program::prepare(&it.request, &access, &it.command, inside);
+        let copied = copy_program(&it.request, &access, &it.command);
+        let prepared =
+            copied.and_then(|command| program::prepare(&it.request, &access, &command, inside));
         let program = prepared.map(|(program, prepared)| {
             first.get_or_insert(prepared);
             program
@@ -151,13 +172,56 @@ async fn launch(
         het::join(job, request, &mut parts, &mut prepared);
     }
     let site = parts.first().map(|part| part.access.clone()).unwrap_or_default();
-    run_beside([&request.tool.prolog, &site.prolog]);
+    let command = asked.first().map(|it| it.command.as_slice()).unwrap_or_default();
+    run_beside([&request.tool.prolog, &site.prolog], command);
     let status = run::run(voice, request, &parts, prepared, Some(attended)).await;
     if inside {
         until_over(&parts).await;
     }
-    run_beside([&request.tool.epilog, &site.epilog]);
+    run_beside([&request.tool.epilog, &site.epilog], command);
     Ok(status)
+}
+
+/// `--bcast`: the program is copied to every node first, and run from there.
+fn copy_program(
+    request: &Request,
+    access: &StepAccess,
+    command: &[String],
+) -> Result<Vec<String>, String> {
+    let mut command = command.to_vec();
+    let (Some(place), Some(name)) = (&request.step.bcast, command.first_mut()) else {
+        return Ok(command);
+    };
+    let found = find_program(name).ok_or_else(|| format!("Unable to find {name}"))?;
+    let base = found.rsplit('/').next().unwrap_or_default();
+    let dir = &request.job.work_dir;
+    let target = match place.as_str() {
+        "" => format!("{dir}/slurm_bcast_{}.{}", access.job_id, access.step_id),
+        dir if dir.ends_with('/') => format!("{dir}{base}"),
+        file if file.starts_with('/') => file.to_string(),
+        file => format!("{dir}/{file}"),
+    };
+    let own = std::env::current_exe().map_err(|error| reason(&error))?;
+    let done = std::process::Command::new(own)
+        .args(["sbcast", "--force", &format!("--jobid={}", access.job_id), &found, &target])
+        .status();
+    match done {
+        Ok(status) if status.success() => {
+            *name = target;
+            Ok(command)
+        }
+        _ => Err(format!("Failed to copy {found} to {target} on the nodes")),
+    }
+}
+
+/// A program by its path, or on the path.
+fn find_program(name: &str) -> Option<String> {
+    if name.contains('/') {
+        return Some(name.to_string());
+    }
+    let path = std::env::var_os("PATH")?;
+    let found = std::env::split_paths(&path).map(|dir| dir.join(name)).find(|it| it.is_file())?;
+    Some(found.display().to_string())
 }
 
 /// What a step had is there for the next one of the script once the controller knows that it is over, a moment
@@ -217,8 +281,12 @@ async fn create(
         }
     }
     let refuse = |error: &dyn std::fmt::Display| {
-        complain(voice.name(), format!("Unable to create step for job {job}: {error}"));
-        1
+        let text = error.to_string();
+        if text == SlurmError::InvalidGres.text() {
+            complain(voice.name(), "Step requested GRES but job doesn't have GRES");
+        }
+        complain(voice.name(), format!("Unable to create step for job {job}: {text}"));
+        submission::error_status()
     };
     let mut waited = false;
     loop {
@@ -304,12 +372,19 @@ async fn end_step(access: &StepAccess) {
 }
 
 /// `--prolog` and `--epilog`, or the site's, are run by srun itself, where it was called.
-fn run_beside(programs: [&String; 2]) {
+/// They are told the command.
+fn run_beside(programs: [&String; 2], command: &[String]) {
     let program = programs.into_iter().find(|program| !program.is_empty());
     let Some(program) = program.filter(|program| *program != "none") else { return };
-    if let Err(error) = std::process::Command::new(program).status() {
-        note(format!("srun: error: {program}: {error}"));
+    if let Err(error) = std::process::Command::new(program).args(command).status() {
+        note(format!("srun: Access denied for {program}: {}", reason(&error)));
     }
+}
+
+/// Kinds of MPI programs that are known; what a site has is its own business.
+fn is_mpi(kind: &str) -> bool {
+    ["", "none", "pmi2", "pmix", "openmpi", "cray_shasta"].contains(&kind)
+        || kind.starts_with("pmix_v")
 }
 
 #[allow(unsafe_code)]

@@ -189,7 +189,7 @@ fn environment(request: &Request) -> Vec<u8> {
         "" => "ALL",
         wanted => wanted,
     };
-    let mut bytes = Vec::new();
+    let mut bytes = submission::limits(&request.job.rare().propagate);
     let mut put = |name: &[u8], value: &[u8]| {
         bytes.extend_from_slice(name);
         bytes.push(b'=');

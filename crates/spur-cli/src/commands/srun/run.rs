@@ -27,8 +27,8 @@ const TWICE: Duration = Duration::from_secs(1);
 /// Endings that come together are told together.
 const GATHER: Duration = Duration::from_millis(30);
 
-/// Slurm's `KillWait` and a little more: what people are told to wait.
-const KILL_WAIT_SECS: u32 = 32;
+/// What people are told to wait beyond `KillWait`.
+const MORE_SECS: u32 = 2;
 
 /// Input is read in pieces of this size.
 const PIECE: usize = 32 << 10;
@@ -292,8 +292,9 @@ impl Step<'_> {
     async fn abort(&mut self) {
         if !self.aborted {
             self.aborted = true;
+            let secs = self.parts.first().map_or(0, |part| part.access.kill_wait_secs) + MORE_SECS;
             self.say(format!(
-                "Job step aborted: Waiting up to {KILL_WAIT_SECS} seconds for job step to finish."
+                "Job step aborted: Waiting up to {secs} seconds for job step to finish."
             ))
             .await;
         }
@@ -336,6 +337,7 @@ impl Step<'_> {
             self.say_how_it_stands().await;
             self.say(format!("Terminating StepId={}", self.name)).await;
             self.abort().await;
+            self.pass_on(libc::SIGKILL);
             self.end_step().await;
         }
     }

@@ -25,6 +25,15 @@ pub fn look_up(tool: Tool, request: &mut Request) -> Result<(), OptionError> {
             eprintln!("{}: {line}", tool.name());
         }
     }
+    if request.said("x11") && std::env::var_os("DISPLAY").is_none_or(|display| display.is_empty()) {
+        let missing = "No DISPLAY variable set, cannot setup x11 forwarding.";
+        return Err(OptionError::error(missing.to_string(), BAD_VALUE));
+    }
+    if request.said("x11") {
+        // As where Slurm is not configured for it.
+        let refused = super::failed(tool, &SlurmError::X11NotAvail);
+        return Err(OptionError::error(refused, super::error_status().into()));
+    }
     if request.job.gres == "help" {
         tell_resources(tool)?;
         return Err(OptionError::silent(0));

@@ -25,6 +25,8 @@ pub struct Environment {
     /// `--gpu-bind`, or what follows from `--gpus-per-task`.
     gpu_bind: String,
     marker: String,
+    /// `--preserve-env`: how many nodes and tasks there are is what srun was told.
+    preserve: bool,
 }
 
 impl Environment {
@@ -86,9 +88,10 @@ impl Environment {
                 ..HereFacts::default()
             },
             ranks_here: here.ranks,
-            gpu_bind: gpu_bind(&request),
+            gpu_bind: gpu_bind(&request, &spec.accel_bind),
             master: (launch.master_address.clone(), launch.master_port),
             marker: marker.to_string(),
+            preserve: spec.preserve_env,
         }
     }
 
@@ -139,6 +142,12 @@ impl Environment {
         };
         let mut variables = self.sent.clone();
         for (name, value) in jobenv::task(&self.job, &self.step, &task) {
+            if self.preserve
+                && PRESERVED.contains(&name.as_str())
+                && self.sent.contains_key(name.as_bytes())
+            {
+                continue;
+            }
             variables.insert(name.into_bytes(), value.into_bytes());
         }
         for (name, value) in self.rendezvous(rank + self.first_rank, local_rank) {
@@ -175,16 +184,21 @@ impl Environment {
     }
 }
 
-fn gpu_bind(request: &JobSpec) -> String {
+/// `--accel-bind=g` asks for the nearest where nothing else is said.
+fn gpu_bind(request: &JobSpec, accelerators: &str) -> String {
     let asked = request.gpu.as_deref().cloned().unwrap_or_default();
     // `gpu:2`, `a100:2` and `2` all end with how many.
     let per_task = asked.gpus_per_task.rsplit(':').next().unwrap_or_default();
     match (asked.gpu_bind.as_str(), per_task) {
+        ("", "") if accelerators.contains(['g', 'G']) => "closest".to_string(),
         ("", "") => String::new(),
         ("", per_task) => format!("per_task:{per_task}"),
         (said, _) => said.to_string(),
     }
 }
+
+/// What `--preserve-env` is about.
+const PRESERVED: &[&str] = &["SLURM_JOB_NUM_NODES", "SLURM_NNODES", "SLURM_NPROCS", "SLURM_NTASKS"];
 
 /// A variable by which a step of a single task asks for the same.
 const ASKED: &str = "SPUR_RENDEZVOUS";

@@ -44,6 +44,8 @@ pub struct Program {
     pub binding: Option<Binding>,
     /// `--mem-bind`
     pub memory_bind: String,
+    /// Which limits of the place srun was called at hold for its tasks.
+    pub let_through: Vec<String>,
     /// The launcher's word.
     pub asked: StepProgram,
     values: Values,
@@ -109,6 +111,7 @@ impl Program {
                 [&asked.task_prolog, &asked.task_epilog],
             ),
             asked,
+            let_through: launch.let_through.clone(),
             group: room.group,
             values,
         })

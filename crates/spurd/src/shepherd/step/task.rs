@@ -16,7 +16,7 @@ use spur_core::step::binding::memory;
 
 use super::program::Program;
 use super::tasks::Task;
-use crate::machine::{binding, child, privilege};
+use crate::machine::{binding, child, limits, privilege};
 use crate::shepherd::task::open_output;
 use crate::shepherd::task_hooks;
 
@@ -49,6 +49,7 @@ pub fn become_task(program: &Program, rank: u32, ends: Ends, born_in: bool) -> I
     bind(program, rank);
     let arguments = program.arguments(rank);
     let mut variables = program.environment.of_task(rank, std::process::id());
+    limits::take(&mut variables, &program.let_through).iter().for_each(|it| say_to_user(it));
     if let Err(code) = program.hooks.run_prologs(&mut variables) {
         child::leave(code)
     }
