@@ -1,4 +1,4 @@
-//! What shells complete: the names of commands, the submission tools' options and some of their values.
+//! What shells complete: the names of commands, their options and some of the values.
 
 mod bash;
 mod fish;
@@ -8,22 +8,69 @@ pub use bash::script as bash;
 pub use fish::script as fish;
 pub use zsh::script as zsh;
 
-use spur_core::options::{Arg, JobOption, Tool, options};
+use spur_core::getopt::Takes;
+use spur_core::options::{self, Arg, Tool};
+use spur_core::tools::TOOLS as QUERIES;
 
 use spur_cli::dispatch::{NATIVE, SLURM};
 
-const TOOLS: [Tool; 3] = [Tool::Sbatch, Tool::Srun, Tool::Salloc];
+/// A command with options.
+struct Completed {
+    name: &'static str,
+    options: Vec<Spelled>,
+    operands: Operands,
+}
+
+/// An option as a shell has to know it.
+struct Spelled {
+    long: Vec<&'static str>,
+    short: Option<char>,
+    arg: Arg,
+    help: &'static str,
+}
+
+/// What stands behind the options.
+#[derive(Clone, Copy)]
+enum Operands {
+    Script,
+    Program,
+    /// Words of the tool's own.
+    Words,
+}
+
+/// Every command with a table of options.
+fn tools() -> Vec<Completed> {
+    let submitting = [Tool::Sbatch, Tool::Srun, Tool::Salloc].into_iter().map(|tool| {
+        let mut rows: Vec<_> = options::options(tool).filter(|row| !row.long.is_empty()).collect();
+        rows.sort_by_key(|row| row.long);
+        let spelled = rows.into_iter().map(|row| Spelled {
+            long: row.names().collect(),
+            short: row.short,
+            arg: row.arg,
+            help: row.help,
+        });
+        let operands = if tool == Tool::Sbatch { Operands::Script } else { Operands::Program };
+        Completed { name: tool.name(), options: spelled.collect(), operands }
+    });
+    let asking = QUERIES.iter().map(|tool| {
+        let spelled = tool.rows.iter().map(|row| Spelled {
+            long: vec![row.flag.long],
+            short: row.flag.short,
+            arg: match row.flag.takes {
+                Takes::Nothing => Arg::None,
+                Takes::Value => Arg::Required(row.value),
+                Takes::MayValue | Takes::MayFollow => Arg::Optional(row.value),
+            },
+            help: row.help,
+        });
+        Completed { name: tool.name, options: spelled.collect(), operands: Operands::Words }
+    });
+    submitting.chain(asking).collect()
+}
 
 /// The first line of every script, after what its shell wants there.
 const HEAD: &str =
     "# Spur's commands. Printed from the table of options; `cargo xtask docs` writes it anew.\n";
-
-/// The rows of a tool that a command line can say, by name.
-fn rows(tool: Tool) -> Vec<&'static JobOption> {
-    let mut rows: Vec<_> = options(tool).filter(|row| !row.long.is_empty()).collect();
-    rows.sort_by_key(|row| row.long);
-    rows
-}
 
 /// What `spur` takes as its first word, with what it does.
 fn first_words() -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -59,6 +106,16 @@ fn is_path(arg: Arg) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_command_of_slurms_is_completed() {
+        let tools = tools();
+        let plain = ["seff"];
+        for command in SLURM.iter().filter(|command| !plain.contains(&command.name)) {
+            let found = tools.iter().find(|tool| tool.name == command.name);
+            assert!(found.is_some_and(|tool| !tool.options.is_empty()), "{}", command.name);
+        }
+    }
 
     #[test]
     fn alternatives_are_words_and_descriptions_are_not() {

@@ -46,6 +46,8 @@ pub fn documents() -> Vec<Document> {
     for tool in spur_core::tools::TOOLS {
         documents.push(document(&format!("docs/man/{}.1", tool.name), man::tools::page(tool)));
     }
+    documents.push(document("docs/man/spur.1", man::commands::spur()));
+    documents.push(document("docs/man/seff.1", man::commands::seff()));
     documents
 }
 

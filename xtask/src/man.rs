@@ -1,5 +1,6 @@
 //! `docs/man/*.1`: the manual pages.
 
+pub mod commands;
 pub mod tools;
 
 use spur_core::errors::exit::{self, Failure, Program};

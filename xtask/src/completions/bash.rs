@@ -1,22 +1,23 @@
 //! `docs/completions/spur.bash`.
 
-use spur_core::options::{Arg, JobOption, Tool};
+use spur_core::options::Arg;
 
-use super::{HEAD, TOOLS, choices, first_words, rows};
+use super::{Completed, HEAD, Spelled, choices, first_words, tools};
 
 /// The script, to be sourced or put where bash looks for completions.
 pub fn script() -> String {
-    let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name()).collect();
+    let tools = tools();
+    let names: Vec<&str> = tools.iter().map(|tool| tool.name).collect();
     let words: Vec<&str> = first_words().map(|(name, _)| name).collect();
     let mut text = String::from(HEAD);
     text.push_str("\n# The options of a tool; a value follows those that end in \"=\".\n");
     text.push_str(&function(
         "_spur_options",
         "$1",
-        TOOLS.map(|tool| (tool.name().into(), spellings(tool))),
+        tools.iter().map(|tool| (tool.name.into(), spellings(tool))),
     ));
     text.push_str("\n# The words that the value of a tool's option can be.\n");
-    text.push_str(&function("_spur_values", "$1:$2", TOOLS.into_iter().flat_map(values)));
+    text.push_str(&function("_spur_values", "$1:$2", tools.iter().flat_map(values)));
     text.push_str(&CODE.replace("@tools@", &names.join("|")).replace("@words@", &words.join(" ")));
     text.push_str(&format!(
         "\ncomplete -o bashdefault -o default -F _spur spur {}\n",
@@ -31,9 +32,9 @@ fn function(name: &str, asked: &str, cases: impl IntoIterator<Item = (String, St
     format!("{name}() {{\n    case {asked} in\n{}    esac\n}}\n", cases.collect::<String>())
 }
 
-fn spellings(tool: Tool) -> String {
-    let spell = |row: &&JobOption| {
-        let long = row.names().map(|name| match row.arg {
+fn spellings(tool: &Completed) -> String {
+    let spell = |row: &Spelled| {
+        let long = row.long.iter().map(|name| match row.arg {
             Arg::Required(_) => format!("--{name}="),
             Arg::None | Arg::Optional(_) => format!("--{name}"),
         });
@@ -43,22 +44,22 @@ fn spellings(tool: Tool) -> String {
         });
         long.chain(short).collect::<Vec<_>>().join(" ")
     };
-    rows(tool).iter().map(spell).collect::<Vec<_>>().join(" ")
+    tool.options.iter().map(spell).collect::<Vec<_>>().join(" ")
 }
 
-fn values(tool: Tool) -> Vec<(String, String)> {
-    let with_choices = rows(tool).into_iter().filter(|row| !choices(row.arg).is_empty());
-    let case = |row: &JobOption| {
-        let long = row.names().map(|name| format!("--{name}"));
+fn values(tool: &Completed) -> Vec<(String, String)> {
+    let with_choices = tool.options.iter().filter(|row| !choices(row.arg).is_empty());
+    let case = |row: &Spelled| {
+        let long = row.long.iter().map(|name| format!("--{name}"));
         let short = row.short.map(|letter| format!("-{letter}"));
-        let asked = long.chain(short).map(|option| format!("{}:{option}", tool.name()));
+        let asked = long.chain(short).map(|option| format!("{}:{option}", tool.name));
         (asked.collect::<Vec<_>>().join("|"), choices(row.arg).join(" "))
     };
     with_choices.map(case).collect()
 }
 
 const CODE: &str = r#"
-# Completes a word of a submission tool whose options begin at a place in the line.
+# Completes a word of a tool whose options begin at a place in the line.
 _spur_submission() {
     local tool=$1 at=$2 current=${COMP_WORDS[COMP_CWORD]} option word known
     known=" $(_spur_options "$tool") "

@@ -1,16 +1,17 @@
 //! `docs/completions/spur.fish`.
 
-use spur_core::options::{Arg, JobOption, Tool};
+use spur_core::options::Arg;
 
-use super::{HEAD, TOOLS, choices, first_words, is_path, rows};
+use super::{HEAD, Spelled, choices, first_words, is_path, tools};
 
 /// The script, to be sourced or put where fish looks for completions.
 pub fn script() -> String {
     let mut text = String::from(HEAD);
-    for tool in TOOLS {
+    let tools = tools();
+    for tool in &tools {
         text.push('\n');
-        for row in rows(tool) {
-            text.push_str(&line(tool, row));
+        for row in &tool.options {
+            text.push_str(&line(tool.name, row));
         }
     }
     text.push('\n');
@@ -20,14 +21,14 @@ pub fn script() -> String {
             quoted(help)
         ));
     }
-    let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name()).collect();
+    let names: Vec<&str> = tools.iter().map(|tool| tool.name).collect();
     text.push_str(&CODE.replace("@tools@", &names.join(" ")));
     text
 }
 
-fn line(tool: Tool, row: &JobOption) -> String {
-    let mut line = format!("complete -c {}", tool.name());
-    for name in row.names() {
+fn line(tool: &str, row: &Spelled) -> String {
+    let mut line = format!("complete -c {tool}");
+    for name in &row.long {
         line.push_str(&format!(" -l {name}"));
     }
     if let Some(letter) = row.short {

@@ -1,22 +1,24 @@
 //! `docs/completions/_spur`, for zsh.
 
-use spur_core::options::{Arg, JobOption, Tool};
+use spur_core::options::Arg;
 
-use super::{HEAD, TOOLS, choices, first_words, is_path, rows, value};
+use super::{HEAD, Operands, Spelled, choices, first_words, is_path, tools, value};
 
 /// The script, to be put into a directory of `fpath`.
 pub fn script() -> String {
-    let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name()).collect();
+    let tools = tools();
+    let names: Vec<&str> = tools.iter().map(|tool| tool.name).collect();
     let mut text = format!("#compdef spur {}\n{HEAD}", names.join(" "));
-    for tool in TOOLS {
-        let rows: String = rows(tool).into_iter().flat_map(specifications).collect();
-        let operands = match tool {
-            Tool::Sbatch => "'(-)1:script:_files' '*::argument:_files'",
-            Tool::Srun | Tool::Salloc => "'(-)1:program:_command_names -e' '*::argument:_normal'",
+    for tool in &tools {
+        let rows: String = tool.options.iter().flat_map(specifications).collect();
+        let operands = match tool.operands {
+            Operands::Script => "'(-)1:script:_files' '*::argument:_files'",
+            Operands::Program => "'(-)1:program:_command_names -e' '*::argument:_normal'",
+            Operands::Words => "'*:word:_files'",
         };
         text.push_str(&format!(
             "\n_spur_{}() {{\n  _arguments -s -S -A '-*' \\\n{rows}    {operands}\n}}\n",
-            tool.name()
+            tool.name
         ));
     }
     text.push_str("\n_spur_commands() {\n  local -a commands=(\n");
@@ -29,8 +31,8 @@ pub fn script() -> String {
 }
 
 /// The lines of `_arguments` for an option: one a spelling, each ruling out the others.
-fn specifications(row: &JobOption) -> Vec<String> {
-    let long = row.names().map(|name| format!("--{name}"));
+fn specifications(row: &Spelled) -> Vec<String> {
+    let long = row.long.iter().map(|name| format!("--{name}"));
     let spellings: Vec<String> = long.chain(row.short.map(|short| format!("-{short}"))).collect();
     let others =
         if spellings.len() > 1 { format!("({})", spellings.join(" ")) } else { String::new() };

@@ -104,10 +104,17 @@ fn user(name: &str) -> Option<u32> {
     }
 }
 
-/// `-M`: says which cluster answers.
-fn name_cluster(tool: &str, wanted: &str, controller: &mut Controller) -> Result<(), Ended> {
+/// `-M`: says which cluster answers, where there are headers.
+fn name_cluster(
+    tool: &str,
+    wanted: &str,
+    header: bool,
+    controller: &mut Controller,
+) -> Result<(), Ended> {
     let own = check_cluster(tool, wanted, controller)?;
-    print(&format!("CLUSTER: {own}\n"));
+    if header {
+        print(&format!("CLUSTER: {own}\n"));
+    }
     Ok(())
 }
 
@@ -146,4 +153,26 @@ fn ids(word: &str) -> Vec<&str> {
     }
     parts.push(&word[start..]);
     parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_accounting_reads_is_what_its_pages_tell() {
+        let tools: [(&Tool, &[Flag]); 3] = [
+            (&spur_core::tools::sacct::TOOL, sacct::query::FLAGS),
+            (&spur_core::tools::sacctmgr::TOOL, sacctmgr::FLAGS),
+            (&spur_core::tools::sreport::TOOL, sreport::query::FLAGS),
+        ];
+        for (tool, flags) in tools {
+            let mut told: Vec<_> =
+                tool.rows.iter().map(|row| (row.flag.long, row.flag.short)).collect();
+            let mut read: Vec<_> = flags.iter().map(|flag| (flag.long, flag.short)).collect();
+            told.sort();
+            read.sort();
+            assert_eq!(told, read, "{}", tool.name);
+        }
+    }
 }

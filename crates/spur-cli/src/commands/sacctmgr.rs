@@ -15,7 +15,7 @@ use spur_core::getopt::{Flag, Takes, flag, option};
 use super::{Notation, VERSION};
 use crate::output::print;
 
-const FLAGS: &[Flag] = &[
+pub const FLAGS: &[Flag] = &[
     flag("associations", Some('s')),
     flag("help", Some('h')),
     flag("immediate", Some('i')),

@@ -40,7 +40,7 @@ impl Query {
         let words = super::read_tool(&TOOL, args)?;
         let refuse = |message: &str| {
             complain("sattach", message);
-            eprint!("{}", TOOL.usage);
+            print(TOOL.usage);
             Ended(1)
         };
         let [word] = &words.rest[..] else { return Err(refuse("too many parameters")) };

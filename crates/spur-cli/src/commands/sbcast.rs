@@ -97,11 +97,8 @@ fn receiver(force: bool, mode: u32, modified: Option<i64>) -> String {
 /// How many nodes the job has.
 fn nodes_of(job: &str) -> Result<u32, Ended> {
     let refuse = || {
-        complain(
-            "sbcast",
-            format!("Unable to get job allocation for {job}: Invalid job id specified"),
-        );
-        Ended(1)
+        complain("sbcast", format!("Slurm job {job} lookup error: Invalid job id specified"));
+        Ended(255)
     };
     let reference = JobReference::parse(job).ok_or_else(refuse)?;
     let request = ListJobsRequest { job_ids: vec![reference.job], ..Default::default() };

@@ -2,6 +2,7 @@
 
 use spur_core::fields::priority::{DEFAULT, LONG, LONG_NORMAL, NORMAL, PRIORITY_FIELDS};
 use spur_core::fields::{RenderContext, format, render};
+use spur_core::getopt::Flag;
 use spur_core::tools::sprio::TOOL;
 use spur_core::views::PriorityView;
 
@@ -48,8 +49,13 @@ fn answers(args: &[String]) -> Result<(), Ended> {
 
 fn read(args: &[String], controller: &mut Controller) -> Result<Query, Ended> {
     let mut query = Query::default();
+    let said = super::read_all(&TOOL, args)?;
+    let loud = said.iter().filter(|(flag, _)| flag.long == "verbose").count();
+    if loud > 0 {
+        print(&told(&said, loud));
+    }
     let list = |value: &str| value.split(',').map(str::to_string).collect::<Vec<_>>();
-    for (flag, value) in super::read_all(&TOOL, args)? {
+    for (flag, value) in said {
         match flag.long {
             "jobs" => {
                 let jobs = value.split(',').map(|word| word.trim().parse::<u32>());
@@ -73,6 +79,22 @@ fn read(args: &[String], controller: &mut Controller) -> Result<Query, Ended> {
     Ok(query)
 }
 
+/// What `-v` prints first: what was understood.
+fn told(said: &[(Flag, String)], loud: usize) -> String {
+    let last = |name: &str| said.iter().rev().find(|(flag, _)| flag.long == name);
+    let text = |name: &str| last(name).map_or("(null)", |(_, value)| value.as_str());
+    let rule = "-----------------------------\n";
+    format!(
+        "{rule}format     = {}\njob_flag   = {}\njobs       = {}\npartition  = {}\nusers      = {}\n\
+         verbose    = {loud}\n{rule}\n\n",
+        text("format"),
+        u8::from(last("jobs").is_some()),
+        text("jobs"),
+        text("partition"),
+        text("user"),
+    )
+}
+
 fn table(query: &Query, rows: Vec<PriorityView>) -> String {
     let (weights, mut jobs): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.is_weights);
     let weights = weights.into_iter().next().unwrap_or_default();
@@ -82,7 +104,11 @@ fn table(query: &Query, rows: Vec<PriorityView>) -> String {
     }
     sort(query, &mut jobs);
     let spec = query.format.clone().unwrap_or_else(|| layout(query, &weights));
-    let columns = format::letters(PRIORITY_FIELDS, &spec).columns;
+    let format = format::letters(PRIORITY_FIELDS, &spec);
+    for problem in &format.problems {
+        complain("sprio", format!("Invalid job format specification: {problem}"));
+    }
+    let columns = format.columns;
     let context =
         RenderContext { now: zone::now(), offset_at: &zone::offset_at, ..RenderContext::default() };
     let mut lines = Vec::new();

@@ -1,6 +1,6 @@
 //! `sreport`: what clusters, accounts and users have used.
 
-mod query;
+pub(super) mod query;
 mod report;
 
 use spur_core::fields::render::Layout;

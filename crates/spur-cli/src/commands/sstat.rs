@@ -72,7 +72,10 @@ impl Query {
                 "jobs" => {
                     for word in value.split(',').filter(|word| !word.is_empty()) {
                         let step = step(word);
-                        let bad = || refuse(format!("Invalid job id specified: {word}"));
+                        let bad = || {
+                            eprintln!("sstat: fatal: Bad job/step specified: {word}");
+                            Ended(1)
+                        };
                         query.steps.push(step.ok_or_else(bad)?);
                     }
                 }

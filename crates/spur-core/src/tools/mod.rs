@@ -1,6 +1,8 @@
 //! The options of the tools that ask and control, a table a tool. `--help`, completions and manual
 //! pages are printed from it; what an option does is the tool's own business.
 
+pub mod sacct;
+pub mod sacctmgr;
 pub mod sattach;
 pub mod sbcast;
 pub mod scancel;
@@ -10,6 +12,7 @@ pub mod sdiag;
 pub mod sinfo;
 pub mod sprio;
 pub mod squeue;
+pub mod sreport;
 pub mod sshare;
 pub mod sstat;
 pub mod strigger;
@@ -104,19 +107,34 @@ impl Tool {
     /// What `--help` prints.
     pub fn help(&self) -> String {
         let mut text = format!("Usage: {} [OPTIONS]{}\n", self.name, self.operands);
-        for row in self.rows {
-            let spelling = row.spelling();
-            match spelling.len() {
-                ..30 => text.push_str(&format!("  {spelling:<30}{}\n", row.help)),
-                _ => text.push_str(&format!("  {spelling}\n{:32}{}\n", "", row.help)),
-            }
+        let is_help = |row: &&Row| ["help", "usage"].contains(&row.flag.long);
+        let (help, others): (Vec<&Row>, Vec<&Row>) = self.rows.iter().partition(is_help);
+        for row in others {
+            row.tell(&mut text);
+        }
+        text.push_str("\nHelp options:\n");
+        for row in help {
+            row.tell(&mut text);
         }
         text
     }
 }
 
+impl Row {
+    /// Its line of `--help`.
+    fn tell(&self, text: &mut String) {
+        let spelling = self.spelling();
+        match spelling.len() {
+            ..30 => text.push_str(&format!("  {spelling:<30}{}\n", self.help)),
+            _ => text.push_str(&format!("  {spelling}\n{:32}{}\n", "", self.help)),
+        }
+    }
+}
+
 /// Every tool with a table here.
 pub const TOOLS: &[&Tool] = &[
+    &sacct::TOOL,
+    &sacctmgr::TOOL,
     &sattach::TOOL,
     &sbcast::TOOL,
     &scancel::TOOL,
@@ -126,6 +144,7 @@ pub const TOOLS: &[&Tool] = &[
     &sinfo::TOOL,
     &sprio::TOOL,
     &squeue::TOOL,
+    &sreport::TOOL,
     &sshare::TOOL,
     &sstat::TOOL,
     &strigger::TOOL,

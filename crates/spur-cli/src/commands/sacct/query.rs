@@ -18,7 +18,7 @@ use crate::commands::{Notation, VERSION};
 use crate::output::{complain, print};
 use crate::zone;
 
-const FLAGS: &[Flag] = &[
+pub const FLAGS: &[Flag] = &[
     option("accounts", Some('A')),
     flag("allclusters", Some('L')),
     flag("allocations", Some('X')),

@@ -47,7 +47,7 @@ fn end_named(query: &Query, controller: &mut Controller) -> u8 {
     let mut status = 0;
     for (name, reference) in &query.named {
         if query.verbose {
-            note(format!("scancel: Terminating job {name}"));
+            note(format!("scancel: {}", announced(query, name)));
         }
         status = status.max(told(query, name, end(controller, reference)));
     }
@@ -177,7 +177,8 @@ fn targets(query: &Query, job: &JobView) -> Vec<(String, JobReference)> {
 
 fn announced(query: &Query, name: &str) -> String {
     match (query.signal, query.batch) {
-        (None, _) => format!("Terminating job {name}"),
+        (None, true) => format!("Terminating batch job {name}"),
+        (None, false) => format!("Terminating job {name}"),
         (Some(signal), true) => format!("Signal {signal} to batch job {name}"),
         (Some(signal), false) => format!("Signal {signal} to job {name}"),
     }

@@ -31,7 +31,7 @@ fn answers(args: &[String]) -> Result<(), Ended> {
     let query = Query::read(args)?;
     let mut controller = Controller::find();
     if let Some(wanted) = &query.with_cluster {
-        super::name_cluster("sinfo", wanted, &mut controller)?;
+        super::name_cluster("sinfo", wanted, query.header, &mut controller)?;
     }
     super::answer_each(query.repeat_secs, || one_answer(&query, &mut controller))
 }

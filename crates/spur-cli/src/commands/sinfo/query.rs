@@ -57,7 +57,46 @@ impl Query {
         for (flag, value) in &words.options {
             query.take(flag.long, value)?;
         }
+        let loud = words.options.iter().filter(|(flag, _)| flag.long == "verbose").count();
+        if loud > 0 {
+            crate::output::print(&query.told(loud, |name, unsaid| {
+                let last = words.options.iter().rev().find(|(flag, _)| flag.long == name);
+                last.map_or_else(|| unsaid.to_string(), |(_, value)| value.clone())
+            }));
+        }
         Ok(query)
+    }
+
+    /// What `-v` prints first: what was understood.
+    fn told(&self, loud: usize, last: impl Fn(&str, &str) -> String) -> String {
+        let filters = self.dead
+            || self.responding
+            || self.nodes.is_some()
+            || self.partitions.is_some()
+            || self.states.is_some();
+        let rows: [(&str, String); 17] = [
+            ("dead", self.dead.to_string()),
+            ("exact", u8::from(self.exact).to_string()),
+            ("filtering", filters.to_string()),
+            ("format", self.layout().0.to_string()),
+            ("iterate", self.repeat_secs.unwrap_or(0).to_string()),
+            ("long", self.long.to_string()),
+            ("no_header", (!self.header).to_string()),
+            ("node_field", self.by_node.to_string()),
+            ("node_format", self.by_node.to_string()),
+            ("nodes", last("nodes", "n/a")),
+            ("part_field", "true".to_string()),
+            ("partition", last("partition", "n/a")),
+            ("responding", self.responding.to_string()),
+            ("states", last("states", "(null)")),
+            ("sort", last("sort", "(null)")),
+            ("summarize", self.summary.to_string()),
+            ("verbose", loud.to_string()),
+        ];
+        let rule = "-----------------------------\n";
+        let rows: String =
+            rows.iter().map(|(key, value)| format!("{key:<11} = {value}\n")).collect();
+        format!("{rule}{rows}{rule}\n")
     }
 
     fn take(&mut self, name: &str, value: &str) -> Result<(), Ended> {

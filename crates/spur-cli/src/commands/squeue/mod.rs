@@ -33,7 +33,7 @@ fn answers(args: &[String]) -> Result<(), Ended> {
     let mut controller = Controller::find();
     check_nodes(&query, &mut controller)?;
     if let Some(wanted) = &query.with_cluster {
-        super::name_cluster("squeue", wanted, &mut controller)?;
+        super::name_cluster("squeue", wanted, query.header, &mut controller)?;
     }
     super::answer_each(query.repeat_secs, || one_answer(&query, &mut controller))
 }

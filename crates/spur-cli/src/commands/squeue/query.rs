@@ -82,7 +82,52 @@ impl Query {
         for (flag, value) in &words.options {
             query.take(flag.long, value, false)?;
         }
+        let loud = words.options.iter().filter(|(flag, _)| flag.long == "verbose").count();
+        if loud > 0 {
+            crate::output::print(&query.told(loud, |name| {
+                let last = words.options.iter().rev().find(|(flag, _)| flag.long == name);
+                last.map(|(_, value)| value.clone())
+            }));
+        }
         Ok(query)
+    }
+
+    /// What `-v` prints first: what was understood.
+    fn told(&self, loud: usize, last: impl Fn(&str) -> Option<String>) -> String {
+        let said = |name: &str| last(name).is_some();
+        let text = |name: &str| last(name).unwrap_or_else(|| "(null)".into());
+        let format = match &self.format {
+            Format::Letters(format) | Format::Names(format) => format.clone(),
+            Format::Unsaid | Format::Long => "(null)".into(),
+        };
+        let (jobs, steps) = (u8::from(said("jobs")), u8::from(said("steps")));
+        let rows: [(&str, String); 22] = [
+            ("all         = ", self.hidden.to_string()),
+            ("array       = ", self.each_task.to_string()),
+            ("federation  = ", said("federation").to_string()),
+            ("format      = ", format),
+            ("iterate     = ", self.repeat_secs.unwrap_or(0).to_string()),
+            ("job_flag    = ", jobs.to_string()),
+            ("jobs        = ", text("jobs")),
+            ("licenses    = ", text("licenses")),
+            ("local       = ", said("local").to_string()),
+            ("names       = ", text("name")),
+            ("nodes       = ", last("nodelist").unwrap_or_default()),
+            ("partitions  = ", text("partitions")),
+            ("priority    = ", said("priority").to_string()),
+            ("reservation = ", text("reservation")),
+            ("sibling      = ", said("sibling").to_string()),
+            ("sort        = ", text("sort")),
+            ("start_flag  = ", u8::from(self.start).to_string()),
+            ("states      = ", text("states")),
+            ("step_flag   = ", steps.to_string()),
+            ("steps       = ", text("steps")),
+            ("users       = ", text("users")),
+            ("verbose     = ", loud.to_string()),
+        ];
+        let rule = "-----------------------------\n";
+        let rows: String = rows.iter().map(|(key, value)| format!("{key}{value}\n")).collect();
+        format!("{rule}{rows}{rule}\n\n")
     }
 
     fn take(&mut self, name: &str, value: &str, variable: bool) -> Result<(), Ended> {

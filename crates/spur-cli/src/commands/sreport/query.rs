@@ -10,7 +10,7 @@ use crate::commands::VERSION;
 use crate::output::print;
 use crate::zone;
 
-const FLAGS: &[Flag] = &[
+pub const FLAGS: &[Flag] = &[
     flag("all_clusters", Some('a')),
     option("cluster", Some('M')),
     flag("federation", None),
