@@ -1,10 +1,12 @@
 //! What a request may have at most. Whoever asks for more is told which limit it is.
 
 use prost::Message;
+use spur_core::errors::SlurmError;
 use spur_core::job::JobSpec;
 use spur_core::state::Assignment;
 use spur_proto::slurm::SubmitJobRequest;
-use tonic::{Code, Status};
+use spur_proto::status::remarked;
+use tonic::Status;
 
 /// One limit, and the words for it.
 struct Limit {
@@ -39,7 +41,7 @@ impl Limit {
             return Ok(());
         }
         let message = format!("the {what} has {found} {unit}, the limit is {most}");
-        Err(Status::new(Code::InvalidArgument, message))
+        Err(remarked(SlurmError::PathnameTooLong, &message))
     }
 }
 
