@@ -9,7 +9,8 @@ mod hooks;
 mod of_spec;
 
 pub use facts::{
-    ArrayFacts, CpuBindFacts, GpuFacts, GpuVendor, HereFacts, JobFacts, StepFacts, TaskFacts,
+    ArrayFacts, CpuBindFacts, GpuDevice, GpuFacts, GpuVendor, HereFacts, JobFacts, StepFacts,
+    TaskFacts,
 };
 
 pub use hooks::{HookFacts, hook};
@@ -70,11 +71,11 @@ impl Variable {
 /// Every variable.
 #[rustfmt::skip]
 pub static VARIABLES: &[Variable] = &[
-    row("CUDA_VISIBLE_DEVICES", NODE, |f| devices(f, &[GpuVendor::Nvidia])),
+    row("CUDA_VISIBLE_DEVICES", NODE, |f| devices(f, GpuVendor::Nvidia)),
     row("ENVIRONMENT", BATCH, |_| Some("BATCH".into())),
-    row("GPU_DEVICE_ORDINAL", NODE, |f| devices(f, &[])),
+    row("GPU_DEVICE_ORDINAL", NODE, |f| devices(f, GpuVendor::Unknown)),
     row("HOSTNAME", BATCH, |f| here(f, |h| text(&h.node))),
-    row("ROCR_VISIBLE_DEVICES", NODE, |f| devices(f, &[GpuVendor::Amd])),
+    row("ROCR_VISIBLE_DEVICES", NODE, |f| devices(f, GpuVendor::Amd)),
     row("SLURMD_NODENAME", NODE, |f| here(f, |h| text(&h.node))),
     row("SLURMD_TRES_BIND", TASK, |f| gpus(f, |g| text(&g.bind))),
     row("SLURM_ARRAY_JOB_ID", BATCH, |f| array(f, |a| a.job_id)),
@@ -99,7 +100,7 @@ pub static VARIABLES: &[Variable] = &[
     row("SLURM_EXPORT_ENV", BATCH, |f| text(&f.job.export)),
     row("SLURM_GET_USER_ENV", BATCH, |f| flag(f.job.get_user_env)),
     row("SLURM_GPUS", JOB, |f| text(&f.job.gpus)),
-    row("SLURM_GPUS_ON_NODE", NODE, |f| gpus(f, |g| number(g.given.len()))),
+    row("SLURM_GPUS_ON_NODE", NODE, |f| given(f, |g| number(g.given.len()))),
     row("SLURM_GPUS_PER_NODE", JOB, |f| text(&f.job.gpus_per_node)),
     row("SLURM_GPUS_PER_SOCKET", JOB, |f| text(&f.job.gpus_per_socket)),
     row("SLURM_GPUS_PER_TASK", JOB, |f| text(&f.job.gpus_per_task)),
@@ -116,7 +117,7 @@ pub static VARIABLES: &[Variable] = &[
     row("SLURM_JOB_DEPENDENCY", BATCH, |f| text(&f.job.dependency)),
     row("SLURM_JOB_END_TIME", NODE, |f| moment(f.job.end_time)),
     row("SLURM_JOB_GID", NODE, |f| number(f.job.gid)),
-    row("SLURM_JOB_GPUS", BATCH, |f| gpus(f, |g| Some(commas(&g.given)))),
+    row("SLURM_JOB_GPUS", BATCH, |f| given(f, |g| Some(commas(&g.ids())))),
     row("SLURM_JOB_ID", ALL, |f| number(f.job.job_id)).per_component(),
     row("SLURM_JOB_LICENSES", BATCH, |f| text(&f.job.licenses)),
     row("SLURM_JOB_NAME", ALL, |f| text(&f.job.name)).per_component(),
@@ -155,7 +156,7 @@ pub static VARIABLES: &[Variable] = &[
     row("SLURM_SRUN_COMM_HOST", TASK, |f| text(&f.step?.launcher_address)),
     row("SLURM_SRUN_COMM_PORT", TASK, launcher_port),
     row("SLURM_STEPID", TASK, |f| number(f.step?.step_id)),
-    row("SLURM_STEP_GPUS", TASK, |f| gpus(f, |g| Some(commas(&g.seen)))),
+    row("SLURM_STEP_GPUS", TASK, |f| given(f, |g| Some(commas(&g.seen)))),
     row("SLURM_STEP_ID", TASK, |f| number(f.step?.step_id)),
     row("SLURM_STEP_LAUNCHER_PORT", TASK, launcher_port),
     row("SLURM_STEP_NODELIST", TASK, |f| text(&f.step?.nodes)),
@@ -175,7 +176,7 @@ pub static VARIABLES: &[Variable] = &[
     row("SLURM_WORKING_CLUSTER", NODE, |f| text(&f.job.working_cluster)),
     row("SRUN_DEBUG", TASK, |f| number(f.step?.debug_level)),
     row("TMPDIR", NODE, |f| here(f, |h| text(&h.tmp_dir))),
-    row("ZE_AFFINITY_MASK", NODE, |f| devices(f, &[GpuVendor::Intel])),
+    row("ZE_AFFINITY_MASK", NODE, |f| devices(f, GpuVendor::Intel)),
 ];
 
 /// The variables of a batch script. It runs as rank 0 on the job's first node.
@@ -288,6 +289,11 @@ fn gpus(facts: &Facts<'_>, get: fn(&GpuFacts) -> Option<String>) -> Option<Strin
     get(facts.task?.here.gpus.as_ref()?)
 }
 
+/// As far as any were given.
+fn given(facts: &Facts<'_>, get: fn(&GpuFacts) -> Option<String>) -> Option<String> {
+    get(facts.task?.here.gpus.as_ref().filter(|gpus| !gpus.given.is_empty())?)
+}
+
 fn array(facts: &Facts<'_>, get: fn(&ArrayFacts) -> u32) -> Option<String> {
     facts.job.array.as_ref().map(|array| get(array).to_string())
 }
@@ -332,22 +338,19 @@ fn topology_pattern(facts: &Facts<'_>) -> Option<String> {
 
 /// The devices a program may use, in the variable of its vendor. AMD's other variables index into
 /// what `ROCR_VISIBLE_DEVICES` left, so they stay unset there; unknown vendors get Slurm's full set.
-fn devices(facts: &Facts<'_>, vendors: &[GpuVendor]) -> Option<String> {
-    let gpus = facts.task?.here.gpus.as_ref()?;
-    if gpus.vendor != GpuVendor::Unknown && !vendors.contains(&gpus.vendor) {
-        return None;
-    }
-    if !gpus.names.is_empty() {
-        return Some(gpus.names.join(","));
-    }
-    let position = |seen: &u32| gpus.given.iter().position(|given| given == seen);
-    let numbers: Vec<u32> = if gpus.others_hidden {
-        gpus.seen.iter().filter_map(position).map(|place| place as u32).collect()
-    } else {
-        gpus.seen.iter().map(|number| number.saturating_sub(gpus.before)).collect()
-    };
-    Some(commas(&numbers))
+fn devices(facts: &Facts<'_>, vendor: GpuVendor) -> Option<String> {
+    facts.task?.here.gpus.as_ref()?.visible(vendor)
 }
+
+/// Variables that choose among GPUs. Who submits from inside another job has that one's, which mean nothing here: they
+/// give way where a job has GPUs, and are told anew as far as its makers' programs read them.
+pub static GPU_CHOICES: &[&str] = &[
+    "CUDA_VISIBLE_DEVICES",
+    "GPU_DEVICE_ORDINAL",
+    "HIP_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES",
+    "ZE_AFFINITY_MASK",
+];
 
 #[cfg(test)]
 mod tests;

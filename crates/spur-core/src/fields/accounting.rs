@@ -404,7 +404,7 @@ fn listed(usages: &[TresUsage], get: fn(&TresUsage) -> String) -> Value {
 fn amount(usage: &TresUsage, amount: u64) -> String {
     let value = match usage.name.as_str() {
         "cpu" => seconds(amount),
-        "mem" | "vmem" => Value::Bytes(amount),
+        "mem" | "vmem" | "gres/gpumem" => Value::Bytes(amount),
         _ => number(amount),
     };
     value.text(&render::RenderContext::default()).unwrap_or_default()

@@ -196,21 +196,76 @@ pub struct HereFacts {
 /// GPUs on one node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GpuFacts {
-    /// Whose they are.
-    pub vendor: GpuVendor,
-    /// Numbers on the node of all that the job or step has here.
-    pub given: Vec<u32>,
-    /// Those of them this process is to see.
+    /// All that the job or step has here, in the node's order.
+    pub given: Vec<GpuDevice>,
+    /// The node's numbers of those of them this process is to see.
     pub seen: Vec<u32>,
     /// Whether the device cgroup hides all others, so that programs count from 0.
     pub others_hidden: bool,
-    /// GPUs of other makers that are counted before these; programs count those of one maker from 0.
-    pub before: u32,
-    /// What programs call those to see, where numbers are not enough; empty otherwise.
-    pub names: Vec<String>,
+    /// Makers of GPUs that are here and not hidden, of which this process has none.
+    pub withheld: Vec<GpuVendor>,
     /// What binds tasks to GPUs, as `gpu:per_task:1`; empty for nothing.
     pub bind: String,
 }
+
+/// One GPU, or a part of one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GpuDevice {
+    /// Its number on the node.
+    pub id: u32,
+    /// Who made it.
+    pub vendor: GpuVendor,
+    /// Its number among those of its maker, as programs count where none is hidden.
+    pub number: u32,
+    /// What programs call it where a number is not enough; empty otherwise.
+    pub name: String,
+    /// Where this machine tells how busy it is; empty where nobody does.
+    pub gauge: String,
+}
+
+impl GpuFacts {
+    /// Of GPUs that are only declared, all of which are to be seen.
+    pub fn declared(ids: &[u32]) -> GpuFacts {
+        let device = |id: &u32| GpuDevice { id: *id, number: *id, ..GpuDevice::default() };
+        GpuFacts {
+            given: ids.iter().map(device).collect(),
+            seen: ids.to_vec(),
+            ..GpuFacts::default()
+        }
+    }
+
+    /// The node's numbers of all that were given.
+    pub fn ids(&self) -> Vec<u32> {
+        self.given.iter().map(|device| device.id).collect()
+    }
+
+    /// What the variable of a maker tells: the devices to use, as programs count or call them. Those of unknown
+    /// makers are told in every variable.
+    pub(super) fn visible(&self, vendor: GpuVendor) -> Option<String> {
+        let is_told = |it: &&GpuDevice| it.vendor == vendor || it.vendor == GpuVendor::Unknown;
+        let mut own: Vec<&GpuDevice> = self.given.iter().filter(is_told).collect();
+        own.sort_by_key(|device| device.number);
+        let word = |id: &u32| {
+            let place = own.iter().position(|device| device.id == *id)?;
+            let device = own[place];
+            let is_relative = self.others_hidden && device.vendor != GpuVendor::Unknown;
+            Some(match (device.name.as_str(), is_relative) {
+                ("", true) => place.to_string(),
+                ("", false) => device.number.to_string(),
+                (name, _) => name.to_string(),
+            })
+        };
+        let words: Vec<String> = self.seen.iter().filter_map(word).collect();
+        match (words.is_empty(), own.is_empty()) {
+            (false, _) => Some(words.join(",")),
+            (true, false) => Some(NO_DEVICES.to_string()),
+            (true, true) => self.withheld.contains(&vendor).then(|| NO_DEVICES.to_string()),
+        }
+    }
+}
+
+/// No program knows a device of this name, so it finds none; Slurm's word.
+const NO_DEVICES: &str = "NoDevFiles";
 
 /// Who makes a GPU, which decides the variables its programs read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -498,7 +498,7 @@ fn batch_script_with_options_and_gpus() {
         memory_per_cpu_mb: Some(500),
         ..job()
     };
-    let gpus = GpuFacts { given: vec![0, 1], seen: vec![0, 1], ..GpuFacts::default() };
+    let gpus = GpuFacts::declared(&[0, 1]);
     let here = HereFacts { gpus: Some(gpus), ..node("n1", 4) };
     expect(batch(&job, &here, 4320), OPTIONS_ENV);
 }
@@ -584,12 +584,8 @@ fn task_with_its_own_gpu() {
         launcher_port: 36253,
         ..step()
     };
-    let gpus = GpuFacts {
-        given: vec![0, 1],
-        seen: vec![1],
-        bind: "gpu:per_task:1".into(),
-        ..GpuFacts::default()
-    };
+    let gpus =
+        GpuFacts { seen: vec![1], bind: "gpu:per_task:1".into(), ..GpuFacts::declared(&[0, 1]) };
     let second = TaskFacts {
         here: HereFacts { gpus: Some(gpus), tmp_dir: String::new(), ..node("n1", 4) },
         rank: 1,
@@ -628,20 +624,65 @@ fn every_name_is_there_once_and_none_is_the_users_to_set() {
     assert!(!names.contains("SPUR_CONF") && !names.contains("SPUR_CONTROLLER_ADDR"));
 }
 
+/// The variables about devices that a batch script with these GPUs sees.
+fn chosen(gpus: GpuFacts) -> Vec<String> {
+    let here = HereFacts { gpus: Some(gpus), ..node("n1", 4) };
+    let told = strings(&batch(&job(), &here, 1));
+    let is_device = |line: &String| line.contains("DEVICE") || line.starts_with("ZE_");
+    told.into_iter().filter(is_device).collect()
+}
+
+fn device(id: u32, vendor: GpuVendor, number: u32) -> GpuDevice {
+    GpuDevice { id, vendor, number, ..GpuDevice::default() }
+}
+
 #[test]
 fn vendors_get_their_own_variable_and_usable_numbers() {
     let seen = |vendor, others_hidden| {
-        let (given, seen) = (vec![4, 5, 6, 7], vec![4, 5, 6, 7]);
-        let gpus = GpuFacts { vendor, given, seen, others_hidden, ..GpuFacts::default() };
-        let here = HereFacts { gpus: Some(gpus), ..node("n1", 4) };
-        let told = strings(&batch(&job(), &here, 1));
-        let is_device = |line: &String| line.contains("DEVICE") || line.starts_with("ZE_");
-        told.into_iter().filter(is_device).collect::<Vec<_>>()
+        let given = (4..8).map(|id| device(id, vendor, id)).collect();
+        chosen(GpuFacts { given, seen: vec![4, 5, 6, 7], others_hidden, ..GpuFacts::default() })
     };
     assert_eq!(seen(GpuVendor::Amd, false), ["ROCR_VISIBLE_DEVICES=4,5,6,7"]);
     assert_eq!(seen(GpuVendor::Amd, true), ["ROCR_VISIBLE_DEVICES=0,1,2,3"]);
     assert_eq!(seen(GpuVendor::Nvidia, true), ["CUDA_VISIBLE_DEVICES=0,1,2,3"]);
     assert_eq!(seen(GpuVendor::Unknown, false).len(), 4);
+}
+
+/// The node counts those of one kind together, programs those of one maker as they are plugged in.
+#[test]
+fn programs_are_told_the_numbers_they_count_by() {
+    let (amd, nvidia) = (GpuVendor::Amd, GpuVendor::Nvidia);
+    let given = vec![device(1, amd, 2), device(2, amd, 1), device(4, nvidia, 1)];
+    let gpus = GpuFacts { given, seen: vec![1, 2, 4], ..GpuFacts::default() };
+    let expected = ["CUDA_VISIBLE_DEVICES=1", "ROCR_VISIBLE_DEVICES=2,1"];
+    assert_eq!(chosen(gpus.clone()), expected);
+    let hidden = GpuFacts { others_hidden: true, ..gpus.clone() };
+    assert_eq!(chosen(hidden), ["CUDA_VISIBLE_DEVICES=0", "ROCR_VISIBLE_DEVICES=1,0"]);
+    let bound = GpuFacts { seen: vec![4], ..gpus };
+    let expected = ["CUDA_VISIBLE_DEVICES=1", "ROCR_VISIBLE_DEVICES=NoDevFiles"];
+    assert_eq!(
+        chosen(bound),
+        expected,
+        "a task that is bound to one sees the other maker's no more"
+    );
+}
+
+#[test]
+fn a_task_bound_to_a_part_of_a_gpu_is_told_its_name() {
+    let part = |id| GpuDevice { name: format!("MIG-{id}"), ..device(id, GpuVendor::Nvidia, id) };
+    let given = vec![part(0), part(1)];
+    let gpus = GpuFacts { given, seen: vec![1], others_hidden: true, ..GpuFacts::default() };
+    assert_eq!(chosen(gpus), ["CUDA_VISIBLE_DEVICES=MIG-1"]);
+}
+
+#[test]
+fn who_was_given_no_gpu_sees_none() {
+    let withheld = vec![GpuVendor::Nvidia];
+    let gpus = GpuFacts { withheld, ..GpuFacts::default() };
+    assert_eq!(chosen(gpus.clone()), ["CUDA_VISIBLE_DEVICES=NoDevFiles"]);
+    let here = HereFacts { gpus: Some(gpus), ..node("n1", 4) };
+    let told = strings(&batch(&job(), &here, 1));
+    assert!(!told.iter().any(|line| line.contains("GPUS")), "{told:?}");
 }
 
 #[test]

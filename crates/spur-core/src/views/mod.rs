@@ -31,4 +31,4 @@ pub use rules::{
 };
 pub use share::ShareView;
 pub use step::StepView;
-pub use usage::{Spread, TaskUsage, Usage};
+pub use usage::{GpuUsage, Spread, TaskUsage, Usage};

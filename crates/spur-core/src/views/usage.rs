@@ -28,6 +28,12 @@ pub struct Usage {
     /// Address space at its highest, in bytes.
     #[prost(message, optional, tag = "9")]
     pub virtual_memory: Option<Spread>,
+    /// Memory of GPUs at its highest, in bytes; of tasks with GPUs whose load is told.
+    #[prost(message, optional, tag = "10")]
+    pub gpu_memory: Option<Spread>,
+    /// How busy GPUs were, in percent, those of a task added up.
+    #[prost(message, optional, tag = "11")]
+    pub gpu_busy: Option<Spread>,
 }
 
 /// How much of something tasks used: the most and the least with whose it was, and all together.
@@ -55,6 +61,15 @@ pub struct TaskUsage {
     pub read_bytes: u64,
     pub written_bytes: u64,
     pub page_faults: u64,
+    /// Where GPUs tell.
+    pub gpu: Option<GpuUsage>,
+}
+
+/// What the GPUs of a task did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GpuUsage {
+    pub memory_bytes: u64,
+    pub busy_percent: u64,
 }
 
 impl Usage {
@@ -63,13 +78,16 @@ impl Usage {
         self.tasks += 1;
         let cpu = (used.user_micros + used.system_micros) / 1000;
         for (spread, amount) in [
-            (&mut self.cpu, cpu),
-            (&mut self.memory, used.memory_bytes),
-            (&mut self.read, used.read_bytes),
-            (&mut self.written, used.written_bytes),
-            (&mut self.pages, used.page_faults),
-            (&mut self.virtual_memory, used.virtual_bytes),
+            (&mut self.cpu, Some(cpu)),
+            (&mut self.memory, Some(used.memory_bytes)),
+            (&mut self.read, Some(used.read_bytes)),
+            (&mut self.written, Some(used.written_bytes)),
+            (&mut self.pages, Some(used.page_faults)),
+            (&mut self.virtual_memory, Some(used.virtual_bytes)),
+            (&mut self.gpu_memory, used.gpu.map(|gpu| gpu.memory_bytes)),
+            (&mut self.gpu_busy, used.gpu.map(|gpu| gpu.busy_percent)),
         ] {
+            let Some(amount) = amount else { continue };
             let one = Spread { max: amount, max_task: task, min: amount, min_task: task, total: 0 };
             let spread = spread.get_or_insert(one);
             if amount > spread.max {
@@ -95,5 +113,10 @@ mod tests {
         }
         let expected = Spread { max: 30, max_task: 4, min: 10, min_task: 5, total: 60 };
         assert_eq!((usage.tasks, usage.memory), (3, Some(expected)));
+        assert_eq!(usage.gpu_busy, None, "nobody had a GPU");
+        let gpu = Some(GpuUsage { memory_bytes: 7, busy_percent: 90 });
+        usage.add(7, &TaskUsage { gpu, ..TaskUsage::default() });
+        let expected = Spread { max: 90, max_task: 7, min: 90, min_task: 7, total: 90 };
+        assert_eq!(usage.gpu_busy, Some(expected));
     }
 }

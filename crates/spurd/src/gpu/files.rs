@@ -5,9 +5,9 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use spur_core::jobenv::{GpuFacts, GpuVendor};
+use spur_core::jobenv::{GpuDevice, GpuFacts, GpuVendor};
 
-use super::Gpu;
+use super::{Gpu, usage};
 
 /// In the spool: a line for each GPU.
 const FILE: &str = "gpus";
@@ -23,17 +23,19 @@ struct Line {
     name: String,
     files: Vec<String>,
     shared_files: Vec<String>,
+    gauge: String,
 }
 
 impl GpuFiles {
-    /// Of those that were found.
-    pub fn of(gpus: &[Gpu]) -> GpuFiles {
+    /// Of those that were found below this root.
+    pub fn of(gpus: &[Gpu], root: &Path) -> GpuFiles {
         let lines = gpus.iter().map(|gpu| Line {
             vendor: gpu.vendor,
             number: gpu.number,
             name: gpu.name.clone(),
             files: gpu.files.clone(),
             shared_files: gpu.shared_files.clone(),
+            gauge: usage::gauge(gpu, root),
         });
         GpuFiles(lines.collect())
     }
@@ -70,22 +72,34 @@ impl GpuFiles {
         files.map(String::as_str).filter(|file| !allowed.contains(*file)).collect()
     }
 
-    /// What the environment tells of those given. Numbers are the node's; programs count those of each
-    /// maker from 0.
+    /// What the environment tells of those given; nothing on a node without any.
     pub fn facts(&self, given: &[u32], others_hidden: bool) -> Option<GpuFacts> {
-        let first = *given.first()?;
-        let line = self.0.get(first as usize);
-        let before = line.map_or(0, |line| first.saturating_sub(line.number));
-        let name = |id: &u32| self.0.get(*id as usize).map(|line| line.name.clone());
-        let names: Vec<String> =
-            given.iter().filter_map(name).filter(|it| !it.is_empty()).collect();
+        if given.is_empty() && (others_hidden || self.0.is_empty()) {
+            return None;
+        }
+        let device = |id: &u32| match self.0.get(*id as usize) {
+            Some(line) => GpuDevice {
+                id: *id,
+                vendor: line.vendor,
+                number: line.number,
+                name: line.name.clone(),
+                gauge: line.gauge.clone(),
+            },
+            None => GpuDevice { id: *id, number: *id, ..GpuDevice::default() },
+        };
+        let given_here: Vec<GpuDevice> = given.iter().map(device).collect();
+        let mut withheld: Vec<GpuVendor> = Vec::new();
+        for line in self.0.iter().filter(|_| !others_hidden) {
+            let has_one = given_here.iter().any(|device| device.vendor == line.vendor);
+            if !has_one && !withheld.contains(&line.vendor) {
+                withheld.push(line.vendor);
+            }
+        }
         Some(GpuFacts {
-            vendor: line.map_or(GpuVendor::Unknown, |line| line.vendor),
-            given: given.to_vec(),
+            given: given_here,
             seen: given.to_vec(),
-            others_hidden: others_hidden && line.is_some(),
-            before,
-            names,
+            others_hidden,
+            withheld,
             bind: String::new(),
         })
     }
@@ -100,26 +114,27 @@ impl Line {
             GpuVendor::Unknown => "unknown",
         };
         let (files, shared) = (self.files.join(","), self.shared_files.join(","));
-        format!("{vendor} {} {} {files} {shared}\n", self.number, self.name)
+        format!("{vendor} {} {} {files} {shared} {}\n", self.number, self.name, self.gauge)
     }
 
     fn parse(line: &str) -> Option<Line> {
-        let fields: Vec<&str> = line.split(' ').collect();
-        let [vendor, number, name, files, shared] = fields[..] else { return None };
+        let fields: Vec<&str> = line.splitn(6, ' ').collect();
+        let [vendor, number, name, files, shared, gauge @ ..] = &fields[..] else { return None };
         let list = |text: &str| -> Vec<String> {
             text.split(',').filter(|file| !file.is_empty()).map(str::to_string).collect()
         };
         Some(Line {
-            vendor: match vendor {
+            vendor: match *vendor {
                 "amd" => GpuVendor::Amd,
                 "nvidia" => GpuVendor::Nvidia,
                 "intel" => GpuVendor::Intel,
                 _ => GpuVendor::Unknown,
             },
             number: number.parse().ok()?,
-            name: name.to_string(),
+            name: (*name).to_string(),
             files: list(files),
             shared_files: list(shared),
+            gauge: gauge.first().map(|it| (*it).to_string()).unwrap_or_default(),
         })
     }
 }

@@ -5,6 +5,7 @@ mod files;
 mod nvidia;
 #[cfg(test)]
 mod tests;
+pub mod usage;
 
 use std::path::Path;
 
@@ -62,7 +63,8 @@ pub fn find(root: &Path) -> Vec<Gpu> {
 pub fn uncorrectable(root: &Path, gpu: &Gpu) -> Option<u64> {
     match gpu.vendor {
         GpuVendor::Amd => amd::uncorrectable(root, gpu),
-        GpuVendor::Nvidia | GpuVendor::Intel | GpuVendor::Unknown => None,
+        GpuVendor::Nvidia => nvidia::uncorrectable(root, gpu),
+        GpuVendor::Intel | GpuVendor::Unknown => None,
     }
 }
 

@@ -43,6 +43,18 @@ pub(super) fn find(root: &Path) -> Vec<Gpu> {
     found
 }
 
+/// What the library has counted since the driver was loaded.
+pub(super) fn uncorrectable(root: &Path, gpu: &Gpu) -> Option<u64> {
+    // The library speaks of this machine only.
+    let minor = minor(gpu).filter(|_| root == Path::new("/"))?;
+    nvml::uncorrectable(minor)
+}
+
+/// The number of its device file.
+pub(super) fn minor(gpu: &Gpu) -> Option<u32> {
+    gpu.files.iter().find_map(|file| file.strip_prefix("/dev/nvidia")?.parse().ok())
+}
+
 struct Card {
     bus: String,
     model: String,

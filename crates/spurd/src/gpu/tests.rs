@@ -139,8 +139,8 @@ fn instances_of_an_h100_have_names_and_files_of_their_own() {
     assert_eq!((gpus[1].kind.as_str(), gpus[1].name.as_str()), ("h100_mig", "MIG-GPU-0/2/0"));
     let files = ["/dev/nvidia-caps/nvidia-cap21", "/dev/nvidia-caps/nvidia-cap22", "/dev/nvidia0"];
     assert_eq!(gpus[1].files, files);
-    let facts = GpuFiles::of(&gpus).facts(&[1], true).expect("has one");
-    assert_eq!(facts.names, ["MIG-GPU-0/2/0"]);
+    let facts = GpuFiles::of(&gpus, root.path()).facts(&[1], true).expect("has one");
+    assert_eq!(facts.given[0].name, "MIG-GPU-0/2/0");
 }
 
 #[test]
@@ -152,16 +152,21 @@ fn two_makers_in_one_machine_are_counted_on_and_told_apart() {
     let kinds: Vec<&str> = gpus.iter().map(|gpu| gpu.kind.as_str()).collect();
     assert_eq!(kinds, ["mi210", "mi210", "a100", "a100"]);
     assert_eq!(registered(&gpus, str::to_string).len(), 2);
-    let files = GpuFiles::of(&gpus);
+    let files = GpuFiles::of(&gpus, root.path());
     let facts = files.facts(&[2, 3], false).expect("has some");
-    assert_eq!((facts.vendor, facts.before), (GpuVendor::Nvidia, 2));
+    let told: Vec<_> = facts.given.iter().map(|it| (it.id, it.vendor, it.number)).collect();
+    assert_eq!(told, [(2, GpuVendor::Nvidia, 0), (3, GpuVendor::Nvidia, 1)]);
+    assert_eq!(facts.withheld, [GpuVendor::Amd], "none of those was given, and all can be opened");
+    let none = files.facts(&[], false).expect("there are some");
+    assert_eq!(none.withheld, [GpuVendor::Amd, GpuVendor::Nvidia]);
+    assert_eq!(files.facts(&[], true), None, "who cannot open any needs no telling");
 }
 
 #[test]
 fn who_has_one_gpu_is_denied_the_others() {
     let root = root();
     amd(root.path(), 0x74a1, 2, 1, |_, _| true);
-    let files = GpuFiles::of(&find(root.path()));
+    let files = GpuFiles::of(&find(root.path()), root.path());
     let denied = |given: &[u32]| files.denied(given).into_iter().collect::<Vec<_>>();
     assert_eq!(denied(&[1]), ["/dev/dri/card0", "/dev/dri/renderD128"]);
     let all = [
@@ -179,7 +184,7 @@ fn who_has_one_gpu_is_denied_the_others() {
 fn what_is_written_for_shepherds_reads_back() {
     let (root, spool) = (root(), root());
     amd(root.path(), 0x74a1, 2, 1, |_, _| true);
-    let files = GpuFiles::of(&find(root.path()));
+    let files = GpuFiles::of(&find(root.path()), root.path());
     files.write(spool.path()).expect("writes");
     assert_eq!(GpuFiles::read(spool.path()), files);
     GpuFiles::default().write(spool.path()).expect("removes");

@@ -51,7 +51,9 @@ pub fn serve(options: Options) -> Result<()> {
     let _lock = spool::lock(&spool)?;
     spool::warn_unless_reachable(&spool);
     recover::sweep(&spool).context("could not sweep the spool")?;
-    GpuFiles::of(&offer.gpus).write(&spool).context("could not write down the GPUs")?;
+    GpuFiles::of(&offer.gpus, &options.sysfs_root)
+        .write(&spool)
+        .context("could not write down the GPUs")?;
     let (threads_per_core, cores_per_socket) = offer.shape;
     let order = offer.cpu_numbers.clone();
     let machine = Machine { order, threads_per_core, cores_per_socket, ..Machine::default() };

@@ -34,7 +34,8 @@ impl Environment {
         marker: String,
         gpus: Option<GpuFacts>,
     ) -> Environment {
-        let submitted = submitted(&launch.environment);
+        let mut submitted = submitted(&launch.environment);
+        forget_choices(&mut submitted, gpus.as_ref());
         let own = launch.shares.first().cloned().unwrap_or_default();
         let here = HereFacts { node: own.node, cpus: own.cpus, gpus, ..HereFacts::default() };
         Environment { job: facts(launch, spec, &submitted), submitted, here, marker }
@@ -144,11 +145,28 @@ pub(super) fn submitted(bytes: &[u8]) -> BTreeMap<Vec<u8>, Vec<u8>> {
     entries.collect()
 }
 
+/// Takes out what chooses among the GPUs of another place; the variables that hold here come later.
+pub(super) fn forget_choices(submitted: &mut BTreeMap<Vec<u8>, Vec<u8>>, gpus: Option<&GpuFacts>) {
+    if gpus.is_some_and(|gpus| !gpus.given.is_empty()) {
+        submitted.retain(|name, _| !jobenv::GPU_CHOICES.iter().any(|it| it.as_bytes() == name));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::task_hooks;
     use super::*;
     use spur_proto::internal::NodeShare;
+
+    #[test]
+    fn choices_among_other_gpus_are_forgotten_where_there_are_some() {
+        let text = b"HIP_VISIBLE_DEVICES=4\0CUDA_VISIBLE_DEVICES=4\0A=1\0";
+        let mut variables = submitted(text);
+        forget_choices(&mut variables, None);
+        assert_eq!(variables.len(), 3);
+        forget_choices(&mut variables, Some(&GpuFacts::declared(&[0])));
+        assert_eq!(variables.keys().collect::<Vec<_>>(), [&b"A".to_vec()]);
+    }
 
     #[test]
     fn a_submitted_variable_gives_way_to_slurms() {

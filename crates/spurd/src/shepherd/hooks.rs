@@ -180,7 +180,7 @@ fn variables(launch: &Launch, when: When, gpus: Option<GpuFacts>) -> Vec<(String
         tasks: spec.ntasks,
     };
     // Root sees every device, so these are counted over all of the node.
-    let gpus = gpus.map(|gpus| GpuFacts { others_hidden: false, ..gpus });
+    let gpus = gpus.map(|gpus| GpuFacts { others_hidden: false, withheld: Vec::new(), ..gpus });
     let here = HereFacts { node: own.node, cpus: own.cpus, gpus, ..HereFacts::default() };
     jobenv::hook(&facts(launch, &spec, &Default::default()), &here, &hook)
 }

@@ -14,6 +14,7 @@ use super::sampler::Sampler;
 use super::script;
 use super::task_hooks::TaskHooks;
 use crate::fence::Fence;
+use crate::gpu::usage;
 use crate::machine::cgroup::Group;
 use crate::machine::privilege::{Credentials, Refusal};
 use crate::run::RunId;
@@ -99,6 +100,7 @@ impl Plan {
         for argument in &spec.arguments {
             arguments.push(text(argument)?);
         }
+        let gauges = usage::gauges(room.gpus.as_ref());
         Ok(Plan {
             let_through: launch.let_through.clone(),
             fence,
@@ -118,7 +120,7 @@ impl Plan {
                 .map_or(KILL_WAIT, |secs| Duration::from_secs(secs.into())),
             step: format!("{}.batch", launch.job),
             group: room.group,
-            sampler: Some(Sampler::new(&launch)),
+            sampler: Some(Sampler::new(&launch).with_gauges(gauges)),
             hooks: launch.hooks.as_ref().map_or_else(TaskHooks::default, |site| {
                 TaskHooks::new([&site.task_prolog, &site.task_epilog], ["", ""])
             }),

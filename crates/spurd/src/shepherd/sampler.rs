@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use spur_core::views::TaskUsage;
+use spur_core::views::{GpuUsage, TaskUsage};
 use spur_proto::internal::Launch;
 
+use crate::gpu::usage;
 use crate::machine::measure;
 use crate::machine::processes::{self, Process};
 
@@ -16,6 +17,18 @@ pub struct Sampler {
     due: Instant,
     /// The most that the processes of a task had together.
     peaks: BTreeMap<i32, TaskUsage>,
+    /// Of the run's GPUs: which tasks do what with them is not told, so all of it counts for the first task here.
+    gauges: Vec<String>,
+    gpus: Option<GpuSamples>,
+}
+
+/// What GPUs have told so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct GpuSamples {
+    first_task: i32,
+    looks: u64,
+    busy_percents: u64,
+    memory_bytes: u64,
 }
 
 /// The first look comes early, so that a task of a few seconds is seen too.
@@ -27,7 +40,13 @@ impl Sampler {
         let period = Some(launch.sample_secs).filter(|secs| *secs > 0);
         let period = period.map(|secs| Duration::from_secs(secs.into()));
         let first = period.map_or(FIRST, |period| period.min(FIRST));
-        Sampler { period, due: Instant::now() + first, peaks: BTreeMap::new() }
+        let due = Instant::now() + first;
+        Sampler { period, due, peaks: BTreeMap::new(), gauges: Vec::new(), gpus: None }
+    }
+
+    /// Looks at GPUs too.
+    pub fn with_gauges(self, gauges: Vec<String>) -> Sampler {
+        Sampler { gauges, ..self }
     }
 
     /// Looks if it is time to; returns how long to wait for the next time. `tasks` lead the trees that are
@@ -41,6 +60,10 @@ impl Sampler {
         let now = Instant::now();
         if self.due <= now {
             let members = members();
+            let mut tasks = tasks.peekable();
+            if let Some((task, used)) = tasks.peek().zip(usage::read(&self.gauges)) {
+                self.saw_gpus(*task, used);
+            }
             for task in tasks {
                 let tree = processes::family(&members, |process| process.pid == task);
                 self.saw(task, &measure::together(&tree));
@@ -56,11 +79,23 @@ impl Sampler {
         peak.virtual_bytes = peak.virtual_bytes.max(now.virtual_bytes);
     }
 
+    fn saw_gpus(&mut self, first_task: i32, now: GpuUsage) {
+        let seen = self.gpus.get_or_insert(GpuSamples { first_task, ..GpuSamples::default() });
+        seen.looks += 1;
+        seen.busy_percents += now.busy_percent;
+        seen.memory_bytes = seen.memory_bytes.max(now.memory_bytes);
+    }
+
     /// What the kernel told at a task's end, with what was seen before.
     pub fn complete(&self, task: i32, used: TaskUsage) -> TaskUsage {
         let peak = self.peaks.get(&task).copied().unwrap_or_default();
         let memory_bytes = used.memory_bytes.max(peak.memory_bytes);
+        let gpu = self.gpus.filter(|seen| seen.first_task == task).map(|seen| GpuUsage {
+            memory_bytes: seen.memory_bytes,
+            busy_percent: seen.busy_percents / seen.looks.max(1),
+        });
         TaskUsage {
+            gpu,
             memory_bytes,
             virtual_bytes: peak.virtual_bytes.max(used.virtual_bytes).max(memory_bytes),
             ..used
@@ -85,6 +120,17 @@ mod tests {
         let told = TaskUsage { user_micros: 5, ..seen(20, 0) };
         assert_eq!(sampler.complete(7, told), TaskUsage { user_micros: 5, ..seen(30, 50) });
         assert_eq!(sampler.complete(8, told), TaskUsage { user_micros: 5, ..seen(20, 20) });
+    }
+
+    #[test]
+    fn gpus_count_for_the_first_task_with_their_peak_and_their_mean() {
+        let mut sampler = Sampler::new(&Launch::default());
+        for (memory_bytes, busy_percent) in [(10, 100), (30, 0), (20, 50)] {
+            sampler.saw_gpus(7, GpuUsage { memory_bytes, busy_percent });
+        }
+        let expected = Some(GpuUsage { memory_bytes: 30, busy_percent: 50 });
+        assert_eq!(sampler.complete(7, TaskUsage::default()).gpu, expected);
+        assert_eq!(sampler.complete(8, TaskUsage::default()).gpu, None);
     }
 
     #[test]

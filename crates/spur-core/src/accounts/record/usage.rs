@@ -19,9 +19,11 @@ pub struct Used {
 
 /// What is taken in, under the names of accounting, in their order.
 type Measure = (&'static str, fn(&Usage) -> Option<Spread>);
-const TAKEN_IN: [Measure; 5] = [
+const TAKEN_IN: [Measure; 7] = [
     ("cpu", |usage| usage.cpu),
     ("fs/disk", |usage| usage.read),
+    ("gres/gpumem", |usage| usage.gpu_memory),
+    ("gres/gpuutil", |usage| usage.gpu_busy),
     ("mem", |usage| usage.memory),
     ("pages", |usage| usage.pages),
     ("vmem", |usage| usage.virtual_memory),

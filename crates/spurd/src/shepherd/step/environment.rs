@@ -39,7 +39,10 @@ impl Environment {
         marker: &str,
         gpus: Option<GpuFacts>,
     ) -> Environment {
-        let sent = batch::submitted(&asked.environment);
+        let mut sent = batch::submitted(&asked.environment);
+        if !asked.inside_allocation {
+            batch::forget_choices(&mut sent, gpus.as_ref());
+        }
         let job_spec = launch.spec.clone().unwrap_or_default();
         let request = spec.request.as_deref().cloned().unwrap_or_default();
         let mut job = batch::facts(launch, &job_spec, &sent);
@@ -107,9 +110,9 @@ impl Environment {
 
     /// What a task has to say about its GPUs, if it was asked to.
     pub fn gpu_report(&self, rank: u32) -> Option<String> {
-        let given = &self.here.gpus.as_ref()?.given;
+        let given = self.here.gpus.as_ref().filter(|gpus| !gpus.given.is_empty())?.ids();
         let tasks = self.ranks_here.len() as u32;
-        binding::gpus(&self.gpu_bind, given, self.local_rank(rank), tasks).1
+        binding::gpus(&self.gpu_bind, &given, self.local_rank(rank), tasks).1
     }
 
     /// Its number among the tasks of this node.
@@ -122,9 +125,10 @@ impl Environment {
         let mut here = self.here.clone();
         if let Some(gpus) = &mut here.gpus
             && !self.gpu_bind.is_empty()
+            && !gpus.given.is_empty()
         {
             let tasks = self.ranks_here.len() as u32;
-            gpus.seen = binding::gpus(&self.gpu_bind, &gpus.given, local_rank, tasks).0;
+            gpus.seen = binding::gpus(&self.gpu_bind, &gpus.ids(), local_rank, tasks).0;
             gpus.bind = format!("gpu:{}", self.gpu_bind);
         }
         here

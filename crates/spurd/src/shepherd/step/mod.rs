@@ -24,6 +24,7 @@ use super::sampler::Sampler;
 use super::watch::Signals;
 use crate::ending::{Ending, LastWord};
 use crate::fence::{Fence, Look, REASON};
+use crate::gpu::usage;
 
 /// Runs the tasks to their end and beyond: returns when no process of the step is left here.
 pub fn run(launch: &Launch, marker: &str, room: Room, fence: Fence) -> Result<LastWord> {
@@ -33,6 +34,7 @@ pub fn run(launch: &Launch, marker: &str, room: Room, fence: Fence) -> Result<La
     let Some(hello) = clients.wait_for_launcher(&signals)? else {
         return Ok(Ending::CouldNotStart("nobody came to start the step".to_string()).into());
     };
+    let gauges = usage::gauges(room.gpus.as_ref());
     let program = match program::Program::new(launch, hello, marker, room) {
         Ok(program) => program,
         Err(refusal) => {
@@ -48,7 +50,8 @@ pub fn run(launch: &Launch, marker: &str, room: Room, fence: Fence) -> Result<La
         return Ok(Ending::NodeFault(REASON.to_string()).into());
     }
     let tasks = tasks::Tasks::start(&program)?;
-    flow::Flow::new(program, tasks, clients, signals, Sampler::new(launch), fence).run()
+    let sampler = Sampler::new(launch).with_gauges(gauges);
+    flow::Flow::new(program, tasks, clients, signals, sampler, fence).run()
 }
 
 /// The first node looks whether the job's port is free, which no other job has, but a stranger may.
