@@ -80,11 +80,17 @@ impl Confines {
         let cpus: Option<Vec<u32>> = ids.and_then(|ids| ids.iter().map(known).collect());
         Limits {
             cpus: cpus.filter(|cpus| asked.cores && !cpus.is_empty()),
+            weight: share(launch).map(|share| share.cpus).filter(|cpus| *cpus > 0),
             memory_bytes: asked.memory_bytes,
             swap_bytes: asked.swap_bytes,
             processes: asked.processes,
             denied: if asked.devices { devices(&gpus.denied(&given(launch))) } else { Vec::new() },
         }
+    }
+
+    /// Whether runs on the same processors have parts of them by how many they were given.
+    pub fn has_weights(&self) -> bool {
+        self.host.has(Controller::Cpu)
     }
 
     /// Whether a run sees no devices of others.

@@ -56,6 +56,22 @@ fn memory_over_the_limit_ends_out_of_memory_whatever_the_script_says() {
     assert!(output.ends_with(expected), "{output}");
 }
 
+/// Who holds more processors has a larger part of those that are shared.
+#[test]
+fn a_run_weighs_as_much_as_its_processors() {
+    let Some((spool, places)) = spool() else { return };
+    if !places.0.has_weights() {
+        eprintln!("SKIPPED: no cpu controller of version 2");
+        return;
+    }
+    let script =
+        "#!/bin/sh\ncat /sys/fs/cgroup/$(sed -n 's/^0:://p' /proc/self/cgroup)/../cpu.weight\n";
+    let mut launch = launch(script);
+    launch.shares[0].cpus = 3;
+    assert_eq!(spool.run(launch), Ending::Exited(0));
+    assert_eq!(spool.output("slurm-1.out"), b"300\n");
+}
+
 #[test]
 fn nobody_escapes_a_group_however_it_was_begun() {
     let Some((spool, _places)) = spool() else { return };
@@ -148,6 +164,9 @@ fn only_the_gpus_of_a_run_can_be_opened_and_they_are_counted_from_zero() {
     // Who was given none sees none.
     launch.confinement = Some(Confinement { devices: true, ..Confinement::default() });
     launch.shares[0].gres.clear();
-    assert_eq!(spool.again(launch), Ending::Exited(0));
+    assert_eq!(spool.again(launch.clone()), Ending::Exited(0));
     assert_eq!(output(), denied.repeat(4));
+    launch.confinement = None;
+    assert_eq!(spool.again(launch), Ending::Exited(0));
+    assert_eq!(output(), [&allowed.repeat(4), "ROCR_VISIBLE_DEVICES=NoDevFiles\n"].concat());
 }

@@ -30,7 +30,8 @@ fn hierarchy(mount: &str, membership: &str) -> Option<Hierarchy> {
         "cgroup2" => None,
         "cgroup" => {
             let options = kind.nth(1)?;
-            let known: Vec<Controller> = options.split(',').filter_map(Controller::parse).collect();
+            let known = options.split(',').filter_map(Controller::parse);
+            let known: Vec<Controller> = known.filter(|it| *it != Controller::Cpu).collect();
             Some(known).filter(|known| !known.is_empty())?.into()
         }
         _ => return None,

@@ -70,7 +70,9 @@ impl Host {
 
     /// What cannot be controlled here, by the kernel's words.
     pub fn lacks(&self) -> Vec<&'static str> {
-        let lacking = Controller::ALL.into_iter().filter(|controller| !self.has(*controller));
+        // Who has processors of their own needs no part of others'.
+        let needed = Controller::ALL.into_iter().filter(|it| *it != Controller::Cpu);
+        let lacking = needed.filter(|controller| !self.has(*controller));
         lacking.map(Controller::name).collect()
     }
 
@@ -192,6 +194,8 @@ fn place_below(above: &Folder, name: &str) -> Result<unified::Place, Error> {
     let offered = above.read("cgroup.controllers")?;
     let mut controllers: Vec<Controller> =
         offered.split_ascii_whitespace().filter_map(Controller::parse).collect();
+    let has_weights = controllers.contains(&Controller::Cpu);
+    controllers.retain(|controller| *controller != Controller::Cpu);
     let words = enabling(&controllers);
     if !words.is_empty() && above.write("cgroup.subtree_control", &words).is_err() {
         // A group with members cannot pass controllers on. Ours we can leave, if nobody else is in it.
@@ -201,6 +205,11 @@ fn place_below(above: &Folder, name: &str) -> Result<unified::Place, Error> {
             leaf.write("cgroup.procs", "0")?;
         }
         above.write("cgroup.subtree_control", &words)?;
+    }
+    // Refused where processes with real-time priorities are about; nothing else depends on it.
+    let weights = [Controller::Cpu];
+    if has_weights && above.write("cgroup.subtree_control", &enabling(&weights)).is_ok() {
+        controllers.extend(weights);
     }
     if bpf::is_possible() {
         controllers.push(Controller::Devices);

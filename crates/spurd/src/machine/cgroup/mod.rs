@@ -25,6 +25,8 @@ pub use host::Host;
 pub struct Limits {
     /// The processors they may run on.
     pub cpus: Option<Vec<u32>>,
+    /// How many processors they count for where they run beside others on the same ones.
+    pub weight: Option<u32>,
     /// Memory.
     pub memory_bytes: Option<u64>,
     /// Swap, beside the memory.
@@ -59,6 +61,9 @@ pub struct Usage {
 pub enum Controller {
     /// Which processors.
     Cpuset,
+    /// How much of processors that others use too; of version 2 only, since a further hierarchy of version 1 would cost
+    /// every run more than it is worth.
+    Cpu,
     /// How much memory.
     Memory,
     /// How many processes.
@@ -70,8 +75,9 @@ pub enum Controller {
 }
 
 impl Controller {
-    const ALL: [Controller; 5] = [
+    const ALL: [Controller; 6] = [
         Controller::Cpuset,
+        Controller::Cpu,
         Controller::Memory,
         Controller::Pids,
         Controller::Devices,
@@ -82,6 +88,7 @@ impl Controller {
     pub fn name(self) -> &'static str {
         match self {
             Controller::Cpuset => "cpuset",
+            Controller::Cpu => "cpu",
             Controller::Memory => "memory",
             Controller::Pids => "pids",
             Controller::Devices => "devices",

@@ -30,6 +30,11 @@ pub(super) fn enabling(controllers: &[Controller]) -> String {
     real.map(|controller| format!("+{}", controller.name())).collect::<Vec<_>>().join(" ")
 }
 
+/// One processor counts for as much as a group that nobody has set anything for; the kernel takes 1 to 10000.
+fn weight(cpus: u32) -> u32 {
+    cpus.saturating_mul(100).clamp(1, 10_000)
+}
+
 /// A step's group inside its job's.
 pub(super) struct UnifiedPart {
     pub(super) place: Place,
@@ -47,6 +52,11 @@ impl UnifiedPart {
             && let Some(cpus) = &limits.cpus
         {
             self.job.write("cpuset.cpus", &list(cpus))?;
+        }
+        if self.has(Controller::Cpu)
+            && let Some(cpus) = limits.weight
+        {
+            self.job.write("cpu.weight", &weight(cpus).to_string())?;
         }
         if self.has(Controller::Memory)
             && let Some(bytes) = limits.memory_bytes
