@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use prost::Message;
 use spur_core::auth::Actor;
-use spur_core::ids::{Epoch, JobId, NodeName, StepId};
+use spur_core::ids::{Epoch, JobId, NodeName, StepId, Uid};
 use spur_core::job::{ExitStatus, Job, Phase, Step, StepShare};
 use spur_core::rlimit;
 use spur_core::state::{Administer, Assignment, Noun, Verb};
@@ -217,6 +217,9 @@ impl Agents {
     }
 }
 
+/// What the reason of a node begins with that was found not to be fit.
+const UNFIT: &str = "Health: ";
+
 impl<D: Disk> Controller<D> {
     pub(super) fn agent_says(
         &mut self,
@@ -242,6 +245,7 @@ impl<D: Disk> Controller<D> {
             AgentSays::Heartbeat(heartbeat) => self.beat(now, &node, heartbeat, term, out),
             AgentSays::Table(table) => self.compare(&node, table, term, out)?,
             AgentSays::Reports(reports) => self.reported(connection, node, &reports.reports),
+            AgentSays::Health(told) if told.problems.is_empty() => self.mended(&node),
             AgentSays::Health(told) => self.unfit(&node, &told.problems),
             AgentSays::PortTaken(told) => {
                 let (job, epoch) = (JobId(told.job), Epoch(told.epoch));
@@ -261,20 +265,39 @@ impl<D: Disk> Controller<D> {
         Ok(())
     }
 
-    /// Takes a node out of service that says what is wrong with it; who puts it back has mended that.
+    /// Takes a node out of service that says what is wrong with it.
     fn unfit(&mut self, node: &NodeName, problems: &[String]) {
         let is_out = self.state.nodes.get(node).is_none_or(|node| node.service.drain);
-        if problems.is_empty() || is_out {
-            return;
+        if !is_out {
+            let mut reason = format!("{UNFIT}{}", problems.join("; "));
+            reason.truncate(reason.floor_char_boundary(LONGEST_REASON));
+            self.update(node, &[("State", "DRAIN"), ("Reason", &reason)]);
         }
-        let mut reason = format!("Health: {}", problems.join("; "));
-        reason.truncate(reason.floor_char_boundary(LONGEST_REASON));
-        let say = |key: &str, value: &str| Assignment { key: key.into(), value: value.into() };
+    }
+
+    /// Puts a node back whose trouble has passed, if that was all that kept it out.
+    fn mended(&mut self, node: &NodeName) {
+        let service = self.state.nodes.get(node).map(|node| &node.service);
+        let is_ours = service.is_some_and(|service| {
+            let reason = service.reason.as_ref();
+            let by_us = reason.is_some_and(|it| it.by == Uid::ROOT && it.text.starts_with(UNFIT));
+            service.drain && !service.down && !service.fail && by_us
+        });
+        if is_ours {
+            self.update(node, &[("State", "RESUME")]);
+        }
+    }
+
+    fn update(&mut self, node: &NodeName, words: &[(&str, &str)]) {
+        let say = |(key, value): &(&str, &str)| Assignment {
+            key: (*key).to_string(),
+            value: (*value).to_string(),
+        };
         let command = Command::Administer(Box::new(Administer {
             noun: Noun::Node,
             verb: Verb::Update,
             name: node.to_string(),
-            assignments: vec![say("State", "DRAIN"), say("Reason", &reason)],
+            assignments: words.iter().map(say).collect(),
             by: Actor::Controller,
             request: None,
         }));

@@ -104,6 +104,8 @@ pub struct Agent<D> {
     refused: BTreeMap<RunId, String>,
     /// What is wrong with the node: it takes no new jobs until that is mended.
     problems: Vec<String>,
+    /// There were problems, and there are none any more.
+    is_mended: bool,
     load: Load,
     /// Whom the controller wants asked about that.
     rules: HealthRules,
@@ -147,6 +149,7 @@ impl<D: Disk> Agent<D> {
             stuck: BTreeMap::new(),
             refused: BTreeMap::new(),
             problems: Vec::new(),
+            is_mended: false,
             load: Load::default(),
             rules: HealthRules::default(),
             is_free: |_| true,
@@ -200,6 +203,7 @@ impl<D: Disk> Agent<D> {
             }
             Input::Health(problems) => {
                 let is_news = problems != self.problems;
+                self.is_mended = problems.is_empty() && (is_news || self.is_mended);
                 self.problems = problems;
                 Ok(if is_news { self.say_health() } else { Vec::new() })
             }
@@ -285,7 +289,7 @@ impl<D: Disk> Agent<D> {
                 let waiting = self.outbox.waiting();
                 let mut outputs = vec![Output::Heard(Millis(greeted))];
                 outputs.extend(self.say_reports(waiting));
-                if !self.problems.is_empty() {
+                if !self.problems.is_empty() || self.is_mended {
                     outputs.extend(self.say_health());
                 }
                 if !welcome.public_key.is_empty() {
