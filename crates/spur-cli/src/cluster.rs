@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use spur_core::config::{self, ControllerHost};
 use spur_core::job::JobSpec;
 use spur_core::job::reference::{JobReference, Part};
 use spur_core::views::{
@@ -42,7 +43,8 @@ type Client = ControllerClient<Channel>;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The controllers of the first place that is named, in this order: `SPUR_CONTROLLER_ADDR`, which may list
-/// several; the directory of the link this was called through; the user's own `spur up`; the machine's.
+/// several; the configuration of `SPUR_CONF`; the directory of the link this was called through; the user's own
+/// `spur up`; the machine's; root's `spur up`; those of `/etc/spur/spur.conf`.
 pub fn addresses() -> Vec<Address> {
     if let Ok(said) = std::env::var("SPUR_CONTROLLER_ADDR")
         && !said.is_empty()
@@ -54,15 +56,41 @@ pub fn addresses() -> Vec<Address> {
         });
         return introduced(found);
     }
+    if let Some(file) = std::env::var_os("SPUR_CONF").filter(|file| !file.is_empty())
+        && let Some(controllers) = configured(Path::new(&file))
+    {
+        return introduced(controllers);
+    }
     if let Some(dir) = own_dir() {
         return sockets(&dir).into_iter().map(Address::Unix).collect();
     }
-    let system = Address::Unix(PathBuf::from(SYSTEM_SOCKET));
-    let is_here = Path::new(SYSTEM_SOCKET).exists();
-    match joined().filter(|_| !is_here) {
-        Some(controllers) => introduced(controllers),
-        None => vec![system],
+    let system = vec![Address::Unix(PathBuf::from(SYSTEM_SOCKET))];
+    if Path::new(SYSTEM_SOCKET).exists() {
+        return system;
     }
+    match joined().or_else(|| configured(Path::new(CONFIGURATION))) {
+        Some(controllers) => introduced(controllers),
+        None => system,
+    }
+}
+
+/// The machine's configuration.
+const CONFIGURATION: &str = "/etc/spur/spur.conf";
+
+/// The controllers that a configuration names.
+fn configured(file: &Path) -> Option<Vec<Address>> {
+    controllers_of(&std::fs::read_to_string(file).ok()?)
+}
+
+fn controllers_of(configuration: &str) -> Option<Vec<Address>> {
+    let controller = config::read(configuration).ok()?.controller;
+    let port = controller.listen_addr.port();
+    let address = |host: &ControllerHost| Address::Tls {
+        host: host.address.clone().unwrap_or_else(|| host.name.clone()),
+        port,
+    };
+    let found: Vec<Address> = controller.hosts.iter().map(address).collect();
+    (!found.is_empty()).then_some(found)
 }
 
 /// The directory of the `spur up` that commands go to, if they go to one.
@@ -70,9 +98,20 @@ pub fn own_dir() -> Option<PathBuf> {
     if std::env::var("SPUR_CONTROLLER_ADDR").is_ok_and(|said| !said.is_empty()) {
         return None;
     }
-    let own = [dir_of_link(), Some(default_dir())];
-    own.into_iter().flatten().find(|dir| !sockets(dir).is_empty())
+    if let Some(own) = [dir_of_link(), Some(default_dir())]
+        .into_iter()
+        .flatten()
+        .find(|dir| !sockets(dir).is_empty())
+    {
+        return Some(own);
+    }
+    // Root's serves every user of the machine, unless there is one that was started by hand.
+    let roots = PathBuf::from(ROOTS_DIR);
+    (!Path::new(SYSTEM_SOCKET).exists() && !sockets(&roots).is_empty()).then_some(roots)
 }
+
+/// Where root's `spur up` keeps its cluster.
+const ROOTS_DIR: &str = "/var/lib/spur";
 
 /// The controllers of the cluster that this machine has joined.
 fn joined() -> Option<Vec<Address>> {
@@ -126,7 +165,7 @@ fn dir_of_link() -> Option<PathBuf> {
 /// Where `spur up` keeps a cluster when no directory is named.
 pub fn default_dir() -> PathBuf {
     if nix::unistd::geteuid().is_root() {
-        return PathBuf::from("/var/lib/spur");
+        return PathBuf::from(ROOTS_DIR);
     }
     let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
     let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".local/state");
@@ -508,4 +547,19 @@ pub fn request_id() -> Vec<u8> {
     let read = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
     read.expect("/dev/urandom can be read");
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_configuration_names_the_controllers() {
+        let text =
+            "[controller]\nlisten_addr = \"[::]:7000\"\nhosts = [\"c1\", \"c2(10.0.0.2)\"]\n";
+        let told = controllers_of(text).map(|found| Address::list(&found));
+        assert_eq!(told.as_deref(), Some("c1:7000,10.0.0.2:7000"));
+        assert_eq!(controllers_of("cluster_name = \"a\"\n"), None, "none are named");
+        assert_eq!(controllers_of("[controller\n"), None);
+    }
 }

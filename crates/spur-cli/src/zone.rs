@@ -24,6 +24,11 @@ pub fn now() -> Timestamp {
     Timestamp(since.as_secs() as i64)
 }
 
+/// What clocks here show: `14:03:07`.
+pub fn clock_of_day() -> String {
+    formatted(now(), "%H:%M:%S")
+}
+
 #[allow(unsafe_code)]
 fn local_offset(secs: i64) -> i32 {
     // SAFETY: all-zero is a valid `tm`; `localtime_r` writes only to it, and reads `secs`.

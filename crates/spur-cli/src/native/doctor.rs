@@ -1,5 +1,7 @@
 //! `spur doctor`: what is wrong with this machine or the cluster, and the command that mends it.
 
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Parser;
@@ -9,6 +11,10 @@ use spur_core::node::{NodeFlag, NodeState, NodeStatus};
 use spur_core::views::{JobView, NodeView};
 use spur_proto::slurm::{ControllerView, ListJobsRequest};
 
+use super::daemons::Process;
+use super::env;
+use super::layout::Layout;
+use super::up::SUPERVISOR;
 use crate::cluster::{self, Controller};
 use crate::output::print;
 use crate::{accounting, zone};
@@ -17,6 +23,9 @@ use crate::{accounting, zone};
 /// when something is.
 #[derive(Parser)]
 struct Arguments {
+    /// The directory of a cluster of this machine; else the one that all commands find.
+    #[arg(long)]
+    dir: Option<PathBuf>,
     /// One JSON object.
     #[arg(long)]
     json: bool,
@@ -38,10 +47,28 @@ struct Seen {
     /// Why accounting does not answer; nothing when it does.
     accounting: Option<String>,
     now: i64,
-    /// The control groups of this machine: whether they are unified and can be used.
-    unified_groups: bool,
+    /// Whether this machine has control groups at all.
+    has_groups: bool,
     /// Free space below the directory for temporary files, in megabytes.
     free_tmp_mb: u64,
+    /// The cluster of `spur up` that was looked at, if it is one of this machine.
+    own: Option<Own>,
+}
+
+/// What lies in the directory of a `spur up`.
+#[derive(Default)]
+struct Own {
+    dir: String,
+    /// What is said after `spur up` or `spur down` to mean this directory.
+    words: String,
+    /// Whether the supervisor runs.
+    is_watched: bool,
+    /// Whether root started it.
+    is_roots: bool,
+    /// Daemons with a pid file that do not run, each with the last line of its log.
+    dead: Vec<(String, String)>,
+    /// Free space there, in megabytes.
+    free_mb: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,7 +98,7 @@ pub fn run(args: &[String]) -> u8 {
         Ok(arguments) => arguments,
         Err(status) => return status,
     };
-    let mut found = judge(&look());
+    let mut found = judge(&look(arguments.dir));
     found.sort_by_key(|it| it.weight);
     match arguments.json {
         true => {
@@ -86,16 +113,24 @@ pub fn run(args: &[String]) -> u8 {
     u8::from(found.iter().any(|it| it.weight != Weight::Fine))
 }
 
-fn look() -> Seen {
+fn look(dir: Option<PathBuf>) -> Seen {
+    let layout = dir.or_else(cluster::own_dir).or_else(of_address);
+    let layout = layout.and_then(|dir| Layout::new(Some(dir)).ok());
+    let addresses = match &layout {
+        Some(layout) => layout.known_addresses(),
+        None => cluster::addresses(),
+    };
+    let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let mut seen = Seen {
-        addresses: spur_proto::client::Address::list(&cluster::addresses()),
+        addresses: spur_proto::client::Address::list(&addresses),
         own_version: env!("CARGO_PKG_VERSION"),
         now: zone::now().0,
-        unified_groups: std::path::Path::new("/sys/fs/cgroup/cgroup.controllers").exists(),
+        has_groups: mounts.lines().any(|line| line.split(' ').nth(2).is_some_and(is_groups)),
         free_tmp_mb: free_mb("/tmp"),
+        own: layout.as_ref().map(own),
         ..Seen::default()
     };
-    let mut controller = Controller::find();
+    let mut controller = Controller::at(addresses);
     let asked = Instant::now();
     match controller.ping() {
         Ok(reply) => seen.version = Some(reply.version),
@@ -114,6 +149,42 @@ fn look() -> Seen {
     seen
 }
 
+fn is_groups(kind: &str) -> bool {
+    ["cgroup", "cgroup2"].contains(&kind)
+}
+
+/// The directory whose socket `SPUR_CONTROLLER_ADDR` names.
+fn of_address() -> Option<PathBuf> {
+    let addresses = cluster::addresses();
+    let run = addresses.first()?.socket()?.parent()?;
+    let dir = run.parent().filter(|_| run.ends_with("run"))?;
+    dir.join("bin/sbatch").exists().then(|| dir.to_path_buf())
+}
+
+fn own(layout: &Layout) -> Own {
+    let dir = layout.dir.display().to_string();
+    let is_default = Layout::new(None).is_ok_and(|default| default.dir == layout.dir);
+    let names = layout.pid_files();
+    let is_dead = |name: &&String| *name != SUPERVISOR && Process::read(layout, name).is_none();
+    let dead = names.iter().filter(is_dead).map(|name| (name.clone(), last_line(layout, name)));
+    Own {
+        words: if is_default { String::new() } else { format!(" --dir {}", env::quoted(&dir)) },
+        is_watched: Process::read(layout, SUPERVISOR).is_some(),
+        is_roots: std::fs::metadata(&layout.dir).is_ok_and(|it| it.uid() == 0),
+        dead: dead.collect(),
+        free_mb: free_mb(&dir),
+        dir,
+    }
+}
+
+/// The last words of a daemon, without what a terminal would make colours of.
+fn last_line(layout: &Layout, daemon: &str) -> String {
+    let log = std::fs::read(layout.log(daemon)).unwrap_or_default();
+    let tail = String::from_utf8_lossy(&log[log.len().saturating_sub(4096)..]).into_owned();
+    let line = tail.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    line.chars().filter(|it| !it.is_control()).take(200).collect()
+}
+
 fn free_mb(dir: &str) -> u64 {
     nix::sys::statvfs::statvfs(dir)
         .map_or(u64::MAX, |disk| (disk.blocks_available() * disk.fragment_size()) >> 20)
@@ -121,15 +192,16 @@ fn free_mb(dir: &str) -> u64 {
 
 /// What follows from what was seen.
 fn judge(seen: &Seen) -> Vec<Finding> {
+    let mut found = machine(seen);
     let Some(version) = &seen.version else {
         let what = format!("no controller answers at {}: {}", seen.addresses, seen.refusal);
-        return vec![finding(
-            Weight::Error,
-            what,
-            "spur up   (or say where it is: export SPUR_CONTROLLER_ADDR=unix:/PATH)",
-        )];
+        let fix = match &seen.own {
+            Some(own) => format!("spur up{}", own.words),
+            None => "spur up   (or say where it is: export SPUR_CONTROLLER_ADDR=unix:/PATH)".into(),
+        };
+        found.push(finding(Weight::Error, what, fix));
+        return found;
     };
-    let mut found = Vec::new();
     let controller =
         format!("the controller answers within {} ms (version {version})", seen.latency_ms);
     found.push(finding(Weight::Fine, controller, ""));
@@ -146,22 +218,56 @@ fn judge(seen: &Seen) -> Vec<Finding> {
         Some(what) => found.push(finding(
             Weight::Warning,
             format!("accounting: {what}"),
-            "start spurdbd, and look at its log; jobs go on meanwhile",
+            match &seen.own {
+                Some(own) => format!("spur up{}; jobs go on meanwhile", own.words),
+                None => "systemctl restart spurdbd; jobs go on meanwhile".to_string(),
+            },
         )),
     }
-    if !seen.unified_groups {
+    found
+}
+
+/// What is wrong with this machine, whether a controller answers or not.
+fn machine(seen: &Seen) -> Vec<Finding> {
+    let mut found = Vec::new();
+    if !seen.has_groups {
         found.push(finding(
             Weight::Warning,
-            "control groups of this machine are not unified: devices of jobs are not confined",
-            "boot with systemd.unified_cgroup_hierarchy=1",
+            "no control groups are mounted here: jobs are not held to their memory and devices",
+            "mount -t cgroup2 none /sys/fs/cgroup",
         ));
     }
     if seen.free_tmp_mb < 256 {
         found.push(finding(
             Weight::Warning,
             format!("/tmp has {} MB left", seen.free_tmp_mb),
-            "make room in /tmp",
+            "make room: du -xsh /tmp/* | sort -h",
         ));
+    }
+    let Some(own) = &seen.own else { return found };
+    if own.free_mb < 256 {
+        let what = format!("{} has {} MB left", own.dir, own.free_mb);
+        let fix = format!("make room: df -h {}", env::quoted(&own.dir));
+        found.push(finding(Weight::Warning, what, fix));
+    }
+    for (daemon, said) in &own.dead {
+        let said = if said.is_empty() { String::new() } else { format!("; it said last: {said}") };
+        found.push(finding(
+            Weight::Error,
+            format!("{daemon} does not run{said}"),
+            format!("spur up{}   (its log: {}/log/{daemon}.log)", own.words, own.dir),
+        ));
+    }
+    if !own.is_watched && seen.version.is_some() {
+        found.push(finding(
+            Weight::Warning,
+            "nobody watches over the daemons: one that dies stays dead",
+            format!("spur up{} --detach", own.words),
+        ));
+    }
+    if !own.is_roots {
+        let what = "started without root: jobs are not held to their memory and devices";
+        found.push(finding(Weight::Fine, what, ""));
     }
     found
 }
@@ -210,7 +316,16 @@ fn nodes(seen: &Seen, found: &mut Vec<Finding>) {
             found.push(finding(
                 Weight::Warning,
                 format!("node {} does not answer", node.name),
-                format!("on {}: systemctl start spurd, and look at its log", node.hostname),
+                match &seen.own {
+                    Some(own) => format!(
+                        "spur up{}   (log: {}/log/spurd-{}.log)",
+                        own.words, own.dir, node.name
+                    ),
+                    None => format!(
+                        "on {}: systemctl restart spurd; journalctl -u spurd",
+                        node.hostname
+                    ),
+                },
             ));
         } else if status.has(NodeFlag::Drain)
             || status.has(NodeFlag::Fail)
@@ -304,6 +419,13 @@ mod tests {
             accounting: Some("away".into()),
             ..Seen::default()
         };
+        let own = Own {
+            dir: "/x".into(),
+            words: " --dir /x".into(),
+            dead: vec![("spurd-n3".into(), "no room".into())],
+            ..Own::default()
+        };
+        let seen = Seen { own: Some(own), ..seen };
         let found = judge(&seen);
         assert!(
             found.iter().all(|it| it.weight == Weight::Fine || !it.fix.is_empty()),
@@ -311,6 +433,9 @@ mod tests {
         );
         let text = told(&found);
         for part in [
+            "spurd-n3 does not run; it said last: no room\n         fix: spur up --dir /x ",
+            "nobody watches over the daemons",
+            "fix: spur up --dir /x   (log: /x/log/spurd-n3.log)",
             "node n2 is idle+drain: ECC",
             "scontrol update nodename=n2 state=resume",
             "node n3 does not answer",

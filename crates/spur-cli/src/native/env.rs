@@ -6,6 +6,7 @@ use clap::Parser;
 use spur_proto::client::Address;
 
 use super::layout::Layout;
+use crate::cluster;
 use crate::output::{complain, print};
 
 /// Prints shell exports: eval "$(spur env)"
@@ -25,7 +26,7 @@ pub fn run(args: &[String]) -> u8 {
         Ok(arguments) => arguments,
         Err(status) => return status,
     };
-    match Layout::new(arguments.dir) {
+    match Layout::new(arguments.dir.or_else(cluster::own_dir)) {
         Ok(layout) if arguments.json => {
             let address = Address::list(&layout.known_addresses());
             let bin = layout.bin().display().to_string();

@@ -25,6 +25,8 @@ pub mod why;
 
 mod daemons;
 mod layout;
+mod news;
+mod shape;
 
 use clap::Parser;
 

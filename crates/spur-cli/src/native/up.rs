@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use clap::Parser;
 use nix::fcntl::{Flock, FlockArg};
+use nix::sys::signal::Signal;
 use spur_core::node::{NodeState, NodeStatus};
 use spur_core::size;
 use spur_core::{config, hostlist};
@@ -19,6 +20,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::daemons::{self, Daemon, Process};
 use super::layout::Layout;
+use super::news::News;
+use super::shape::Shape;
 use super::{down, env};
 use crate::cluster;
 use crate::output::{complain, note, print};
@@ -29,13 +32,13 @@ struct Arguments {
     /// Where the cluster lives.
     #[arg(long)]
     dir: Option<PathBuf>,
-    /// Names of the nodes, each an agent of its own, as in n[1-4]. Default: this machine's name.
+    /// Names of the nodes, each an agent of its own, as in n[1-4]. Default: as last time, or this machine's name.
     #[arg(long)]
     nodes: Option<String>,
-    /// Processors of each node. Default: what the machine has.
+    /// Processors of each node. Default: as last time, or what the machine has.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     cpus: Option<u32>,
-    /// Memory of each node, as in 4G. Default: what the machine has.
+    /// Memory of each node, as in 4G. Default: as last time, or what the machine has.
     #[arg(long)]
     memory: Option<String>,
     /// How many controllers: with three, the cluster goes on when one of them is lost. Default: as many as
@@ -65,6 +68,22 @@ struct Arguments {
     background: bool,
 }
 
+impl Arguments {
+    /// Without what is kept in the directory.
+    fn unsaid(&self) -> Arguments {
+        Arguments {
+            nodes: None,
+            cpus: None,
+            memory: None,
+            gres: None,
+            config: None,
+            set: Vec::new(),
+            partition: Vec::new(),
+            ..self.clone()
+        }
+    }
+}
+
 /// Runs the command.
 pub fn run(args: &[String]) -> u8 {
     let arguments: Arguments = match super::read("up", args) {
@@ -85,8 +104,11 @@ pub fn run(args: &[String]) -> u8 {
 fn detach(arguments: &Arguments, args: &[String]) -> anyhow::Result<()> {
     let began = Instant::now();
     let layout = prepare(arguments)?;
-    let daemons = daemons(&layout, arguments)?;
-    if lock(&layout)?.is_some() {
+    let lock = lock(&layout)?;
+    let daemons = wanted(&layout, arguments, lock.is_some())?;
+    if lock.is_some() {
+        drop(lock);
+        print(&starting(&layout, &daemons));
         let log = File::options().create(true).append(true).open(layout.log("up"))?;
         Command::new(std::env::current_exe()?)
             .args(["up", "--background"])
@@ -98,25 +120,83 @@ fn detach(arguments: &Arguments, args: &[String]) -> anyhow::Result<()> {
             .spawn()
             .context("could not start the supervisor")?;
     } else {
-        print(&format!("spur: already up in {}\n", layout.dir.display()));
+        return complete(&layout, &daemons);
     }
     cluster::block_on(ready(&layout, &daemons))?;
     welcome(&layout, agents(&daemons).count(), began);
     Ok(())
 }
 
+/// Has the supervisor that is there start what is missing, and waits for it.
+fn complete(layout: &Layout, daemons: &[Daemon]) -> anyhow::Result<()> {
+    if let Some(supervisor) = Process::read(layout, SUPERVISOR)
+        && !supervisor.signal(Signal::SIGUSR1)
+    {
+        bail!("{}: Operation not permitted", layout.dir.display());
+    }
+    cluster::block_on(ready(layout, daemons))?;
+    print(&format!("spur: already up in {}\n", layout.dir.display()));
+    Ok(())
+}
+
+/// The daemons there should be, by what is said now and what was said before; it is kept for the next time.
+fn wanted(layout: &Layout, arguments: &Arguments, is_down: bool) -> anyhow::Result<Vec<Daemon>> {
+    // Whoever left a supervisor behind has written down for it what was said.
+    let arguments = &if arguments.background { arguments.unsaid() } else { arguments.clone() };
+    let said = Shape {
+        nodes: arguments.nodes.clone(),
+        cpus: arguments.cpus,
+        memory: arguments.memory.clone(),
+        gres: arguments.gres.clone(),
+        config: arguments.config.as_deref().map(found).transpose()?,
+    };
+    let shape = said.or(Shape::read(layout));
+    let (config, shape) = configuration(layout, arguments, shape)?;
+    let daemons = daemons(layout, arguments, &shape, config.as_deref())?;
+    let changes_settings = !arguments.set.is_empty() || !arguments.partition.is_empty();
+    if !is_down && (changes_settings || arguments.config.is_some()) {
+        note("spur: settings hold from the next start: spur down, then spur up");
+    }
+    if !is_down {
+        // A state directory is what a further controller is known by.
+        for number in layout.controllers() + 1..=arguments.controllers.unwrap_or(0) {
+            let state = layout.state(number);
+            std::fs::create_dir(&state)
+                .with_context(|| format!("could not make {}", state.display()))?;
+        }
+    }
+    shape.write(layout)?;
+    Ok(daemons)
+}
+
+fn found(config: &Path) -> anyhow::Result<PathBuf> {
+    std::fs::canonicalize(config).with_context(|| format!("could not find {}", config.display()))
+}
+
+/// What is being started, in a line.
+fn starting(layout: &Layout, daemons: &[Daemon]) -> String {
+    let nodes = hostlist::compress(agents(daemons).map(|it| &it.name[AGENT.len()..]));
+    let others = daemons.iter().filter(|it| !it.name.starts_with(AGENT));
+    let others: Vec<&str> = others.map(|it| it.name.as_str()).collect();
+    format!(
+        "spur: starting {} and spurd of {nodes} in {}\n",
+        others.join(", "),
+        layout.dir.display()
+    )
+}
+
 fn foreground(arguments: &Arguments) -> anyhow::Result<()> {
     let began = Instant::now();
     let layout = prepare(arguments)?;
-    let daemons = daemons(&layout, arguments)?;
-    let Some(_lock) = lock(&layout)? else {
-        cluster::block_on(ready(&layout, &daemons))?;
-        print(&format!("spur: already up in {}\n", layout.dir.display()));
-        return Ok(());
-    };
+    let lock = lock(&layout)?;
+    let daemons = wanted(&layout, arguments, lock.is_some())?;
+    let Some(_lock) = lock else { return complete(&layout, &daemons) };
     let me = Process::of(std::process::id() as i32).context("/proc is needed")?;
     me.write(&layout, SUPERVISOR)?;
     let quiet = arguments.background;
+    if !quiet {
+        print(&starting(&layout, &daemons));
+    }
     let outcome = cluster::block_on(supervise(&layout, arguments, daemons, began));
     let left: Vec<Process> = layout
         .pid_files()
@@ -167,14 +247,25 @@ async fn supervise(
         _ = terminate.recv() => return Ok(true),
         _ = interrupt.recv() => return Ok(true),
     }
+    let mut news = (!quiet).then(|| News::new(layout.clone()));
     loop {
         tokio::select! {
             // `spur down` has asked about the jobs already.
-            _ = terminate.recv() => return Ok(true),
-            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {
+                news.iter_mut().for_each(News::pause);
+                return Ok(true);
+            }
+            _ = interrupt.recv() => news.iter_mut().for_each(News::pause),
+            () = async {
+                match &mut news {
+                    Some(news) => news.tell().await,
+                    None => std::future::pending().await,
+                }
+            } => continue,
             _ = look_again.recv() => {
-                let now = Arguments { controllers: None, ..arguments.clone() };
-                for daemon in self::daemons(layout, &now)? {
+                let now = Arguments { controllers: None, ..arguments.unsaid() };
+                let (config, shape) = configuration(layout, &now, Shape::read(layout))?;
+                for daemon in self::daemons(layout, &now, &shape, config.as_deref())? {
                     if daemons.iter().all(|known| known.name != daemon.name) {
                         tokio::spawn(daemons::keep(layout.clone(), daemon.clone()));
                         daemons.push(daemon);
@@ -212,17 +303,17 @@ fn lock(layout: &Layout) -> anyhow::Result<Option<Flock<File>>> {
 }
 
 /// The configuration: the file that was named, or one with what else was said, which stays for the next time.
-fn configuration(layout: &Layout, arguments: &Arguments) -> anyhow::Result<Option<PathBuf>> {
+fn configuration(
+    layout: &Layout,
+    arguments: &Arguments,
+    shape: Shape,
+) -> anyhow::Result<(Option<PathBuf>, Shape)> {
     let own = layout.dir.join("spur.conf");
-    let named = arguments.config.as_ref().map(|config| {
-        let found = std::fs::canonicalize(config);
-        found.with_context(|| format!("could not find {}", config.display()))
-    });
-    let named = named.transpose()?;
     if arguments.set.is_empty() && arguments.partition.is_empty() {
-        return Ok(named.or_else(|| own.exists().then_some(own)));
+        let config = shape.config.clone().or_else(|| own.exists().then_some(own));
+        return Ok((config, shape));
     }
-    let text = match &named {
+    let text = match &shape.config {
         Some(named) => std::fs::read_to_string(named)
             .with_context(|| format!("could not read {}", named.display()))?,
         None => String::new(),
@@ -234,12 +325,16 @@ fn configuration(layout: &Layout, arguments: &Arguments) -> anyhow::Result<Optio
         bail!("this makes no configuration\n{}\n{text}", lines.join("\n"));
     }
     std::fs::write(&own, text).with_context(|| format!("could not write {}", own.display()))?;
-    Ok(Some(own))
+    Ok((Some(own), Shape { config: None, ..shape }))
 }
 
-fn daemons(layout: &Layout, arguments: &Arguments) -> anyhow::Result<Vec<Daemon>> {
+fn daemons(
+    layout: &Layout,
+    arguments: &Arguments,
+    shape: &Shape,
+    config: Option<&Path>,
+) -> anyhow::Result<Vec<Daemon>> {
     let text = |path: &Path| path.display().to_string();
-    let config = configuration(layout, arguments)?;
     let count = arguments.controllers.unwrap_or_else(|| layout.controllers());
     if count == 2 {
         note("spur: two controllers survive the loss of none; say --controllers 3");
@@ -251,7 +346,7 @@ fn daemons(layout: &Layout, arguments: &Arguments) -> anyhow::Result<Vec<Daemon>
         let database = format!("sqlite:{}", text(&layout.dir.join("accounting.db")));
         let args = ["-D", "--database-url", &database, "--listen", &accounting];
         let mut args = args.map(str::to_string).to_vec();
-        if let Some(config) = &config {
+        if let Some(config) = config {
             args.extend(["--config".to_string(), text(config)]);
         }
         daemons.push(Daemon { name: "spurdbd".to_string(), program: beside("spurdbd")?, args });
@@ -267,7 +362,7 @@ fn daemons(layout: &Layout, arguments: &Arguments) -> anyhow::Result<Vec<Daemon>
         if count > 1 {
             args.extend(["--controllers".to_string(), addresses.clone()]);
         }
-        if let Some(config) = &config {
+        if let Some(config) = config {
             args.extend(["--config".to_string(), text(config)]);
         }
         if !arguments.no_accounting {
@@ -277,7 +372,7 @@ fn daemons(layout: &Layout, arguments: &Arguments) -> anyhow::Result<Vec<Daemon>
         daemons.push(Daemon { name, program: beside("spurctld")?, args });
     }
     let agent = beside("spurd")?;
-    for node in nodes(arguments)? {
+    for node in nodes(shape)? {
         let mut args = vec![
             "-D".to_string(),
             "-N".to_string(),
@@ -287,13 +382,13 @@ fn daemons(layout: &Layout, arguments: &Arguments) -> anyhow::Result<Vec<Daemon>
             "--state-dir".to_string(),
             text(&layout.spool(&node)),
         ];
-        if let Some(cpus) = arguments.cpus {
+        if let Some(cpus) = shape.cpus {
             args.extend(["--cpus".to_string(), cpus.to_string()]);
         }
-        if let Some(gres) = &arguments.gres {
+        if let Some(gres) = &shape.gres {
             args.extend(["--gres".to_string(), gres.clone()]);
         }
-        if let Some(memory) = &arguments.memory {
+        if let Some(memory) = &shape.memory {
             let megabytes = size::parse_megabytes(memory).map_err(|_| {
                 anyhow::anyhow!(
                     "--memory={memory} is no size; say a number with K, M, G or T, as in 4G"
@@ -313,8 +408,8 @@ fn agents(daemons: &[Daemon]) -> impl Iterator<Item = &Daemon> {
     daemons.iter().filter(|daemon| daemon.name.starts_with(AGENT))
 }
 
-fn nodes(arguments: &Arguments) -> anyhow::Result<Vec<String>> {
-    match &arguments.nodes {
+fn nodes(shape: &Shape) -> anyhow::Result<Vec<String>> {
+    match &shape.nodes {
         Some(list) => {
             let nodes = hostlist::expand(list).with_context(|| format!("--nodes={list}"))?;
             if nodes.is_empty() {
