@@ -26,12 +26,13 @@ pub fn address() -> Address {
     if let Ok(said) = std::env::var("SPUR_ACCOUNTING_ADDR")
         && !said.is_empty()
     {
-        return Address::parse(&said).unwrap_or_else(|| {
+        let found = Address::parse(&said).unwrap_or_else(|| {
             note(format!(
                 "error: SPUR_ACCOUNTING_ADDR={said} cannot be reached; say unix:/PATH or HOST:6819"
             ));
             std::process::exit(1)
         });
+        return found.nearest();
     }
     let controllers = cluster::addresses();
     let sockets = controllers.iter().filter_map(Address::socket);

@@ -20,6 +20,12 @@ pub enum Address {
 /// The controllers' port.
 pub const CONTROLLER_PORT: u16 = 6817;
 
+/// Accounting's port.
+pub const ACCOUNTING_PORT: u16 = 6819;
+
+/// Where accounting of this machine listens when it was started by hand.
+pub const SYSTEM_ACCOUNTING: &str = "/run/spur/spurdbd.sock";
+
 /// Where a controller of this machine listens when it was started by hand.
 pub const SYSTEM_SOCKET: &str = "/run/spur/spurctld.sock";
 
@@ -67,11 +73,19 @@ impl Address {
         }
     }
 
-    /// An address that names the controller's port of this machine is its socket, where there is one.
+    /// An address that names a daemon's port of this machine is its socket, where there is one.
     pub fn nearest(self) -> Address {
-        let Address::Tls { host, port: CONTROLLER_PORT } = &self else { return self };
-        let socket = PathBuf::from(SYSTEM_SOCKET);
-        if is_here(host) && socket.exists() { Address::Unix(socket) } else { self }
+        let socket = match &self {
+            Address::Tls { port: CONTROLLER_PORT, .. } => PathBuf::from(SYSTEM_SOCKET),
+            Address::Tls { port: ACCOUNTING_PORT, .. } => PathBuf::from(SYSTEM_ACCOUNTING),
+            _ => return self,
+        };
+        if self.is_here() && socket.exists() { Address::Unix(socket) } else { self }
+    }
+
+    /// Whether it is a port of this very machine.
+    pub fn is_here(&self) -> bool {
+        matches!(self, Address::Tls { host, .. } if is_here(host))
     }
 }
 

@@ -43,6 +43,11 @@ impl Configuration {
         said.filter(|level| *level != config::sections::Cluster::default().log_level)
     }
 
+    /// What the file says of accounting.
+    pub fn accounting(&self) -> Option<&config::sections::Accounting> {
+        self.read.as_ref().map(|(_, config)| &config.accounting)
+    }
+
     /// The site's own key for users' tokens, if the file names one.
     pub fn site_key(&self) -> anyhow::Result<Option<Vec<u8>>> {
         let file = self.read.as_ref().and_then(|(_, config)| config.rest.jwt_key.clone());

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::Parser;
 use spur_core::config::ControllerHost;
-use spur_core::config::sections::Controller;
+use spur_core::config::sections::{Accounting, Controller};
 use spur_core::errors::exit::REMOVED;
 use spur_proto::address::SYSTEM_SOCKET;
 use spur_proto::client::Address;
@@ -38,7 +38,8 @@ struct Arguments {
     /// The configuration; without one, a cluster of whatever nodes join.
     #[arg(long)]
     config: Option<PathBuf>,
-    /// Where spurdbd listens, as unix:/PATH; without one, no history of jobs is kept.
+    /// Where spurdbd listens, as unix:/PATH. Default: what the configuration says; without one, beside this
+    /// controller's own socket if that is in the usual place.
     #[arg(long)]
     accounting: Option<String>,
     /// Tell numbers about this controller here, on loopback: 127.0.0.1:PORT.
@@ -84,14 +85,30 @@ fn end_on_panic() {
     }));
 }
 
-fn accounting(said: Option<&str>) -> anyhow::Result<Option<Address>> {
-    let read = |said| {
-        let address = Address::parse(said);
+/// Where accounting is: as was said, as the file says where it has a database, and for a controller that was told
+/// nothing at all the usual place, where `spurdbd` may come later.
+fn accounting(
+    said: Option<&str>,
+    file: Option<&Accounting>,
+    socket: &Path,
+    is_told_nothing: bool,
+) -> anyhow::Result<Option<Address>> {
+    let beside = Address::Unix(socket.with_file_name("spurdbd.sock"));
+    let read = |text: &str, key: &str| {
+        let address = Address::parse(text);
         address.with_context(|| {
-            format!("--accounting {said} cannot be reached; say unix:/PATH or HOST:6819")
+            format!("{key} {text} cannot be reached; say unix:/PATH or HOST:6819")
         })
     };
-    said.map(read).transpose()
+    match (said, file) {
+        (Some(said), _) => read(said, "--accounting").map(Some),
+        (None, Some(file)) if file.database_url.is_some() => {
+            let address = read(&file.address, "accounting.address")?;
+            Ok(Some(if address.is_here() { beside } else { address }))
+        }
+        (None, None) if is_told_nothing => Ok(Some(beside)),
+        _ => Ok(None),
+    }
 }
 
 /// Where this controller is found, and the others.
@@ -145,19 +162,22 @@ fn serve(arguments: Arguments) -> anyhow::Result<Ended> {
         network: None,
         controllers: arguments.controllers.map_or(Vec::new(), |list| list.0),
     };
+    let is_told_nothing = arguments.listen.is_none() && place.controllers.is_empty();
     match (arguments.listen, file) {
         (Some(said), _) => place.listen(&said.0, arguments.advertise),
         // Whoever says nothing about controllers means what the file says.
         (None, Some(file)) if place.controllers.is_empty() => place.read(file)?,
         (None, _) => {}
     }
+    let said = arguments.accounting.as_deref();
+    let accounting = accounting(said, configuration.accounting(), &place.socket, is_told_nothing)?;
     let options = spurctld::boot::Options {
         state_dir: arguments.state_dir.unwrap_or_else(|| PathBuf::from(state_dir)),
         socket: place.socket,
         network: place.network,
         controllers: place.controllers,
         metrics: arguments.metrics.or_else(|| file?.metrics_addr),
-        accounting: accounting(arguments.accounting.as_deref())?,
+        accounting,
         configuration,
     };
     let runtime =
@@ -173,4 +193,28 @@ fn serve(arguments: Arguments) -> anyhow::Result<Ended> {
         };
         spurctld::boot::run(options, stop).await
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accounting_is_found_without_a_word() {
+        let socket = Path::new("/run/spur/spurctld.sock");
+        let told = |said, file: Option<&Accounting>, nothing| {
+            let found = accounting(said, file, socket, nothing).expect("is read");
+            found.map(|address| address.to_string())
+        };
+        let usual = Some("unix:/run/spur/spurdbd.sock".to_string());
+        assert_eq!(told(None, None, true), usual, "started by hand");
+        assert_eq!(told(None, None, false), None, "spur up --no-accounting");
+        assert_eq!(told(Some("unix:/a"), None, true).as_deref(), Some("unix:/a"));
+        let mut file = Accounting::default();
+        assert_eq!(told(None, Some(&file), true), None, "the file has no database");
+        file.database_url = Some("postgresql://db/spur".to_string());
+        assert_eq!(told(None, Some(&file), false), usual);
+        file.address = "http://db1:6819".to_string();
+        assert_eq!(told(None, Some(&file), false).as_deref(), Some("db1:6819"));
+    }
 }
