@@ -96,9 +96,8 @@ fn accounting(
     let beside = Address::Unix(socket.with_file_name("spurdbd.sock"));
     let read = |text: &str, key: &str| {
         let address = Address::parse(text);
-        address.with_context(|| {
-            format!("{key} {text} cannot be reached; say unix:/PATH or HOST:6819")
-        })
+        address
+            .with_context(|| format!("{key} {text} cannot be reached; say unix:/PATH or HOST:6819"))
     };
     match (said, file) {
         (Some(said), _) => read(said, "--accounting").map(Some),

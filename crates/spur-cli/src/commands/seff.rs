@@ -84,6 +84,34 @@ impl Use {
     }
 }
 
+/// The same in a line: `used 43.0% of 2 cores over 00:01:40, 1.00 GB (50.0%) of memory`.
+pub fn line(job: &AccountingView) -> String {
+    let all = Use::of(job);
+    let cores = match job.cpus_allocated {
+        1 => "1 core".to_string(),
+        cores => format!("{cores} cores"),
+    };
+    let mut text = format!(
+        "used {:.1}% of {cores} over {}, {}",
+        all.cpu_percent(),
+        clock::span_padded(all.wall as i64),
+        bytes(all.memory.0)
+    );
+    if all.memory.1 > 0 {
+        text.push_str(&format!(" ({:.1}%)", all.memory_percent()));
+    }
+    text.push_str(" of memory");
+    // Steps see the same GPUs as the script around them, so the busiest look tells most.
+    let busy = |step: &AccountingView| {
+        let told = step.usage_in.iter().find(|it| it.name == "gres/gpuutil");
+        told.map(|it| it.total)
+    };
+    if let Some(percent) = job.steps.iter().filter_map(busy).max() {
+        text.push_str(&format!(", {percent}% of a GPU"));
+    }
+    text
+}
+
 fn told(job: &AccountingView) -> String {
     let status = JobStatus(job.state);
     let exit = ExitStatus::from_wait(job.exit_status);
@@ -155,4 +183,31 @@ pub fn bytes(count: u64) -> String {
         amount /= 1024.0;
     }
     format!("{amount:.2} TB")
+}
+
+#[cfg(test)]
+mod tests {
+    use spur_core::views::TresUsage;
+
+    use super::*;
+
+    #[test]
+    fn what_a_job_used_fits_in_a_line() {
+        let usage =
+            |name: &str, total| TresUsage { name: name.into(), total, ..TresUsage::default() };
+        let mut step = AccountingView { user_cpu_micros: 86_000_000, ..AccountingView::default() };
+        step.usage_in = vec![usage("mem", 1 << 30)];
+        let mut job = AccountingView {
+            start_time: 100,
+            end_time: 200,
+            cpus_allocated: 2,
+            tres_allocated: "cpu=2,mem=2G".to_string(),
+            steps: vec![step],
+            ..AccountingView::default()
+        };
+        let expected = "used 43.0% of 2 cores over 00:01:40, 1.00 GB (50.0%) of memory";
+        assert_eq!(line(&job), expected);
+        job.steps[0].usage_in.push(usage("gres/gpuutil", 140));
+        assert_eq!(line(&job), format!("{expected}, 140% of a GPU"));
+    }
 }

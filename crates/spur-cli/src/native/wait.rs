@@ -1,15 +1,19 @@
 //! `spur wait JOB …`: returns when the jobs are over. Nothing polls: the controller answers then.
 
+use std::time::Duration;
+
 use clap::Parser;
 use spur_core::fields::job::shown_id;
 use spur_core::job::reference::{JobReference, Part};
 use spur_core::job::{ExitStatus, JobState, JobStatus};
 use spur_core::views::JobView;
 use spur_proto::caller::CallError;
-use spur_proto::slurm::{WaitJobReply, WaitJobRequest};
+use spur_proto::slurm::{JobSelector, ListJobHistoryRequest, WaitJobReply, WaitJobRequest};
 
 use crate::cluster::Controller;
-use crate::output::{complain, print};
+use crate::commands::seff;
+use crate::output::{complain, note, print};
+use crate::{accounting, cluster};
 
 /// Waits until jobs are over, and ends with the worst of their exit codes.
 #[derive(Parser)]
@@ -44,6 +48,11 @@ pub fn run(args: &[String]) -> u8 {
                     if !arguments.quiet {
                         print(&told(&reply, arguments.json));
                     }
+                    let alone =
+                        reply.job.as_ref().filter(|job| job.start_time > 0 && reply.tasks <= 1);
+                    if let Some(job) = alone.filter(|_| !arguments.quiet && !arguments.json) {
+                        efficiency(job);
+                    }
                     worst = worst.max(reply.job.as_ref().map_or(1, code));
                 }
                 Err(error) => {
@@ -75,6 +84,21 @@ fn wait(controller: &mut Controller, request: WaitJobRequest) -> Result<WaitJobR
         }
     }
 }
+
+/// How well it used what it held, for whoever looks; nothing where no history is kept.
+fn efficiency(job: &JobView) {
+    let selector = JobSelector { job_id: job.job_id, ..JobSelector::default() };
+    let request =
+        ListJobHistoryRequest { jobs: vec![selector], ..ListJobHistoryRequest::default() };
+    let asked = async { tokio::time::timeout(PATIENCE, accounting::history(request)).await };
+    let Ok(Ok(jobs)) = cluster::block_on(asked) else { return };
+    if let Some(found) = jobs.iter().find(|it| it.job_id == job.job_id && it.end_time > 0) {
+        note(format!("{} {}", shown_id(job), seff::line(found)));
+    }
+}
+
+/// Nobody waits longer for a line that only helps.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 fn told(reply: &WaitJobReply, json: bool) -> String {
     let job = &reply.job.clone().unwrap_or_default();

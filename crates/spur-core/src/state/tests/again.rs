@@ -1,6 +1,7 @@
 //! Jobs that run again: after what, how often, when and where.
 
 use super::*;
+use crate::ids::NodeName;
 use crate::job::{Hold, Reason};
 
 fn restartable(max: u32) -> JobSpec {
@@ -171,9 +172,9 @@ fn a_node_that_cannot_start_scripts_is_taken_out_of_service() {
     cluster.start(user, 1, "n1", 1);
     cluster.finish(user, 1, "n1", Outcome::CouldNotStart);
     fail_to_launch(&mut cluster, 6, "n1");
-    assert!(cluster.state.nodes[&"n1".into()].service.is_open());
+    assert!(cluster.state.nodes[&NodeName::from("n1")].service.is_open());
     fail_to_launch(&mut cluster, 7, "n1");
-    let service = &cluster.state.nodes[&"n1".into()].service;
+    let service = &cluster.state.nodes[&NodeName::from("n1")].service;
     let reason = service.reason.as_ref().map(|note| note.text.as_str());
     assert!(service.drain);
     assert_eq!(reason, Some("Launch failed 3 times in a row: no room in the spool"));
@@ -181,7 +182,7 @@ fn a_node_that_cannot_start_scripts_is_taken_out_of_service() {
     for request in 10..20 {
         fail_to_launch(&mut cluster, request, "n2");
     }
-    assert!(cluster.state.nodes[&"n2".into()].service.is_open());
+    assert!(cluster.state.nodes[&NodeName::from("n2")].service.is_open());
 }
 
 #[test]
@@ -193,7 +194,7 @@ fn faults_of_requests_never_take_a_node_out_of_service() {
         cluster.finish(job, 1, "n1", Outcome::CouldNotStart);
         assert!(cluster.phase(job).is_over());
     }
-    assert!(cluster.state.nodes[&"n1".into()].service.is_open());
+    assert!(cluster.state.nodes[&NodeName::from("n1")].service.is_open());
 }
 
 #[test]
