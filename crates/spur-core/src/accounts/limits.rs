@@ -282,7 +282,7 @@ pub fn threshold_bar(book: &Book, asks: &Asks, factor: impl Fn(u32) -> f64) -> O
         let least = qos.usage_threshold.filter(|_| has_flag(qos, "EnforceUsageThreshold"));
         least.is_some_and(|least| factor(own.id) < least)
     };
-    qos_of(book, asks).iter().any(|qos| held(qos)).then_some(Reason::QOSUsageThreshold)
+    qos_of(book, asks).iter().any(held).then_some(Reason::QOSUsageThreshold)
 }
 
 /// Minutes of resources that are used up, as decayed usage has them; with `safe` a job also waits that would use them

@@ -45,7 +45,7 @@ pub fn problems(state: &State) -> Vec<String> {
         }
     }
     for it in state.reservations.values() {
-        if it.end <= it.start || it.nodes.is_empty() {
+        if it.end <= it.start || it.nodes.is_empty() && it.licenses.is_empty() {
             found.push(format!("reservation {} keeps nothing", it.name));
         }
     }
