@@ -119,3 +119,38 @@ fn tasks_of_a_step_are_shown_together_or_one_by_one() {
     let none = cluster.run(&format!("spur logs {job}.1"));
     assert_eq!((none.status, none.stdout.as_str()), (1, ""), "{}", none.stderr);
 }
+
+#[test]
+fn a_second_up_starts_what_is_missing_and_needs_no_words() {
+    let cluster = Cluster::up("n[1-2]", 2);
+    let dir = cluster.dir().display().to_string();
+    let up = |words: &[&str]| {
+        let words = [&["up", "--detach", "--dir", &dir][..], words].concat();
+        let ran = cluster.run_words("spur", &words);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        ran.stdout
+    };
+    let nodes = || cluster.run("sinfo -h -t idle -o %N").stdout;
+    assert_eq!(up(&[]), format!("spur: already up in {dir}\n"));
+    assert_eq!(up(&["--nodes", "n[1-3]"]), format!("spur: already up in {dir}\n"));
+    assert_eq!(nodes(), "n[1-3]\n");
+    cluster.down();
+    let told = up(&[]);
+    assert!(told.starts_with("spur: starting spurdbd, spurctld and spurd of n[1-3] in "), "{told}");
+    assert_eq!(nodes(), "n[1-3]\n");
+    // Who looks after it is killed, and an agent after that: the doctor sees both, and what it says helps.
+    let kill = |name: &str| {
+        let file = std::fs::read_to_string(cluster.dir().join(format!("run/{name}.pid")));
+        let file = file.expect("a pid file");
+        let pid = file.split(' ').next().and_then(|pid| pid.parse().ok()).expect("a number");
+        spur_tests::harness::Processes::kill(pid);
+    };
+    kill("up");
+    kill("spurd-n2");
+    let told = cluster.run("spur doctor").stdout;
+    for part in ["spurd-n2 does not run", "nobody watches", &format!("fix: spur up --dir {dir} ")] {
+        assert!(told.contains(part), "{part} is not in\n{told}");
+    }
+    up(&[]);
+    until("all is well", || (cluster.run("spur doctor").status == 0).then_some(()));
+}

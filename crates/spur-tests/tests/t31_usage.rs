@@ -3,6 +3,22 @@
 use spur_tests::harness::{Cluster, until};
 
 #[test]
+fn whoever_waits_is_told_how_well_a_job_used_what_it_held() {
+    let cluster = Cluster::up("n1", 2);
+    let job = cluster.run("sbatch --parsable --wrap true").stdout;
+    let waited = cluster.run_words("spur", &["wait", job.trim()]);
+    assert_eq!(waited.stdout, format!("{} wrap COMPLETED 0:0\n", job.trim()));
+    let line = format!("{} used ", job.trim());
+    assert!(
+        waited.stderr.starts_with(&line) && waited.stderr.contains(" of 1 core over "),
+        "{}",
+        waited.stderr
+    );
+    let quiet = cluster.run_words("spur", &["wait", "--json", job.trim()]);
+    assert_eq!(quiet.stderr, "");
+}
+
+#[test]
 fn a_running_step_is_measured_on_all_its_nodes() {
     let cluster = Cluster::up("n[1-2]", 2);
     let srun = cluster.dir().join("bin/srun").display().to_string();

@@ -148,4 +148,11 @@ fn a_node_that_is_not_fit_takes_no_jobs() {
         (told.status == 1).then_some(told.stdout)
     });
     assert_eq!(told, "n1  DRAIN: Health: the fan is broken\n");
+    fs::remove_file(&ill).expect("removes");
+    until("the node is back", || (cluster.run("spur health").status == 0).then_some(()));
+    // What somebody has closed by hand stays closed.
+    assert_eq!(cluster.run("scontrol update nodename=n1 state=drain reason=mine").status, 0);
+    fs::write(&ill, "").expect("writes");
+    fs::remove_file(&ill).expect("removes");
+    assert_eq!(cluster.run("spur health").stdout, "n1  DRAIN: mine\n");
 }

@@ -68,8 +68,11 @@ async fn stay_valid(own: Identity, dir: PathBuf) {
 pub struct Callers {
     users: PublicKey,
     audiences: [String; 2],
-    known: Mutex<BTreeMap<String, (Instant, Option<(u32, u32)>)>>,
+    known: Mutex<BTreeMap<String, Known>>,
 }
+
+/// When a user was looked up, and their numbers, if there is such a user.
+type Known = (Instant, Option<(u32, u32)>);
 
 /// How long a user's number is remembered.
 const REMEMBERED: Duration = Duration::from_secs(60);

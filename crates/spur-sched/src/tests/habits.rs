@@ -29,7 +29,8 @@ fn habitual(scheduler: &str) -> Cluster {
     let mut cluster = cluster.submit(job(1, 60)).started();
     let outcome = Outcome::Exited(ExitStatus::default());
     let (job_id, step) = (JobId(1), StepId::BATCH);
-    let finish = Finish { job: job_id, epoch: Epoch(1), step, outcome, usage: None };
+    let finish =
+        Finish { job: job_id, epoch: Epoch(1), step, outcome, usage: None, said: String::new() };
     cluster.apply(Command::Finished { node: "n1".into(), finishes: vec![finish] });
     cluster.submit(job(3, 10)).started().submit(job(4, 10)).submit(job(1, 60))
 }
@@ -50,7 +51,16 @@ fn a_limit_that_would_reach_into_a_reservation_still_counts() {
     let mut nodes = super::cluster(&[4]);
     let (start, end) = (Timestamp(3600), Timestamp(7200));
     let nodes_of = ["n1".into()].into();
-    let maintenance = ViewReservation { start, end, nodes: nodes_of, every: None, flexible: false };
+    let maintenance = ViewReservation {
+        start,
+        end,
+        nodes: nodes_of,
+        every: None,
+        flexible: false,
+        anywhere: false,
+        cores: Arc::default(),
+        without: [false; 7],
+    };
     nodes.view.reservations.insert("m".into(), Arc::new(maintenance));
     let nodes = nodes.job(|shape| (shape.secs, shape.expected) = (3601, Some(60)));
     assert_eq!(nodes.decide().starts.len(), 0);

@@ -145,7 +145,8 @@ mod tests {
         let path = dir.path().join("out");
         std::fs::write(&path, "one\ntw").expect("written");
         let path = path.to_str().expect("a name").to_string();
-        let source = Source { label: "3".into(), path: path.clone(), job: JobView::default() };
+        let source =
+            Source { label: "3".into(), path: path.clone(), job: JobView::default().into() };
         let (mut reader, mut out) = (Reader::new(source, None), Vec::new());
         assert_eq!(reader.show(&mut out).expect("read"), 6);
         assert_eq!(out, b"3: one\n");

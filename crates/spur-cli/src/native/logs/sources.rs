@@ -1,5 +1,7 @@
 //! Which files a job, an array, a step or a task wrote.
 
+use std::sync::Arc;
+
 use spur_core::fields::job::shown_id;
 use spur_core::filename::{self, Values};
 use spur_core::hostlist;
@@ -33,7 +35,7 @@ pub struct Source {
     /// Where it is, on the node and perhaps here.
     pub path: String,
     /// The job that wrote it.
-    pub job: JobView,
+    pub job: Arc<JobView>,
 }
 
 impl Wanted {
@@ -76,7 +78,7 @@ impl Wanted {
         let source = |job: JobView| {
             let shown = if self.error { &job.standard_error } else { &job.standard_output };
             let label = if alone { String::new() } else { shown_id(&job) };
-            Source { label, path: as_written(&job, shown), job }
+            Source { label, path: as_written(&job, shown), job: Arc::new(job) }
         };
         Ok(found.into_iter().map(source).collect())
     }
@@ -89,7 +91,7 @@ impl Wanted {
                 (true, error) if !error.is_empty() => error,
                 _ => &row.standard_output,
             };
-            let job = as_job(row);
+            let job = Arc::new(as_job(row));
             for (label, path) in files_of_step(row, pattern, self.rank) {
                 sources.push(Source { label, path, job: job.clone() });
             }

@@ -73,7 +73,7 @@ impl Part for LegacyPart {
             Controller::Memory => true,
             Controller::Pids => limits.processes.is_some(),
             Controller::Devices => !limits.denied.is_empty(),
-            Controller::Freezer => false,
+            Controller::Cpu | Controller::Freezer => false,
         })
     }
 
