@@ -1,5 +1,6 @@
 //! Every submission option makes a difference that can be seen, or is on the short list of those that do not.
 
+#[allow(dead_code, reason = "reads no recorded lines")]
 mod recorded;
 
 use std::collections::BTreeSet;
