@@ -108,9 +108,11 @@ fn an_array_is_waited_for_as_a_whole_and_what_failed_runs_again() {
 #[test]
 fn tasks_of_a_step_are_shown_together_or_one_by_one() {
     let cluster = Cluster::up("n[1-2]", 2);
-    let script =
-        "srun -N2 -n4 -o task-%t sh -c 'echo rank $SLURM_PROCID'; srun -N1 -n1 echo to srun";
-    let words = ["-N2", "-n4", "--parsable", "--wait", "-oall", "--wrap", script];
+    let srun = cluster.dir().join("bin/srun").display().to_string();
+    let script = format!(
+        "{srun} -N2 -n4 -o task-%t sh -c 'echo rank $SLURM_PROCID'; {srun} -N1 -n1 echo to srun"
+    );
+    let words = ["-N2", "-n4", "--parsable", "--wait", "-oall", "--wrap", &script];
     let job = cluster.run_words("sbatch", &words).stdout.trim().to_string();
     let logs = cluster.run(&format!("spur logs {job}.0"));
     assert_eq!(logs.stdout, "0: rank 0\n1: rank 1\n2: rank 2\n3: rank 3\n", "{}", logs.stderr);

@@ -69,6 +69,8 @@ fn acknowledged(connection: &mut Connection, log: &[Value]) -> Result<u64, Error
 /// worth writing. Steps are told of once each.
 struct Told<'a> {
     last: &'a AccountingView,
+    /// What kept it waiting before that; 0 where nothing did.
+    reason: u32,
     steps: Vec<&'a AccountingView>,
     /// The earliest moment that is news, for what is rolled up already.
     about: Option<i64>,
@@ -92,9 +94,12 @@ fn apply(
         }
         let Some(job) = &record.job else { continue };
         let run = (job.job_id, job.submit_time, record.run);
-        let nothing = Told { last: job, steps: Vec::new(), about: None };
+        let nothing = Told { last: job, reason: 0, steps: Vec::new(), about: None };
         let told = runs.entry(run).or_insert(nothing);
         told.last = job;
+        if job.reason > 0 {
+            told.reason = job.reason;
+        }
         told.steps.extend(&job.steps);
         if job.start_time > 0 {
             let about = if job.end_time > 0 { job.end_time } else { job.start_time };
@@ -102,7 +107,7 @@ fn apply(
         }
     }
     for ((.., run), told) in runs {
-        let id = put_job(connection, cluster, run, told.last)?;
+        let id = put_job(connection, cluster, run, told.last, told.reason)?;
         // News about a time that is rolled up already.
         if let Some(about) = told.about {
             rollup::late(connection, told.last.start_time, about)?;
@@ -130,6 +135,7 @@ fn put_job(
     cluster: &str,
     run: u32,
     job: &AccountingView,
+    reason: u32,
 ) -> Result<i64, Error> {
     let row = AccountingView { steps: Vec::new(), ..job.clone() };
     let time_limit = match job.time_limit {
@@ -162,7 +168,7 @@ fn put_job(
         job.cpus_allocated.into(),
         time_limit.into(),
         row.encode_to_vec().into(),
-        job.reason.into(),
+        reason.into(),
     ];
     let places: Vec<String> = (1..=values.len()).map(|number| format!("${number}")).collect();
     let updates: Vec<String> =

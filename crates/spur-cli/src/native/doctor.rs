@@ -397,7 +397,7 @@ mod tests {
     #[test]
     fn everything_that_is_wrong_has_a_fix() {
         let nothing = judge(&Seen { addresses: "unix:/x".into(), ..Seen::default() });
-        assert_eq!(nothing[0].weight, Weight::Error);
+        assert!(nothing.iter().any(|it| it.weight == Weight::Error), "{nothing:?}");
         let node = |name: &str, state, reason: &str| NodeView {
             name: name.into(),
             state,

@@ -161,8 +161,13 @@ mod tests {
         for tool in TOOLS {
             let mut seen = BTreeSet::new();
             for row in tool.rows {
-                assert!(seen.insert(row.flag.long.to_string()), "{} {}", tool.name, row.flag.long);
-                let short = row.flag.short.map(String::from);
+                assert!(
+                    seen.insert(format!("--{}", row.flag.long)),
+                    "{} {}",
+                    tool.name,
+                    row.flag.long
+                );
+                let short = row.flag.short.map(|letter| format!("-{letter}"));
                 assert!(short.is_none_or(|letter| seen.insert(letter)), "{}", row.flag.long);
                 assert!(!row.help.is_empty());
                 assert_eq!(

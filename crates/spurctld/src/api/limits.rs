@@ -92,6 +92,8 @@ fn dependencies(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use spur_proto::status::{from_status, remark};
+
     use super::*;
 
     fn spec(change: impl FnOnce(&mut JobSpec)) -> SubmitJobRequest {
@@ -149,7 +151,9 @@ mod tests {
         for (within, beyond, words) in table {
             assert!(submission(within).is_ok(), "{words}");
             let refusal = submission(beyond).expect_err(words);
-            assert!(refusal.message().starts_with(words), "{}", refusal.message());
+            assert_eq!(from_status(&refusal), Some(SlurmError::PathnameTooLong));
+            let told = remark(&refusal).unwrap_or_default();
+            assert!(told.starts_with(words), "{told}");
         }
     }
 
