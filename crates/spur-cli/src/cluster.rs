@@ -93,6 +93,14 @@ fn controllers_of(configuration: &str) -> Option<Vec<Address>> {
     (!found.is_empty()).then_some(found)
 }
 
+/// This program once more, for another command of the same cluster: a child does not see the link by which this one
+/// was called.
+pub fn same_program() -> std::io::Result<std::process::Command> {
+    let mut command = std::process::Command::new(std::env::current_exe()?);
+    command.env("SPUR_CONTROLLER_ADDR", Address::list(&addresses()));
+    Ok(command)
+}
+
 /// The directory of the `spur up` that commands go to, if they go to one.
 pub fn own_dir() -> Option<PathBuf> {
     if std::env::var("SPUR_CONTROLLER_ADDR").is_ok_and(|said| !said.is_empty()) {

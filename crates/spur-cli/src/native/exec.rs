@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 use clap::Parser;
 
 use super::logs;
-use crate::cluster::Controller;
+use crate::cluster::{self, Controller};
 use crate::commands::srun;
 use crate::output::{complain, print};
 
@@ -50,10 +50,9 @@ pub fn run(args: &[String]) -> u8 {
 
 /// Runs the command and tells what came of it, for programs.
 fn told(job: u32, arguments: &Arguments) -> u8 {
-    let ran = std::env::current_exe().and_then(|spur| {
+    let ran = cluster::same_program().and_then(|mut spur| {
         let words = words(job, arguments, false);
-        let stdin = std::process::Stdio::inherit();
-        std::process::Command::new(spur).arg("srun").args(words).stdin(stdin).output()
+        spur.arg("srun").args(words).stdin(std::process::Stdio::inherit()).output()
     });
     let ran = match ran {
         Ok(ran) => ran,

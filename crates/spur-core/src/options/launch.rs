@@ -151,6 +151,7 @@ pub(super) static ROWS: &[JobOption] = &[
         .step(|step, seconds| put(&mut step.wait_secs, not_negative(seconds))),
     option("wait-for-children", "Count a task as ended when all its processes have.")
         .of(SRUN)
+        .no_effect("what a task leaves behind ends with it")
         .step(|step, _| flag(&mut step.wait_for_children)),
     option("whole", "Take all that the job has on the step's nodes.")
         .of(SRUN)

@@ -201,8 +201,8 @@ fn copy_program(
         file if file.starts_with('/') => file.to_string(),
         file => format!("{dir}/{file}"),
     };
-    let own = std::env::current_exe().map_err(|error| reason(&error))?;
-    let done = std::process::Command::new(own)
+    let done = cluster::same_program()
+        .map_err(|error| reason(&error))?
         .args(["sbcast", "--force", &format!("--jobid={}", access.job_id), &found, &target])
         .status();
     match done {
