@@ -167,12 +167,17 @@ fn summary(
     let name = &task.spec.name;
     let begun =
         |word: &str| format!("Slurm Array Summary Job_id={array}_* ({array}) Name={name} {word}");
+    let all = tasks(after);
+    // Several may begin or end at once; one of them tells it.
     if matches!(task.phase, Phase::Running { .. }) {
-        let first = tasks(before).iter().all(|it| it.phase == Phase::Pending);
+        let runs = |job: &&std::sync::Arc<Job>| matches!(job.phase, Phase::Running { .. });
+        let first = tasks(before).iter().all(|it| it.phase == Phase::Pending)
+            && all.iter().find(runs).is_none_or(|it| it.id == task.id);
         return first.then(|| begun(word));
     }
-    let all = tasks(after);
-    if !all.iter().all(|it| it.phase.is_over()) {
+    let was_over = |id: JobId| before.jobs.get(&id).is_some_and(|it| it.phase.is_over());
+    let last = all.iter().rfind(|it| !was_over(it.id)).is_none_or(|it| it.id == task.id);
+    if !last || !all.iter().all(|it| it.phase.is_over()) {
         return None;
     }
     let ends = all.iter().filter_map(|it| match &it.phase {
