@@ -6,7 +6,7 @@ use spur_tests::harness::{Cluster, until};
 fn whoever_waits_is_told_how_well_a_job_used_what_it_held() {
     let cluster = Cluster::up("n1", 2);
     let job = cluster.run("sbatch --parsable --wrap true").stdout;
-    let waited = cluster.run_words("spur", &["wait", job.trim()]);
+    let waited = cluster.run_words("spur", &["wait", "-v", job.trim()]);
     assert_eq!(waited.stdout, format!("{} wrap COMPLETED 0:0\n", job.trim()));
     let line = format!("{} used ", job.trim());
     assert!(
@@ -14,7 +14,7 @@ fn whoever_waits_is_told_how_well_a_job_used_what_it_held() {
         "{}",
         waited.stderr
     );
-    let quiet = cluster.run_words("spur", &["wait", "--json", job.trim()]);
+    let quiet = cluster.run_words("spur", &["wait", job.trim()]);
     assert_eq!(quiet.stderr, "");
 }
 

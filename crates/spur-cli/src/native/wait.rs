@@ -1,5 +1,6 @@
 //! `spur wait JOB …`: returns when the jobs are over. Nothing polls: the controller answers then.
 
+use std::io::IsTerminal;
 use std::time::Duration;
 
 use clap::Parser;
@@ -27,6 +28,9 @@ struct Arguments {
     /// Print nothing.
     #[arg(long, short)]
     quiet: bool,
+    /// Say how well the job used what it held, also where nobody looks.
+    #[arg(long, short)]
+    verbose: bool,
 }
 
 /// Runs the command.
@@ -35,6 +39,10 @@ pub fn run(args: &[String]) -> u8 {
         Ok(arguments) => arguments,
         Err(status) => return status,
     };
+    // Asking for it takes a moment, which programs that wait would rather not.
+    let weighs = (arguments.verbose || std::io::stderr().is_terminal())
+        && !arguments.quiet
+        && !arguments.json;
     let mut controller = Controller::find();
     let mut worst = 0;
     for word in &arguments.jobs {
@@ -50,7 +58,7 @@ pub fn run(args: &[String]) -> u8 {
                     }
                     let alone =
                         reply.job.as_ref().filter(|job| job.start_time > 0 && reply.tasks <= 1);
-                    if let Some(job) = alone.filter(|_| !arguments.quiet && !arguments.json) {
+                    if let Some(job) = alone.filter(|_| weighs) {
                         efficiency(job);
                     }
                     worst = worst.max(reply.job.as_ref().map_or(1, code));
