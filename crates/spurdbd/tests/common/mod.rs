@@ -53,6 +53,10 @@ impl Daemon {
         self.task.abort();
         let _ = (&mut self.task).await;
         let socket = self.dir.path().join("dbd.sock");
+        // What took connections for it ends a moment later.
+        while std::os::unix::net::UnixStream::connect(&socket).is_ok() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
         (self.task, self.client) = serve(socket, self.database.clone()).await;
     }
 
