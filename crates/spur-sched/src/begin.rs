@@ -107,6 +107,7 @@ impl Class {
             && self.in_several == 0
             && self.shape.reservation.is_empty()
             && self.shape.drawn.is_empty()
+            && !self.shape.humble
     }
 
     /// Whether the nodes that take jobs at present would do if they were empty.

@@ -198,7 +198,7 @@ impl Planner {
         }
         let Some(fits) = it.fits.clone() else { return };
         if !it.with.is_empty() {
-            return self.look_together(pass, turn, key, class, full);
+            return self.look_together(pass, turn, key, class, full || shape.humble);
         }
         self.nodes.settle();
         let same = self.is_as_before(pass, class);
@@ -250,6 +250,12 @@ impl Planner {
             return;
         }
         if full {
+            return;
+        }
+        if shape.humble {
+            if promised == 0 && !kept_out {
+                pass.by_class[class as usize] = Reason::Resources.into();
+            }
             return;
         }
         let why = match promised {

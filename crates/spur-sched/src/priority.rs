@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use spur_core::accounts::fairshare::{self, Tree};
-use spur_core::accounts::limits::{Needs, Purse};
+use spur_core::accounts::limits::{Purse, Whole};
+use spur_core::accounts::needs;
 use spur_core::accounts::usage::Usage;
 use spur_core::config::sections;
 use spur_core::config::words::{PriorityFlag, PriorityKind};
@@ -13,7 +14,7 @@ use spur_core::node::Kept;
 use spur_core::partition::Partition;
 use spur_core::state::State;
 use spur_core::time::Timestamp;
-use spur_core::tres::{self, Tres};
+use spur_core::tres;
 
 /// What priorities are told by at one moment: the same for all jobs.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,6 +29,8 @@ pub struct Basis {
     pub tree: Tree,
     /// Everybody's usage.
     pub usage: BTreeMap<Purse, Usage>,
+    /// What there is, if limits are parts of it.
+    pub whole: Option<Whole>,
 }
 
 impl Basis {
@@ -48,7 +51,7 @@ impl Basis {
                 u64::from(node.inventory.cpus.saturating_sub(kept))
             })
             .sum();
-        Basis { told, cpus, nodes: state.nodes.len() as u64, tree, usage }
+        Basis { told, cpus, nodes: state.nodes.len() as u64, tree, usage, whole: state.whole() }
     }
 }
 
@@ -74,7 +77,10 @@ pub fn facts(state: &State, job: &Job, partition: Option<&Partition>, basis: &Ba
     let demand = Demand::of(&job.spec);
     let association = state.association_of(job);
     Facts {
-        age_secs: basis.told - since,
+        age_secs: match state.accrues_since(job).filter(|_| !has(PriorityFlag::AccrueAlways)) {
+            Some(begun) => begun.map_or(0, |begun| basis.told - begun.0),
+            None => basis.told - since,
+        },
         size: match has(PriorityFlag::SmallRelativeToTime) {
             true => size_by_time(demand.cpus().into(), job.time_limit(partition), basis, rules),
             false => size((demand.cpus().into(), demand.nodes_min.into()), basis, rules),
@@ -106,7 +112,8 @@ pub fn tres_terms(state: &State, job: &Job, partition: Option<&Partition>) -> Ve
         || rules.flags.contains(&PriorityFlag::NoNormalAll);
     let Some(partition) = partition.filter(|_| !weights.is_empty()) else { return Vec::new() };
     let needs = state.needs_of(job);
-    let there = there_is(state, partition);
+    let nodes = state.nodes.values().filter(|node| partition.nodes.contains(&node.name));
+    let there = needs::of_nodes(nodes.map(|node| &**node));
     let term = |(name, weight): (&String, &spur_core::config::Weight)| {
         let tres = tres::parse_name(name).ok()?;
         let all = there.get(&tres).copied().filter(|all| *all > 0)?;
@@ -115,24 +122,6 @@ pub fn tres_terms(state: &State, job: &Job, partition: Option<&Partition>) -> Ve
         Some((tres.to_string(), weight.factor * part))
     };
     weights.iter().filter_map(term).collect()
-}
-
-/// What the nodes of a partition have together.
-fn there_is(state: &State, partition: &Partition) -> Needs {
-    let mut there = Needs::new();
-    for node in state.nodes.values().filter(|node| partition.nodes.contains(&node.name)) {
-        *there.entry(Tres::Cpu).or_insert(0) += u64::from(node.inventory.cpus);
-        *there.entry(Tres::Memory).or_insert(0) += node.inventory.memory_mb;
-        *there.entry(Tres::Node).or_insert(0) += 1;
-        for gres in &node.inventory.gres {
-            let typed = (!gres.kind.is_empty()).then(|| format!("{}:{}", gres.name, gres.kind));
-            for name in std::iter::once(gres.name.clone()).chain(typed) {
-                let tres = Tres::Named { kind: "gres".to_string(), name };
-                *there.entry(tres).or_insert(0) += gres.count;
-            }
-        }
-    }
-    there
 }
 
 /// What a job's priority is told from.

@@ -77,6 +77,8 @@ pub struct Shape {
     pub reservation: Arc<str>,
     /// A reservation that draws it in although it names none.
     pub drawn: Arc<str>,
+    /// It holds no place in the future: whoever is behind it may go first.
+    pub humble: bool,
     /// How long it may run, in seconds.
     pub secs: i64,
     /// How long it must be able to run at least, if less than `secs` will do.
@@ -202,6 +204,7 @@ impl Default for Shape {
             gres: Vec::new(),
             reservation: "".into(),
             drawn: "".into(),
+            humble: false,
             secs: FOREVER,
             secs_min: None,
             expected: None,

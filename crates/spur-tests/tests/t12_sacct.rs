@@ -76,3 +76,51 @@ fn steps_tasks_and_runs_have_lines_of_their_own() {
         lines.iter().any(|line| line.starts_with("CANCELLED by")).then_some(lines.len() == 1)
     });
 }
+
+/// One step with all GPUs of its job, one that asks for one, one that asks for none.
+const GPU_STEPS: &str = "#!/bin/bash
+$1 -n1 true
+$1 -n1 --gpus=1 true
+$1 -n1 --gres=none true
+";
+
+#[test]
+fn gpus_of_steps_and_notes_of_administrators_are_kept() {
+    let cluster = Cluster::up_with("n1", 4, &["--gres", "gpu:mi300x:2"]);
+    let script = cluster.work_dir().join("gpus.sh");
+    fs::write(&script, GPU_STEPS).expect("a script");
+    fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).expect("permissions");
+    let srun = cluster.dir().join("bin/srun").display().to_string();
+    let job = submit(&cluster, &["--wait", "-n2", "--gpus=2", "gpus.sh", &srun]);
+    let lines = sacct(&cluster, &format!("-j {job} -o JobID,AllocTRES"));
+    let gpus: Vec<(&str, Vec<&str>)> = lines
+        .iter()
+        .map(|line| {
+            let (id, tres) = line.split_once('|').expect("two columns");
+            (id, tres.split(',').filter(|it| it.starts_with("gres/")).collect())
+        })
+        .collect();
+    let both = vec!["gres/gpu:mi300x=2", "gres/gpu=2"];
+    let one = vec!["gres/gpu:mi300x=1", "gres/gpu=1"];
+    let id = |step: &str| format!("{job}{step}");
+    let ids = [id(""), id(".batch"), id(".0"), id(".1"), id(".2")];
+    let expected = [both.clone(), both.clone(), both, one, Vec::new()];
+    let expected: Vec<(&str, Vec<&str>)> = ids.iter().map(String::as_str).zip(expected).collect();
+    assert_eq!(gpus, expected);
+
+    let waits = submit(&cluster, &["-H", "--comment=own", "--wrap", "true"]);
+    let note = format!("scontrol update jobid={waits} admincomment=checked");
+    assert_eq!(cluster.run(&note).status, 0);
+    let kept = sacct(&cluster, &format!("-X -j {waits} -o Comment,AdminComment"));
+    assert_eq!(kept, ["own|checked"]);
+    // Held until it was cancelled, it never was to run: only its number finds it.
+    assert_eq!(cluster.run(&format!("scancel {waits}")).status, 0);
+    until("it is over", || {
+        let lines = sacct(&cluster, &format!("-X -j {waits} -o State,Eligible"));
+        let over = lines.first().filter(|line| line.starts_with("CANCELLED"))?;
+        assert!(over.ends_with("|Unknown"), "{over}");
+        Some(())
+    });
+    let window = sacct(&cluster, "-X -S now-1hour -o JobID");
+    assert!(!window.contains(&waits), "{window:?}");
+}

@@ -116,3 +116,47 @@ fn jobs_are_held_to_associations_qos_and_limits() {
     });
     done(&cluster, &format!("scancel -u {me}"));
 }
+
+#[test]
+fn shares_names_and_files_of_rules() {
+    let cluster = cluster();
+    let me = me();
+    done(&cluster, &format!("sacctmgr -i add user {me} account=physics fairshare=parent"));
+    done(&cluster, "sacctmgr -i add qos brief GrpWall=5 Flags=DenyOnLimit");
+    done(&cluster, &format!("sacctmgr -i modify user {me} set qos+=brief"));
+    let long = ["-A", "physics", "--qos=brief", "-t", "10", "--wrap", "true"];
+    let refused = submit(&cluster, &long).expect_err("it is refused");
+    assert!(refused.starts_with("sbatch: error: QOSGrpWallLimit\n"), "{refused}");
+
+    let shares = done(&cluster, "sshare --json");
+    let shares: serde_json::Value = serde_json::from_str(&shares).expect("JSON");
+    let rows = shares["shares"]["shares"].as_array().expect("a list");
+    let root = rows.iter().find(|row| row["id"] == 1).expect("root");
+    let names: Vec<&str> = root["tres"]["run_seconds"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|it| it["name"].as_str())
+        .collect();
+    assert_eq!(names[..3], ["cpu", "mem", "energy"], "{names:?}");
+    assert!(names.contains(&"gres/gpu"), "{names:?}");
+    let parent = done(&cluster, &format!("sshare -n -P -u {me} -o User,RawShares,LevelFS"));
+    assert!(parent.lines().any(|line| line == format!("{me}|parent|")), "{parent}");
+
+    done(&cluster, "sacctmgr -i add user daemon account=physics");
+    done(&cluster, "sacctmgr -i modify user daemon set newname=games");
+    let users = done(&cluster, "sacctmgr -n -P show assoc account=physics format=user");
+    assert!(users.lines().any(|line| line == "games"), "{users}");
+    assert!(!users.lines().any(|line| line == "daemon"), "{users}");
+    let file = cluster.work_dir().join("rules.cfg");
+    let name = done(&cluster, "sacctmgr -n -P show cluster format=cluster").trim().to_string();
+    done(&cluster, &format!("sacctmgr dump {name} file={}", file.display()));
+    let text = fs::read_to_string(&file).expect("a file");
+    assert!(text.contains("Fairshare=parent"), "{text}");
+    let without: Vec<&str> = text.lines().filter(|line| !line.contains("'games'")).collect();
+    fs::write(&file, without.join("\n") + "\n").expect("a file");
+    done(&cluster, &format!("sacctmgr -i load clean file={}", file.display()));
+    let users = done(&cluster, "sacctmgr -n -P show assoc account=physics format=user");
+    assert!(!users.lines().any(|line| line == "games"), "{users}");
+    assert!(users.lines().any(|line| line == me), "{users}");
+}

@@ -24,7 +24,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio_rustls::TlsAcceptor;
 
-use crate::accounting::{self, outbox::Outbox};
+use crate::accounting::{self, outbox, outbox::Outbox};
 use crate::api;
 use crate::audit::Audit;
 use crate::configuration::Configuration;
@@ -55,6 +55,8 @@ pub struct Options {
     pub metrics: Option<SocketAddr>,
     /// Where accounting is, if there is any.
     pub accounting: Option<Address>,
+    /// Nobody said that there is accounting: nothing is kept for it until it comes.
+    pub accounting_may_come: bool,
 }
 
 /// A port on the network; TLS, always.
@@ -82,8 +84,8 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
         let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
     }
     let _lock = lock(&options.state_dir)?;
-    let Options { state_dir, socket, network, controllers, configuration, metrics, accounting } =
-        options;
+    let Options { state_dir, socket, network, controllers, configuration, metrics, .. } = options;
+    let accounting = options.accounting;
     let network = match network {
         Some(network) => Some(listen(&network, &controllers).await?),
         None => None,
@@ -92,8 +94,6 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     let local = Address::Unix(socket.clone());
     // Controllers of several machines know each other by their ports.
     let own = advertised.clone().filter(|it| controllers.contains(it)).unwrap_or(local);
-    let has_accounting = accounting.is_some();
-    let settings = settings(&configuration, has_accounting);
     let metrics = match metrics {
         Some(address) => Some(metrics::listen(address).await?),
         None => None,
@@ -109,6 +109,10 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     };
     let Opened { identity, recovered, begins } = opened;
     let id = identity.id;
+    // One that was there once is expected back: its files are here.
+    let is_known = !options.accounting_may_come || outbox::is_begun(&state_dir);
+    let has_accounting = accounting.as_ref().is_some_and(|it| is_known || is_there(it));
+    let settings = settings(&configuration, has_accounting);
     let make = begins || others.is_empty();
     let site_key = configuration.site_key()?;
     let advertised = advertised.map(|address| address.to_string());
@@ -135,15 +139,23 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     let left = Arc::new(Notify::new());
     tokio::spawn(propose(raft.clone(), inbox.clone(), proposals));
     tokio::spawn(follow(raft.clone(), inbox.clone(), own.clone(), left.clone()));
+    let came = Arc::new(Notify::new());
     if let Some(address) = accounting {
-        tokio::spawn(accounting::rules::follow(inbox.clone(), address.clone()));
-        tokio::spawn(accounting::send(inbox.clone(), state_dir.clone(), address));
+        let (inbox, state_dir, came) = (inbox.clone(), state_dir.clone(), came.clone());
+        tokio::spawn(async move {
+            while !has_accounting && !is_there(&address) {
+                tokio::time::sleep(LOOK_AGAIN).await;
+            }
+            came.notify_one();
+            tokio::spawn(accounting::rules::follow(inbox.clone(), address.clone()));
+            accounting::send(inbox, state_dir, address).await;
+        });
     }
     tokio::spawn(count_jobs(inbox.clone()));
     let (reload_asked, reloads) = mpsc::channel(1);
     log_as(&configuration);
     let file = configuration.file().map(|file| file.display().to_string());
-    tokio::spawn(reload(configuration, has_accounting, inbox.clone(), reloads));
+    tokio::spawn(reload(configuration, (has_accounting, came), inbox.clone(), reloads));
     if let Some(listener) = metrics {
         let (inbox, raft, log) = (inbox.clone(), raft.clone(), log_size.clone());
         tokio::spawn(metrics::serve(listener, metrics::Sources { inbox, raft, log }));
@@ -189,6 +201,14 @@ fn settings(configuration: &Configuration, accounting: bool) -> Settings {
     settings
 }
 
+/// How often it is looked whether accounting has come.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// Whether accounting is, or was, where it is expected.
+fn is_there(address: &Address) -> bool {
+    address.socket().is_none_or(std::path::Path::exists)
+}
+
 /// How often jobs are counted at most; they are kept for longer.
 const COUNTED: Duration = Duration::from_secs(1);
 
@@ -212,7 +232,7 @@ fn log_as(configuration: &Configuration) {
 /// Reads the configuration again at every SIGHUP. What the leader has read counts for all.
 async fn reload(
     mut configuration: Configuration,
-    accounting: bool,
+    (mut accounting, came): (bool, Arc<Notify>),
     inbox: Inbox,
     mut asked: mpsc::Receiver<oneshot::Sender<Result<Vec<String>, String>>>,
 ) {
@@ -221,6 +241,14 @@ async fn reload(
         let answer = tokio::select! {
             _ = hangup.recv() => None,
             Some(answer) = asked.recv() => Some(answer),
+            () = came.notified() => {
+                if !accounting {
+                    accounting = true;
+                    inbox.configure(settings(&configuration, accounting));
+                    tracing::info!("accounting is here: jobs are recorded from now on");
+                }
+                continue;
+            }
         };
         let done = match configuration.reload() {
             Ok(changes) => {

@@ -177,6 +177,7 @@ fn serve(arguments: Arguments) -> anyhow::Result<Ended> {
         controllers: place.controllers,
         metrics: arguments.metrics.or_else(|| file?.metrics_addr),
         accounting,
+        accounting_may_come: said.is_none() && configuration.accounting().is_none(),
         configuration,
     };
     let runtime =

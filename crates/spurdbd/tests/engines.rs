@@ -6,6 +6,7 @@ use common::{Daemon, Server};
 use spur_core::blob::BlobHash;
 use spur_core::job::JobState;
 use spur_core::views::accounting::AccountingRecord;
+use spur_core::views::accounting::EventView;
 use spur_core::views::rules::{AccountView, UserView, WckeyView};
 use spur_core::views::{AssociationView, QosView};
 use spur_proto::slurm::{
@@ -149,7 +150,54 @@ fn words_of_users_are_values_and_nothing_else() {
         (row.partition, row.user_name) = (hostile.to_string(), hostile.to_string());
         (row.wckey, row.qos) = (hostile.to_string(), hostile.to_string());
         row.reservation = hostile.to_string();
-        send(daemon, batch(vec![record(1, 1, row)])).await;
+        for text in [
+            &mut row.array_task_string,
+            &mut row.group_name,
+            &mut row.nodes,
+            &mut row.tres_allocated,
+            &mut row.tres_requested,
+            &mut row.constraints,
+            &mut row.comment,
+            &mut row.admin_comment,
+            &mut row.system_comment,
+            &mut row.extra,
+            &mut row.container,
+            &mut row.licenses,
+            &mut row.mcs_label,
+            &mut row.work_dir,
+            &mut row.submit_line,
+            &mut row.standard_input,
+            &mut row.standard_output,
+            &mut row.standard_error,
+            &mut row.failed_node,
+            &mut row.script_hash,
+            &mut row.environment_hash,
+        ] {
+            *text = hostile.to_string();
+        }
+        for step in &mut row.steps {
+            (step.name, step.step_id) = (hostile.to_string(), hostile.to_string());
+            (step.submit_line, step.nodes) = (hostile.to_string(), hostile.to_string());
+        }
+        let event = EventView {
+            cluster: "c".to_string(),
+            node: hostile.to_string(),
+            start_time: 1000,
+            state: hostile.to_string(),
+            reason: hostile.to_string(),
+            tres: hostile.to_string(),
+            ..EventView::default()
+        };
+        let event =
+            AccountingRecord { number: 2, event: Some(event), ..AccountingRecord::default() };
+        send(daemon, batch(vec![record(1, 1, row), event])).await;
+        let events = daemon.client.list_events(ListEventsRequest {
+            nodes: vec![hostile.to_string()],
+            start: 1,
+            ..Default::default()
+        });
+        let events = events.await.expect("an answer").into_inner().events;
+        assert_eq!(events.iter().map(|it| it.reason.as_str()).collect::<Vec<_>>(), [hostile]);
         let words = || vec![hostile.to_string()];
         let found = daemon
             .jobs(ListJobHistoryRequest {
@@ -164,7 +212,14 @@ fn words_of_users_are_values_and_nothing_else() {
             })
             .await;
         assert_eq!(found.len(), 1);
-        assert_eq!(found[0].name, hostile);
+        assert_eq!((found[0].name.as_str(), found[0].comment.as_str()), (hostile, hostile));
+        assert_eq!(found[0].steps[0].step_id, hostile);
+        let nodes = words();
+        let by_node = ListJobHistoryRequest { nodes, texts: true, ..Default::default() };
+        assert!(
+            daemon.jobs(by_node).await.len() <= 1,
+            "no node has such a name, but the table stands"
+        );
         let clusters = words();
         assert!(
             daemon.jobs(ListJobHistoryRequest { clusters, ..Default::default() }).await.is_empty()
@@ -331,5 +386,33 @@ fn a_server_that_crashes_loses_nothing_it_acknowledged() {
             assert_eq!(send(&mut daemon, batch(records)).await, acknowledged);
         }
         assert_eq!(everything(&mut daemon).await.len(), 150);
+    });
+}
+
+#[test]
+fn clusters_share_a_database_and_nothing_else() {
+    on_both(async |daemon| {
+        let of = |cluster: &str, state: JobState| {
+            let row = AccountingView { cluster: cluster.to_string(), ..job(1, state, 1100) };
+            IngestRequest { cluster: cluster.to_string(), ..batch(vec![record(1, 1, row)]) }
+        };
+        assert_eq!(send(daemon, of("c", JobState::Completed)).await, 1);
+        assert_eq!(send(daemon, of("d", JobState::Failed)).await, 1, "each counts for itself");
+        let mut states = async |clusters: &[&str]| -> Vec<(String, u32)> {
+            let clusters = clusters.iter().map(ToString::to_string).collect();
+            let request = ListJobHistoryRequest { clusters, ..Default::default() };
+            let jobs = daemon.jobs(request).await;
+            jobs.into_iter().map(|job| (job.cluster, job.state)).collect()
+        };
+        let c = ("c".to_string(), JobState::Completed.number());
+        let d = ("d".to_string(), JobState::Failed.number());
+        assert_eq!(states(&["c"]).await, [c.clone()]);
+        assert_eq!(states(&["d"]).await, [d.clone()]);
+        assert_eq!(states(&["c", "d"]).await, [c.clone(), d.clone()]);
+        assert_eq!(states(&[]).await, [c, d], "the same number is another job elsewhere");
+        let rules = daemon.client.get_rules(GetRulesRequest::default()).await.expect("rules");
+        let clusters = rules.into_inner().clusters;
+        let names: Vec<&str> = clusters.iter().map(|cluster| cluster.name.as_str()).collect();
+        assert_eq!(names, ["c", "d"]);
     });
 }

@@ -165,6 +165,10 @@ fn obey(style: &Style, words: &[String]) -> u8 {
             print(&format!("{VERSION}\n"));
             0
         }
+        _ if is("help") => {
+            print(HELP);
+            0
+        }
         _ if is("ping") => show::ping(),
         _ if is("archive") => archive(rest),
         // There is nothing to read anew, and nothing that counts since a moment.

@@ -6,6 +6,8 @@ use spur_core::fields::{RenderContext, format, render};
 use spur_core::tools::sshare::TOOL;
 use spur_core::views::ShareView;
 
+use serde_json::json;
+
 use super::{Ended, Notation, answer};
 use crate::cluster::Controller;
 use crate::output::{complain, print};
@@ -50,8 +52,11 @@ fn answers(args: &[String]) -> Result<(), Ended> {
         .map(|it| prepared(&query, it))
         .collect();
     if let Some(notation) = query.notation {
-        let list = shown.iter().map(|share| render::json(SHARE_FIELDS, share)).collect();
-        let whole = answer::envelope(&mut controller, "shares", list, &[], &["sshare"]);
+        let list: Vec<_> = shown.iter().map(|share| render::json(SHARE_FIELDS, share)).collect();
+        let users: Vec<_> = shown.iter().filter(|it| !it.user_name.is_empty()).collect();
+        let shares = json!({"shares": list, "total_shares": users.len()});
+        let mut whole = answer::envelope(&mut controller, "shares", Vec::new(), &[], &["sshare"]);
+        whole["shares"] = shares;
         print(&answer::written(&whole, notation));
         return Ok(());
     }

@@ -16,6 +16,7 @@ pub struct Book {
     qos: BTreeMap<String, usize>,
     largest_qos_priority: u32,
     largest_association_priority: u32,
+    limits_accrual: bool,
 }
 
 impl PartialEq for Book {
@@ -56,12 +57,24 @@ impl Book {
         };
         let associations = here.clone().map(|(place, one)| (key(one), place)).collect();
         let qos = rules.qos.iter().enumerate().map(|(place, one)| (one.name.clone(), place));
+        let by_association = here
+            .clone()
+            .any(|(_, one)| one.grp_jobs_accrue.is_some() || one.max_jobs_accrue.is_some());
+        let by_qos = rules.qos.iter().any(|one| {
+            let limits = [
+                one.grp_jobs_accrue,
+                one.max_jobs_accrue_per_user,
+                one.max_jobs_accrue_per_account,
+            ];
+            limits.iter().any(Option::is_some)
+        });
         let priorities = here.map(|(_, one)| one.priority.unwrap_or(0));
         Book {
             associations,
             qos: qos.collect(),
             largest_qos_priority: rules.qos.iter().map(|one| one.priority).max().unwrap_or(0),
             largest_association_priority: priorities.max().unwrap_or(0),
+            limits_accrual: by_association || by_qos,
             cluster: cluster.to_string(),
             rules,
         }
@@ -75,6 +88,11 @@ impl Book {
     /// Which cluster's they are.
     pub fn cluster(&self) -> &str {
         &self.cluster
+    }
+
+    /// Whether anything bounds how many waiting jobs grow older.
+    pub fn limits_accrual(&self) -> bool {
+        self.limits_accrual
     }
 
     /// Nothing is said about this cluster yet, or there is no accounting.

@@ -72,7 +72,8 @@ pub fn tree(book: &Book, used: &BTreeMap<u32, f64>) -> Tree {
         factor: None,
     });
     let mut ranked = Vec::new();
-    walk.level(&[root], 1, &mut ranked);
+    let top = Place { one: root, depth: 0, norm_shares: 0.0 };
+    walk.level(&[top], 1, &mut ranked);
     let users: usize = ranked.iter().map(Vec::len).sum();
     let mut factors = BTreeMap::new();
     let mut before = 0;
@@ -120,21 +121,40 @@ impl<'a> Walk<'a> {
         own + self.children(one).iter().map(|child| self.sum(child, depth + 1)).sum::<f64>()
     }
 
+    /// What is below an account, and how far below the root. What is below an account that has its parent's share
+    /// stands beside it.
+    fn around(&self, one: &AssociationView, depth: u32) -> Vec<(&'a AssociationView, u32)> {
+        let mut found = Vec::new();
+        for child in self.children(one) {
+            found.push((child, depth));
+            if passes_on(child) && depth as usize <= MOST_LEVELS {
+                found.extend(self.around(child, depth + 1));
+            }
+        }
+        found
+    }
+
     /// Ranks what is below accounts that are equal so far, and puts their users in order.
-    fn level(&mut self, parents: &[&'a AssociationView], depth: u32, ranked: &mut Vec<Vec<u32>>) {
-        if depth as usize > MOST_LEVELS {
+    fn level(&mut self, parents: &[Place<'a>], levels: usize, ranked: &mut Vec<Vec<u32>>) {
+        if levels > MOST_LEVELS {
             return;
         }
-        let mut siblings: Vec<(Option<f64>, &'a AssociationView)> = Vec::new();
+        let mut siblings: Vec<(f64, Place<'a>)> = Vec::new();
         for parent in parents {
-            let children = self.children(parent);
-            let promised: f64 = children.iter().map(|one| shares_of(one)).sum();
-            let usages: Vec<f64> = children.iter().map(|one| self.sum(one, 0)).collect();
-            let together: f64 = usages.iter().sum();
-            for (one, usage) in children.into_iter().zip(usages) {
-                let norm_shares = part(shares_of(one), promised);
+            let children = self.around(parent.one, parent.depth + 1);
+            let own = |(one, _): &&(&AssociationView, u32)| !is_from_parent(one);
+            let promised: f64 = children.iter().filter(own).map(|(one, _)| shares_of(one)).sum();
+            let together: f64 = self.children(parent.one).iter().map(|one| self.sum(one, 0)).sum();
+            for (one, depth) in children {
+                let usage = self.sum(one, 0);
+                let norm_shares = match is_from_parent(one) {
+                    true if passes_on(one) => 0.0,
+                    true => parent.norm_shares,
+                    false => part(shares_of(one), promised),
+                };
                 let effective_usage = part(usage, together);
-                let level = (effective_usage > 0.0).then(|| norm_shares / effective_usage);
+                let level = (effective_usage > 0.0 && !is_from_parent(one))
+                    .then(|| norm_shares / effective_usage);
                 self.shares.push(Share {
                     id: one.id,
                     depth,
@@ -145,33 +165,52 @@ impl<'a> Walk<'a> {
                     level,
                     factor: None,
                 });
-                siblings.push((level, one));
+                // Who used nothing goes first, and who has the share of the whole account.
+                if !passes_on(one) {
+                    let rank = level.unwrap_or(f64::INFINITY);
+                    siblings.push((rank, Place { one, depth, norm_shares }));
+                }
             }
         }
-        // Who used nothing goes first.
-        let rank = |level: Option<f64>| level.unwrap_or(f64::INFINITY);
-        siblings.sort_by(|a, b| rank(b.0).total_cmp(&rank(a.0)));
-        for equals in siblings.chunk_by(|a, b| rank(a.0) == rank(b.0)) {
-            let users = equals.iter().filter(|(_, one)| !one.user_name.is_empty());
-            let users: Vec<u32> = users.map(|(_, one)| one.id).collect();
+        siblings.sort_by(|a, b| b.0.total_cmp(&a.0));
+        for equals in siblings.chunk_by(|a, b| a.0 == b.0) {
+            let users = equals.iter().filter(|(_, it)| !it.one.user_name.is_empty());
+            let users: Vec<u32> = users.map(|(_, it)| it.one.id).collect();
             if !users.is_empty() {
                 ranked.push(users);
             }
-            let accounts = equals.iter().filter(|(_, one)| one.user_name.is_empty());
-            let accounts: Vec<&AssociationView> = accounts.map(|(_, one)| *one).collect();
+            let accounts = equals.iter().filter(|(_, it)| it.one.user_name.is_empty());
+            let accounts: Vec<Place<'a>> = accounts.map(|(_, it)| *it).collect();
             if !accounts.is_empty() {
-                self.level(&accounts, depth + 1, ranked);
+                self.level(&accounts, levels + 1, ranked);
             }
         }
     }
+}
+
+/// Where something stands.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    one: &'a AssociationView,
+    depth: u32,
+    norm_shares: f64,
 }
 
 /// Trees are not deeper than this.
 const MOST_LEVELS: usize = 1000;
 
 fn shares_of(one: &AssociationView) -> f64 {
-    // A share of the parent's own is as good as one.
-    if one.shares == SHARES_FROM_PARENT { 1.0 } else { f64::from(one.shares) }
+    f64::from(one.shares)
+}
+
+/// Whether it has no share of its own.
+fn is_from_parent(one: &AssociationView) -> bool {
+    one.shares == SHARES_FROM_PARENT
+}
+
+/// Whether an account leaves it to what is below to share with its siblings.
+fn passes_on(one: &AssociationView) -> bool {
+    is_from_parent(one) && one.user_name.is_empty()
 }
 
 fn part(one: f64, all: f64) -> f64 {
@@ -241,5 +280,55 @@ mod tests {
         assert!((physics.norm_shares - 1.0 / 3.0).abs() < 1e-9, "root's user is a sibling");
         assert_eq!((share(ann).norm_shares, share(ann).effective_usage), (0.5, 1.0));
         assert_eq!(tree.shares[0].depth, 0);
+    }
+
+    /// As Slurm showed it for the same tree and the same usage.
+    #[test]
+    fn whoever_has_the_parents_share_stands_for_the_whole_account() {
+        let book = book(&[
+            "add account fa fairshare=10",
+            "add account fb parent=fa fairshare=3",
+            "add user alice account=fa fairshare=parent",
+            "add user bob account=fa fairshare=2",
+            "add user games account=fb fairshare=parent",
+            "add user daemon account=fb fairshare=4",
+            "add account fc fairshare=parent",
+            "add user games account=fc",
+            "add account lim",
+            "add user bob account=lim",
+        ]);
+        let id = |account: &str, user: &str| book.association(account, user, "").expect("it").id;
+        let used = [
+            ("root", "root", 2.0),
+            ("fa", "alice", 1279.0),
+            ("fa", "bob", 639.0),
+            ("fb", "games", 159.0),
+            ("fb", "daemon", 935.0),
+            ("fc", "games", 319.0),
+            ("lim", "bob", 632.0),
+        ];
+        let used = used.iter().map(|(account, user, used)| (id(account, user), *used)).collect();
+        let tree = tree(&book, &used);
+        let row = |account: &str, user: &str| {
+            let id = if user.is_empty() {
+                book.account(account).expect("it").id
+            } else {
+                id(account, user)
+            };
+            let it = tree.shares.iter().find(|share| share.id == id).expect("a place");
+            let factor =
+                it.factor.map_or_else(String::new, |factor| format!("{:.0}", factor * 7.0));
+            let level = it.level.map_or_else(String::new, |level| format!("{level:.2}"));
+            format!("{:.4} {:.3} {level} {factor}", it.norm_shares, it.effective_usage)
+        };
+        assert_eq!(row("fa", ""), "0.7692 0.760 1.01 ");
+        assert_eq!(row("fa", "alice"), "0.7692 0.425  6");
+        assert_eq!(row("fa", "bob"), "0.4000 0.212 1.89 5");
+        assert_eq!(row("fb", ""), "0.6000 0.363 1.65 ");
+        assert_eq!(row("fb", "games"), "0.6000 0.145  4");
+        assert_eq!(row("fb", "daemon"), "1.0000 0.855 1.17 3");
+        assert_eq!(row("fc", ""), "0.0000 0.080  ");
+        assert_eq!(row("fc", "games"), "0.0769 0.080 0.96 2");
+        assert_eq!(row("lim", "bob"), "1.0000 1.000 1.00 1");
     }
 }

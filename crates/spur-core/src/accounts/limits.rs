@@ -35,6 +35,17 @@ pub struct Asks<'a> {
     pub nodes: u64,
     /// How long it may run; nothing is for ever.
     pub minutes: Option<u64>,
+    /// What there is, for limits that are parts of it.
+    pub whole: Option<&'a Whole>,
+}
+
+/// What a cluster has, which the limits of some QOS are percentages of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Whole {
+    /// All of it.
+    pub cluster: Needs,
+    /// What the partitions have whose own QOS is such a one.
+    pub partitions: BTreeMap<String, Needs>,
 }
 
 /// An amount that jobs use up together, and what this one uses of it.
@@ -83,7 +94,7 @@ pub fn claims(book: &Book, asks: &Asks) -> Vec<Claim> {
             ("MaxTRESPU", &one.max_tres_per_user, asks.user.to_string(), Kind::PerUser),
             ("MaxTRESPA", &one.max_tres_per_account, asks.account.to_string(), Kind::PerAccount),
         ] {
-            for (tres, max) in amounts(limits) {
+            for (tres, max) in parts(asks, one, limits) {
                 if first(&mut said, name, Some(tres.clone())) {
                     let counter = format!("{place}/{name}/{by}/{tres}");
                     claims.extend(claim(
@@ -177,7 +188,7 @@ pub fn bars(book: &Book, asks: &Asks) -> Option<Reason> {
     let own = book.association(asks.account, asks.user, asks.partition);
     let mut said = Vec::new();
     for one in &qos {
-        for (tres, min) in amounts(&one.min_tres_per_job) {
+        for (tres, min) in parts(asks, one, &one.min_tres_per_job) {
             let need = asks.needs.get(&tres).copied().unwrap_or(0);
             if first(&mut said, "MinTRES", Some(tres.clone())) && need < min {
                 return Some(reasons::of(Level::Qos, Kind::Min, &tres));
@@ -201,7 +212,7 @@ pub fn bars(book: &Book, asks: &Asks) -> Option<Reason> {
             ("MaxTRESPA", &one.max_tres_per_account, Kind::PerAccount),
         ];
         for (name, limits, kind) in per_job.into_iter().chain(whole) {
-            for (tres, max) in amounts(limits) {
+            for (tres, max) in parts(asks, one, limits) {
                 if first(&mut said, name, Some(tres.clone())) && used(asks, kind, &tres) > max {
                     return Some(reasons::of(Level::Qos, kind, &tres));
                 }
@@ -244,6 +255,37 @@ pub fn bars(book: &Book, asks: &Asks) -> Option<Reason> {
     None
 }
 
+/// What a job by itself would use up, were it to run as long as it may: minutes of everybody together.
+pub fn bars_alone(book: &Book, asks: &Asks) -> Option<Reason> {
+    let minutes = asks.minutes.unwrap_or(YEAR_MINUTES);
+    let over = |level: Level, mins: &String, run_mins: &String, wall: Option<Limit>| {
+        for (limits, kind) in [(mins, Kind::GrpMinutes), (run_mins, Kind::GrpRunMinutes)] {
+            let is_over = |(tres, max): &(Tres, u64)| run_minutes(asks, tres) > *max;
+            if let Some((tres, _)) = amounts(limits).into_iter().find(is_over) {
+                return Some(reasons::of(level, kind, &tres));
+            }
+        }
+        let is_over = wall.and_then(Limit::number).is_some_and(|max| minutes > max);
+        is_over.then_some(wall_reason(level))
+    };
+    let by_qos = qos_of(book, asks)
+        .into_iter()
+        .find_map(|one| over(Level::Qos, &one.grp_tres_mins, &one.grp_tres_run_mins, one.grp_wall));
+    by_qos.or_else(|| {
+        let own = book.association(asks.account, asks.user, asks.partition)?;
+        book.lineage(own).into_iter().find_map(|one| {
+            over(Level::Association, &one.grp_tres_mins, &one.grp_tres_run_mins, one.grp_wall)
+        })
+    })
+}
+
+fn wall_reason(level: Level) -> Reason {
+    match level {
+        Level::Qos => Reason::QOSGrpWallLimit,
+        Level::Association => Reason::AssocGrpWallLimit,
+    }
+}
+
 /// How much counts against a limit of this kind.
 fn used(asks: &Asks, kind: Kind, tres: &Tres) -> u64 {
     let need = asks.needs.get(tres).copied().unwrap_or(0);
@@ -273,6 +315,16 @@ fn counter_of(book: &Book, asks: &Asks, counter: &str) -> String {
 /// Whether a QOS has a flag.
 pub fn has_flag(qos: &QosView, flag: &str) -> bool {
     qos.flags.iter().any(|it| it.eq_ignore_ascii_case(flag))
+}
+
+/// Whether a job of this priority holds no place in the future: those behind it may go before it for ever.
+pub fn holds_no_place(book: &Book, asks: &Asks, priority: u32) -> bool {
+    let qos = qos_of(book, asks);
+    let least = qos.iter().find_map(|one| one.min_priority_threshold).or_else(|| {
+        let own = book.association(asks.account, asks.user, asks.partition)?;
+        book.inherited(own, |one| one.min_priority_threshold)
+    });
+    qos.iter().any(|one| has_flag(one, "NoReserve")) || least.is_some_and(|least| priority < least)
 }
 
 /// A QOS whose jobs wait while their association's share is used up too far.
@@ -316,10 +368,7 @@ pub fn spent_bar(
         let is_over = wall.and_then(Limit::number).is_some_and(|max| {
             spent.wall_minutes >= max || spent.wall_minutes.saturating_add(comes(1)) > max
         });
-        is_over.then_some(match level {
-            Level::Qos => Reason::QOSGrpWallLimit,
-            Level::Association => Reason::AssocGrpWallLimit,
-        })
+        is_over.then_some(wall_reason(level))
     };
     for one in qos_of(book, asks) {
         let found = over(&one.grp_tres_mins, one.grp_wall, Purse::Qos(one.id), Level::Qos);
@@ -373,6 +422,27 @@ fn first(
     is_first
 }
 
+/// The amounts of a QOS; of some they are percentages of what the cluster has, or the partition that the QOS is of.
+fn parts(asks: &Asks, qos: &QosView, limits: &str) -> Vec<(Tres, u64)> {
+    let said = amounts(limits);
+    if said.is_empty() || !has_flag(qos, RELATIVE) {
+        return said;
+    }
+    let of = |whole: &'_ Whole, tres: &Tres| {
+        let partition = (qos.name == asks.partition_qos).then(|| &whole.partitions);
+        let there = partition.and_then(|all| all.get(asks.partition)).unwrap_or(&whole.cluster);
+        there.get(tres).copied()
+    };
+    let part = |(tres, percent): (Tres, u64)| {
+        let there = asks.whole.and_then(|whole| of(whole, &tres))?;
+        Some((tres, (u128::from(there) * u128::from(percent) / 100) as u64))
+    };
+    said.into_iter().filter_map(part).collect()
+}
+
+/// The flag of QOS whose limits are percentages.
+pub const RELATIVE: &str = "Relative";
+
 fn amounts(limits: &str) -> Vec<(Tres, u64)> {
     if limits.is_empty() {
         return Vec::new();
@@ -425,6 +495,40 @@ pub fn bars_submission(
         return Some(Reason::AssocGrpSubmitJobsLimit);
     }
     above(max_submit, there.association).then_some(Reason::AssocMaxSubmitJobLimit)
+}
+
+/// How many waiting jobs may grow older together with one, and under which name they are counted.
+pub fn accrual(book: &Book, asks: &Asks) -> Vec<(String, u64)> {
+    let mut counters = Vec::new();
+    let mut said = Vec::new();
+    let number = |limit: Option<Limit>| limit.and_then(Limit::number);
+    for one in qos_of(book, asks) {
+        for (name, limit, by) in [
+            ("GrpJobsAccrue", one.grp_jobs_accrue, ""),
+            ("MaxJobsAccruePU", one.max_jobs_accrue_per_user, asks.user),
+            ("MaxJobsAccruePA", one.max_jobs_accrue_per_account, asks.account),
+        ] {
+            if let Some(max) = number(limit)
+                && first(&mut said, name, None)
+            {
+                counters.push((format!("qos/{}/{name}/{by}", one.id), max));
+            }
+        }
+    }
+    let Some(own) = book.association(asks.account, asks.user, asks.partition) else {
+        return counters;
+    };
+    let by_qos = |name: &str| said.iter().any(|(known, _)| *known == name);
+    let max = number(book.inherited(own, |one| one.max_jobs_accrue));
+    if let Some(max) = max.filter(|_| !by_qos("MaxJobsAccruePU")) {
+        counters.push((format!("assoc/{}/MaxJobsAccrue", own.id), max));
+    }
+    for one in book.lineage(own) {
+        if let Some(max) = number(one.grp_jobs_accrue).filter(|_| !by_qos("GrpJobsAccrue")) {
+            counters.push((format!("assoc/{}/GrpJobsAccrue", one.id), max));
+        }
+    }
+    counters
 }
 
 /// Whether a job that the rules bar is refused at once instead of waiting.

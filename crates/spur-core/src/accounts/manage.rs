@@ -4,6 +4,7 @@
 mod add;
 mod modify;
 mod remove;
+mod rename;
 mod resource;
 #[cfg(test)]
 mod tests;

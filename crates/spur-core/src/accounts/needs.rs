@@ -6,7 +6,22 @@ use crate::config::words::PriorityFlag;
 use crate::gres;
 use crate::job::{Allocation, Demand, JobSpec};
 use crate::license;
+use crate::node::Node;
 use crate::tres::{self, Tres};
+
+/// What nodes have together.
+pub fn of_nodes<'a>(nodes: impl Iterator<Item = &'a Node>) -> Needs {
+    let mut there = Needs::new();
+    for node in nodes {
+        *there.entry(Tres::Cpu).or_insert(0) += u64::from(node.inventory.cpus);
+        *there.entry(Tres::Memory).or_insert(0) += node.inventory.memory_mb;
+        *there.entry(Tres::Node).or_insert(0) += 1;
+        for gres in &node.inventory.gres {
+            add_gres(&mut there, &gres.name, &gres.kind, gres.count);
+        }
+    }
+    there
+}
 
 /// What is asked for.
 pub fn requested(spec: &JobSpec, partition: &sections::Partition, jobs: &sections::Jobs) -> Needs {

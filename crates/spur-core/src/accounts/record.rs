@@ -19,6 +19,7 @@ use crate::tres::{self, Amounts, Tres};
 use crate::views::AccountingView;
 use crate::views::accounting::AccountingRecord;
 
+mod devices;
 mod usage;
 pub use usage::Used;
 
@@ -150,6 +151,7 @@ fn row(state: &State, job: &Job) -> AccountingView {
         constraints: text(placement.map(|placement| &placement.constraint)),
         licenses: text(placement.map(|placement| &placement.licenses)),
         comment: text(rare.and_then(|rare| rare.comment.as_ref())),
+        admin_comment: text(rare.map(|rare| &rare.admin_comment)),
         extra: text(rare.map(|rare| &rare.extra)),
         container: text(rare.map(|rare| &rare.container)),
         mcs_label: text(rare.map(|rare| &rare.mcs_label)),
@@ -251,6 +253,7 @@ fn step_row(
                 } else {
                     share.memory_mb =
                         whole.memory_mb * u64::from(part.cpus) / u64::from(whole.cpus.max(1));
+                    share.gres = devices::of_step(step, part, whole);
                 }
             }
             share
@@ -318,7 +321,8 @@ fn step_row(
 
 /// From when on it may run, or 0 while nobody knows.
 fn eligible(job: &Job) -> i64 {
-    if job.phase == Phase::Pending && (job.hold != Hold::None || job.waits.is_some()) {
+    let never_ran = matches!(job.phase, Phase::Pending | Phase::Ended { started: None, .. });
+    if never_ran && (job.hold != Hold::None || job.waits.is_some()) {
         return 0;
     }
     job.begin.map_or(0, |begin| begin.0).max(job.submitted.0)

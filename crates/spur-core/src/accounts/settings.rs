@@ -301,6 +301,8 @@ pub const SHARES_FROM_PARENT: u32 = 0x7fff_ffff;
 fn minutes(place: &mut Option<Limit>, _: Change, value: &str) -> Result<(), Fault> {
     *place = match value.trim() {
         "-1" => None,
+        // No time at all, where a job's own limit of nothing is none.
+        "0" => Some(Limit::Is(0)),
         value => match duration::parse_limit(value).map_err(|_| Fault::Time)? {
             Limit::Unlimited => None,
             limit => Some(limit),

@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 
 use crate::accounts::limits::{Needs, Spent};
-use crate::time::Timestamp;
+use crate::config::words::UsageReset;
+use crate::time::{Civil, FixedOffset, Timestamp, Zone};
 use crate::tres::Tres;
 
 /// Usage as of a moment.
@@ -24,12 +25,39 @@ pub struct Usage {
 pub struct Fading {
     /// Seconds after which half of it counts; 0 keeps everything.
     pub half_life: f64,
+    /// What was used before this moment is forgotten.
+    pub reset: Option<Timestamp>,
+}
+
+/// The last moment at which usage was forgotten all at once. All controllers have the same calendar: UTC.
+pub fn last_reset(period: UsageReset, now: Timestamp) -> Option<Timestamp> {
+    let today = FixedOffset::UTC.civil(now);
+    let midnight = Civil { hour: 0, minute: 0, second: 0, ..today };
+    let first = Civil { day: 1, ..midnight };
+    let begins = match period {
+        UsageReset::None | UsageReset::Now => return None,
+        UsageReset::Daily => midnight,
+        UsageReset::Weekly => {
+            // The first day of the epoch was a Thursday; weeks begin on Sundays.
+            let days = (now.0.div_euclid(86_400) + 4).rem_euclid(7);
+            return Some(FixedOffset::UTC.moment(midnight).plus_secs(-days * 86_400));
+        }
+        UsageReset::Monthly => first,
+        UsageReset::Quarterly => Civil { month: (first.month - 1) / 3 * 3 + 1, ..first },
+        UsageReset::Yearly => Civil { month: 1, ..first },
+    };
+    Some(FixedOffset::UTC.moment(begins))
 }
 
 impl Fading {
     /// By the days of the configuration.
     pub fn of_days(days: f64) -> Fading {
-        Fading { half_life: (days * 86_400.0).max(0.0) }
+        Fading { half_life: (days * 86_400.0).max(0.0), reset: None }
+    }
+
+    /// How much of the last seconds before a moment counts.
+    pub fn counted(self, secs: i64, now: Timestamp) -> i64 {
+        self.reset.map_or(secs, |reset| secs.min(now.0 - reset.0).max(0))
     }
 
     /// What is left of one after a time.
@@ -70,6 +98,9 @@ fn half_to(power: f64) -> f64 {
 impl Usage {
     /// The same as of a later moment.
     pub fn at(&self, now: Timestamp, fading: Fading) -> Usage {
+        if fading.reset.is_some_and(|reset| self.at < reset) {
+            return Usage { at: now.max(self.at), ..Usage::default() };
+        }
         let left = fading.left(now.0 - self.at.0);
         Usage {
             at: now.max(self.at),
@@ -123,6 +154,31 @@ mod tests {
         assert!(close(fading.left(86_400), 2f64.powf(-1.0 / 7.0)));
         assert_eq!(Fading::of_days(0.0).left(1 << 40), 1.0);
         assert_eq!(fading.left(1 << 50), 0.0);
+    }
+
+    #[test]
+    fn usage_is_forgotten_when_a_period_begins() {
+        // Wednesday, 18 November 2026, 12:00.
+        let now = Timestamp(1_795_003_200);
+        let days = |period| last_reset(period, now).map(|at| (now.0 - at.0) as f64 / 86_400.0);
+        assert_eq!(days(UsageReset::Daily), Some(0.5));
+        assert_eq!(days(UsageReset::Weekly), Some(3.5));
+        assert_eq!(days(UsageReset::Monthly), Some(17.5));
+        assert_eq!(days(UsageReset::Quarterly), Some(31.0 + 17.5));
+        assert_eq!(days(UsageReset::Yearly), Some(304.0 + 17.5));
+        assert_eq!(days(UsageReset::None), None);
+        let fading = Fading { reset: last_reset(UsageReset::Daily, now), ..Fading::of_days(0.0) };
+        let mut usage = Usage { at: now, ..Usage::default() };
+        usage.add(&Needs::from([(Tres::Billing, 1)]), 60, 1.0, fading);
+        assert_eq!(usage.at(now.plus_secs(60), fading).billed(), 60.0);
+        let tomorrow = now.plus_secs(86_400);
+        let fading = Fading { reset: last_reset(UsageReset::Daily, tomorrow), ..fading };
+        assert_eq!(usage.at(tomorrow, fading).billed(), 0.0);
+        assert_eq!(
+            fading.counted(86_400, tomorrow),
+            43_200,
+            "what ran over midnight counts from there"
+        );
     }
 
     #[test]

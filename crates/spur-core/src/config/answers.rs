@@ -6,7 +6,7 @@ use super::resolve::Config;
 use super::sections::{Agent, Cgroup, Limits, Mesh, Node, Partition, Scheduler, Timeouts};
 use super::sharing::DefaultMemory;
 use super::things::NodeList;
-use super::words::{Consume, Unreachable, UsageReset};
+use super::words::{Consume, Unreachable};
 use crate::hostlist;
 use crate::ids::NodeName;
 use crate::limit::Limit;
@@ -186,7 +186,6 @@ const WITHOUT_EFFECT: &[Said] = &[
     ("cgroup.mount_point", |it| it.cgroup.mount_point != Cgroup::default().mount_point),
     ("accounting.purge_reservations_after", |it| it.accounting.purge_reservations_after.is_some()),
     ("accounting.purge_suspends_after", |it| it.accounting.purge_suspends_after.is_some()),
-    ("priority.usage_reset", |it| it.priority.usage_reset != UsageReset::None),
     ("rest.tls_cert", |it| it.rest.tls_cert.is_some()),
     ("gres.multiple_files", |it| it.gres.iter().any(|it| it.multiple_files.is_some())),
     ("gres.autodetect", |it| it.gres.iter().any(|it| it.autodetect.is_some())),

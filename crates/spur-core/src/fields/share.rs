@@ -36,11 +36,29 @@ pub static SHARE_FIELDS: &[Field<ShareView>] = &[
     field("User", 10, |s| text(&s.user_name)),
     Field::json_only("name", |s| text(if s.user_name.is_empty() { &s.account } else { &s.user_name })),
     Field::json_only("parent", |s| text(&s.parent)),
-    Field::json_only("tres.run_seconds", |_| Value::Json(json!([]))),
-    Field::json_only("tres.group_minutes", |_| Value::Json(json!([]))),
-    Field::json_only("tres.usage", |_| Value::Json(json!([]))),
+    Field::json_only("tres.run_seconds", |s| each(&s.tres_run_mins, |_, minutes| whole(Some(minutes * 60)))),
+    Field::json_only("tres.group_minutes", |s| each(&s.grp_tres_raw, |name, _| whole(limit_of(s, name)))),
+    Field::json_only("tres.usage", |s| each(&s.grp_tres_raw, |_, minutes| json!(minutes as f64 * 60.0))),
     Field::json_only("type", |s| Value::Json(json!([if s.user_name.is_empty() { "ASSOCIATION" } else { "USER" }]))),
 ];
+
+/// One object for every resource of a list.
+fn each(amounts: &str, value: impl Fn(&str, u64) -> serde_json::Value) -> Value {
+    let parts = amounts.split(',').filter_map(|part| part.split_once('='));
+    let named = parts.map(|(name, amount)| (name, amount.parse().unwrap_or(0)));
+    let list = named.map(|(name, amount)| json!({"name": name, "value": value(name, amount)}));
+    Value::Json(list.collect())
+}
+
+fn limit_of(share: &ShareView, name: &str) -> Option<u64> {
+    let mut parts = share.grp_tres_mins.split(',').filter_map(|part| part.split_once('='));
+    parts.find(|(of, _)| *of == name).and_then(|(_, amount)| amount.parse().ok())
+}
+
+/// A number, or none at all, which is as much as one likes.
+fn whole(number: Option<u64>) -> serde_json::Value {
+    json!({"set": number.is_some(), "infinite": number.is_none(), "number": number.unwrap_or(0)})
+}
 
 fn raw_shares(share: &ShareView) -> Value {
     if share.shares_from_parent {

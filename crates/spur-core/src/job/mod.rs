@@ -86,6 +86,8 @@ pub struct Job {
     pub displaced: Option<Displaced>,
     /// It sleeps while others have its processors.
     pub asleep: bool,
+    /// Since when it grows older, where a limit says how many may.
+    pub accrues: Option<Timestamp>,
 }
 
 /// A run that was asked to make room.

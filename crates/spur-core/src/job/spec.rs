@@ -436,6 +436,9 @@ pub struct RareSpec {
     /// Added to the priority by an administrator, with `scontrol update`.
     #[prost(int32, optional, tag = "18")]
     pub site_factor: Option<i32>,
+    /// What an administrator notes down, with `scontrol update`.
+    #[prost(string, tag = "19")]
+    pub admin_comment: String,
 }
 
 /// Sub-records are absent in most jobs; these read and write them as if they were always there.

@@ -138,6 +138,7 @@ pub(super) fn anew(job: Job) -> Job {
         granted: Granted::default(),
         displaced: None,
         asleep: false,
+        accrues: None,
         steps: Steps::default(),
         ..job
     }

@@ -127,6 +127,8 @@ pub enum Command {
     Noticed(Vec<Notice>),
     /// The time of a reservation is over.
     ReservationsPassed,
+    /// Jobs that begin to grow older: those before them have left room below a limit.
+    Accrue(Vec<JobId>),
     /// Jobs that are to make room for others.
     Preempt(Vec<Displace>),
     /// A job that makes room has had its grace.

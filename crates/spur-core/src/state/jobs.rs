@@ -117,6 +117,7 @@ fn part(
         granted: Granted::default(),
         displaced: None,
         asleep: false,
+        accrues: None,
     })
 }
 

@@ -3,6 +3,7 @@
 //! Nothing here may differ between replicas: no clock, no randomness, no hash order. Whatever could,
 //! the leader settles before proposing and writes into the entry.
 
+mod accrual;
 mod administer;
 mod admission;
 mod again;
@@ -194,6 +195,7 @@ pub fn apply(state: &mut State, entry: &Entry) -> Applied {
         Command::ClearTriggers(clear) => triggers::clear(state, clear),
         Command::Noticed(notices) => triggers::noticed(state, notices, &mut effects),
         Command::ReservationsPassed => reservations::passed(state),
+        Command::Accrue(jobs) => accrual::begin(state, jobs),
         Command::Preempt(victims) => preempt::preempt(state, victims, &mut effects),
         Command::GraceOver { job, epoch } => preempt::grace_over(state, *job, *epoch, &mut effects),
         Command::Purge { before } => jobs::purge(state, *before, &mut effects),

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::accounts::book::Book;
-use crate::accounts::limits::{self, Asks, Needs, Purse, Submitted};
+use crate::accounts::limits::{self, Asks, Needs, Purse, Submitted, Whole};
 use crate::accounts::needs;
-use crate::accounts::usage::{Fading, Usage};
+use crate::accounts::usage::{self, Fading, Usage};
 use crate::config::sections;
 use crate::config::words::Enforce;
 use crate::errors::SlurmError;
@@ -136,7 +136,8 @@ fn barred(state: &State, owner: &Owner, spec: &JobSpec, tasks: u64) -> Option<Re
     }
     let partition = state.partition_named(spec);
     let needs = state.requested(spec, partition);
-    let asks = asks(&owner.name, spec, partition, &needs);
+    let whole = state.whole();
+    let asks = Asks { whole: whole.as_ref(), ..asks(&owner.name, spec, partition, &needs) };
     let there = |wanted: &dyn Fn(&Charged) -> bool| state.index.charged_to(wanted);
     let submitted = Submitted {
         user_in_qos: there(&|it| it.qos == spec.qos && it.user == owner.name),
@@ -150,8 +151,10 @@ fn barred(state: &State, owner: &Owner, spec: &JobSpec, tasks: u64) -> Option<Re
             own.is_some_and(|own| book.lineage(own).iter().any(|above| above.id == one.id))
         })
     };
-    limits::bars_submission(book, &asks, tasks, submitted, below)
-        .or_else(|| limits::bars(book, &asks).filter(|_| limits::denies(book, &asks)))
+    limits::bars_submission(book, &asks, tasks, submitted, below).or_else(|| {
+        let denied = || limits::bars(book, &asks).or_else(|| limits::bars_alone(book, &asks));
+        limits::denies(book, &asks).then(denied).flatten()
+    })
 }
 
 /// Who and what a job counts against.
@@ -203,6 +206,7 @@ fn asks<'a>(
         needs,
         nodes: needs.get(&crate::tres::Tres::Node).copied().unwrap_or(1),
         minutes: limit.and_then(|limit| limit.number()),
+        whole: None,
     }
 }
 
@@ -242,6 +246,21 @@ impl State {
         needs
     }
 
+    /// What there is, if the limits of a QOS are parts of it.
+    pub fn whole(&self) -> Option<Whole> {
+        let relative = |name: &str| {
+            self.rules.qos(name).is_some_and(|qos| limits::has_flag(qos, limits::RELATIVE))
+        };
+        self.rules.rules().qos.iter().find(|qos| limits::has_flag(qos, limits::RELATIVE))?;
+        let all = self.nodes.values().map(|node| &**node);
+        let own = self.partitions.iter().filter(|it| it.rules.qos.as_deref().is_some_and(relative));
+        let of = |it: &Partition| {
+            let nodes = self.nodes.values().filter(|node| it.nodes.contains(&node.name));
+            (it.name.clone(), needs::of_nodes(nodes.map(|node| &**node)))
+        };
+        Some(Whole { cluster: needs::of_nodes(all), partitions: own.map(of).collect() })
+    }
+
     /// What a job asks for, or holds, as it is counted and billed.
     pub fn needs_of(&self, job: &Job) -> Needs {
         let partition = self.partition_of(job);
@@ -271,8 +290,10 @@ impl State {
         self.rules.association(&job.spec.account, &job.owner.name, partition)
     }
 
-    fn fading(&self) -> Fading {
-        Fading::of_days(self.settings.config.scheduler.fairshare_halflife_days)
+    fn fading(&self, now: Timestamp) -> Fading {
+        let config = &self.settings.config;
+        let reset = usage::last_reset(config.priority.usage_reset, now);
+        Fading { reset, ..Fading::of_days(config.scheduler.fairshare_halflife_days) }
     }
 
     /// What some QOS have used does not fade.
@@ -280,7 +301,7 @@ impl State {
         let Purse::Qos(id) = purse else { return fading };
         let keeps = |qos: &QosView| qos.id == id && limits::has_flag(qos, "NoDecay");
         match self.rules.rules().qos.iter().any(keeps) {
-            true => Fading { half_life: 0.0 },
+            true => Fading { half_life: 0.0, reset: None },
             false => fading,
         }
     }
@@ -296,12 +317,12 @@ impl State {
             return;
         }
         let Some((purses, needs, secs, factor)) = self.run_until(former, self.now) else { return };
-        let (now, fading) = (self.now, self.fading());
+        let (now, fading) = (self.now, self.fading(self.now));
         for purse in purses {
             let fading = self.fading_of(purse, fading);
             let before = self.usage.get(&purse).cloned().unwrap_or_default();
             let mut usage = before.at(now, fading);
-            usage.add(&needs, secs, factor, fading);
+            usage.add(&needs, fading.counted(secs, now), factor, fading);
             self.usage.insert(purse, Arc::new(usage));
         }
     }
@@ -322,7 +343,7 @@ impl State {
 
     /// What everybody has used up to a moment, running jobs included. Accounts have what is below them.
     pub fn usage_at(&self, now: Timestamp) -> BTreeMap<Purse, Usage> {
-        let fading = self.fading();
+        let fading = self.fading(now);
         let mut all: BTreeMap<Purse, Usage> = self
             .usage
             .iter()
@@ -334,7 +355,7 @@ impl State {
                 let fading = self.fading_of(purse, fading);
                 let usage =
                     all.entry(purse).or_insert_with(|| Usage { at: now, ..Usage::default() });
-                usage.add(&needs, secs, factor, fading);
+                usage.add(&needs, fading.counted(secs, now), factor, fading);
             }
         }
         let mut sums = all.clone();

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::config::words::UsageReset;
 use crate::config::{Config, Seconds, sections};
 use crate::errors::SlurmError;
 use crate::ids::{JobId, NodeName};
@@ -101,6 +102,12 @@ pub(super) fn configure(state: &mut State, settings: &Settings) -> Result<Reply,
     state.next_job.0 = state.next_job.0.max(settings.first_job_id);
     if settings.partitions != state.settings.partitions {
         state.partitions = Arc::new(settings.partitions.clone());
+    }
+    // What everybody used is forgotten once, when that is said.
+    let forget = UsageReset::Now;
+    let before = state.settings.config.priority.usage_reset;
+    if settings.config.priority.usage_reset == forget && before != forget {
+        state.usage.clear();
     }
     let nodes_differ = settings.config.nodes != state.settings.config.nodes;
     state.settings = Arc::new(settings.clone());

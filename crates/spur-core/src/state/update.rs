@@ -95,7 +95,8 @@ fn check_rights(job: &Job, draft: &JobDraft) -> Result<(), SlurmError> {
     let nicer = draft.spec.nice.unwrap_or(0) < job.spec.nice.unwrap_or(0).min(0);
     let higher = draft.priority.is_some_and(|priority| priority > 0)
         || draft.spec.rare().site_factor != job.spec.rare().site_factor;
-    if (is_running && (longer || draft.end.is_some())) || nicer || higher {
+    let notes = draft.spec.rare().admin_comment != job.spec.rare().admin_comment;
+    if (is_running && (longer || draft.end.is_some())) || nicer || higher || notes {
         return Err(SlurmError::AccessDenied);
     }
     Ok(())

@@ -64,6 +64,15 @@ use When::{Alive, Always, Pending};
 pub static KEYS: &[JobKey] = &[
     row(&["Account"], Pending, How::Option("account"), E::InvalidAccount),
     row(
+        &["AdminComment"],
+        Always,
+        How::Own(|draft, text| {
+            draft.spec.rare_mut().admin_comment = text.to_string();
+            Ok(())
+        }),
+        E::AccessDenied,
+    ),
+    row(
         &["ArrayTaskThrottle"],
         Alive,
         How::Own(|draft, text| {

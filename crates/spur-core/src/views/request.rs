@@ -49,6 +49,7 @@ impl JobView {
             batch_flag: true,
             nice: spec.nice.unwrap_or(0),
             comment: rare.comment.clone().unwrap_or_default(),
+            admin_comment: rare.admin_comment.clone(),
             extra: rare.extra.clone(),
             wckey: rare.wckey.clone(),
             network: rare.network.clone(),

@@ -269,3 +269,39 @@ fn what_was_put_to_sleep_wakes_when_the_other_is_over() {
     cluster.apply(Command::Preempt(plan.preempts));
     assert!(!cluster.0.jobs[&spur_core::ids::JobId(1)].asleep);
 }
+
+#[test]
+fn a_qos_that_reserves_nothing_lets_later_jobs_go_first() {
+    for (flags, goes) in [(&[][..], false), (&["NoReserve".to_string()][..], true)] {
+        let mut cluster = cluster(&[2, 2]);
+        let mut settings = Settings::default();
+        settings.accounting = true;
+        cluster.apply(Command::Configure(settings));
+        let qos = |id: u32, name: &str, flags: &[String]| QosView {
+            id,
+            name: name.to_string(),
+            flags: flags.to_vec(),
+            ..QosView::default()
+        };
+        let root = AssociationView {
+            cluster: cluster.0.settings.cluster_name.clone(),
+            account: "root".to_string(),
+            ..AssociationView::default()
+        };
+        let qos = vec![qos(1, "normal", &[]), qos(2, "standby", flags)];
+        let rules = RulesView { qos, associations: vec![root], ..RulesView::default() };
+        cluster.apply(Command::SetRules(Box::new(rules)));
+        let job = |qos: &str, nodes: u32, minutes: u64| JobSpec {
+            qos: qos.to_string(),
+            nodes_min: Some(nodes),
+            ntasks: Some(2 * nodes),
+            time_limit: Some(spur_core::limit::Limit::Is(minutes)),
+            ..JobSpec::default()
+        };
+        let cluster = cluster.submit(job("normal", 1, 10)).started();
+        let cluster = cluster.submit(job("standby", 2, 10)).submit(job("normal", 1, 60));
+        let plan = cluster.plan();
+        assert!(plan.contains(&"2 Resources".to_string()), "{plan:?}");
+        assert_eq!(plan.iter().any(|it| it.starts_with("3 on ")), goes, "{plan:?}");
+    }
+}

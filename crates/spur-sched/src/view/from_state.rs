@@ -249,6 +249,11 @@ impl Follower {
             }
             other => other,
         };
+        let facts = priority::facts(state, job, partition, &self.basis);
+        let priority = match job.spec.priority {
+            Some(priority) => priority,
+            None => Terms::of(&facts, &state.settings.config.priority).sum(),
+        };
         let (partitions, shape) = match partition {
             Some(partition) => {
                 let shape_in = |it: &Partition| self.shape_in(state, job, it);
@@ -266,15 +271,11 @@ impl Follower {
                     // Nobody knows where it will run, so the longest time counts.
                     shape.secs = shape.secs.max(shape_in(other).secs);
                 }
+                shape.humble = limits::holds_no_place(state, job, priority);
                 shape.expected = self.habits.expects(job, shape.secs);
                 (self.partitions(&open), shape)
             }
             None => (self.partitions(&[]), crate::shape::Shape::default()),
-        };
-        let facts = priority::facts(state, job, partition, &self.basis);
-        let priority = match job.spec.priority {
-            Some(priority) => priority,
-            None => Terms::of(&facts, &state.settings.config.priority).sum(),
         };
         let count = job.waiting_tasks().map_or(1, |tasks| {
             tasks.ids().filter(|index| state.task_may_start(job, *index)).count() as u32
@@ -389,7 +390,7 @@ impl Follower {
         if let (Some(array), Some(_)) = (job.array_id(), throttle(job)) {
             charges.push(Charge { counter: array_name(array), amount: 1 });
         }
-        charges.extend(limits::charges(planner, state, job));
+        charges.extend(limits::charges(planner, state, job, &self.basis));
         if self.charges.len() >= 1 << 16 {
             self.charges.retain(|_, shared| Arc::strong_count(shared) > 1);
         }

@@ -29,6 +29,11 @@ struct Segment {
     durable: u64,
 }
 
+/// Whether a controller has kept records here before, be they sent by now or not.
+pub fn is_begun(state_dir: &std::path::Path) -> bool {
+    state_dir.join(PREFIX).is_dir()
+}
+
 impl<D: Disk> Outbox<D> {
     /// Opens what an earlier life left. A torn tail is cut off: the log tells it again.
     pub fn open(mut disk: D) -> Result<Outbox<D>, Error> {

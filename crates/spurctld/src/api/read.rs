@@ -78,6 +78,9 @@ fn outline(view: &mut JobView, published: &Published, job: &Job) {
     view.time_limit = Some(limit);
     view.priority = priority(published, job);
     times(view, job, limit, state.now);
+    if let Some(begun) = state.accrues_since(job) {
+        view.accrue_time = begun.map_or(0, |begun| begun.0);
+    }
     // A task that its array holds back does not count as waiting; when it starts it may at last.
     match job.array.as_deref() {
         _ if reason == Reason::JobArrayTaskLimit => {

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use spur_core::accounts::limits::{Needs, Purse};
+use spur_core::accounts::needs;
 use spur_core::auth::Actor;
 use spur_core::job::{Array, Job, Phase, Reason};
 use spur_core::state::State;
-use spur_core::tres::Tres;
+use spur_core::tres::{self, Tres};
 use spur_core::views::{PriorityView, ShareView};
 use spur_proto::slurm::{ListPrioritiesReply, ListSharesReply};
 use spur_sched::priority::{self, Basis, Facts, Terms};
@@ -45,9 +46,9 @@ impl Service {
         let sight = Sight::of(&actor, state);
         // As of now, not of when priorities were last told: nothing may have woken the planner since.
         let basis = &Basis::of(state, state.now.0);
-        let run_minutes = run_minutes(state);
+        let sums = Sums { run_minutes: run_minutes(state), always: always(state) };
         let rows = basis.tree.shares.iter();
-        let shares = rows.filter_map(|share| share_view(state, basis, share, &run_minutes));
+        let shares = rows.filter_map(|share| share_view(state, basis, share, &sums));
         let shares = shares.filter(|it| sight.share(&own, &it.user_name, &it.account));
         Ok(ListSharesReply { shares: shares.collect() })
     }
@@ -151,13 +152,14 @@ fn share_view(
     state: &State,
     basis: &Basis,
     share: &spur_core::accounts::fairshare::Share,
-    run_minutes: &BTreeMap<u32, Needs>,
+    sums: &Sums,
 ) -> Option<ShareView> {
     let one = state.rules.associations().find(|one| one.id == share.id)?;
     let is_root = share.depth == 0;
     let from_parent = one.shares == spur_core::accounts::settings::SHARES_FROM_PARENT;
     let spent = basis.usage.get(&Purse::Association(one.id)).map(|usage| usage.spent());
-    let raw = spent.map(|spent| listed(&spent.minutes)).unwrap_or_default();
+    let listed = |amounts: &BTreeMap<Tres, u64>| listed(&sums.always, amounts);
+    let raw = listed(&spent.map(|spent| spent.minutes).unwrap_or_default());
     Some(ShareView {
         id: one.id,
         cluster: one.cluster.clone(),
@@ -173,19 +175,25 @@ fn share_view(
         norm_usage: (!is_root).then_some(share.norm_usage),
         effective_usage: share.effective_usage,
         fairshare: share.factor,
-        level_fairshare: match is_root {
+        level_fairshare: match is_root || from_parent {
             true => None,
             false => Some(share.level.unwrap_or(f64::INFINITY)),
         },
         grp_tres_mins: one.grp_tres_mins.clone(),
         grp_tres_raw: raw,
-        tres_run_mins: listed(run_minutes.get(&one.id).unwrap_or(&Needs::new())),
+        tres_run_mins: listed(sums.run_minutes.get(&one.id).unwrap_or(&Needs::new())),
     })
 }
 
-/// As `sshare` lists amounts: everything that is always counted, zero or not.
-fn listed(amounts: &BTreeMap<Tres, u64>) -> String {
-    let always = [
+/// What is the same for all rows.
+struct Sums {
+    run_minutes: BTreeMap<u32, Needs>,
+    always: Needs,
+}
+
+/// What is always counted, zero or not: Slurm's own resources, those the configuration names, and what nodes have.
+fn always(state: &State) -> Needs {
+    let own = [
         Tres::Cpu,
         Tres::Memory,
         Tres::Energy,
@@ -195,7 +203,15 @@ fn listed(amounts: &BTreeMap<Tres, u64>) -> String {
         Tres::VirtualMemory,
         Tres::Pages,
     ];
-    let mut all: Needs = always.into_iter().map(|tres| (tres, 0)).collect();
+    let named = &state.settings.config.accounting.tres;
+    let named = named.iter().filter_map(|name| tres::parse_name(name).ok());
+    let there = needs::of_nodes(state.nodes.values().map(|node| &**node));
+    own.into_iter().chain(named).chain(there.into_keys()).map(|tres| (tres, 0)).collect()
+}
+
+/// As `sshare` lists amounts.
+fn listed(always: &Needs, amounts: &BTreeMap<Tres, u64>) -> String {
+    let mut all = always.clone();
     all.extend(amounts.iter().map(|(tres, amount)| (tres.clone(), *amount)));
     let parts: Vec<String> = all.iter().map(|(tres, amount)| format!("{tres}={amount}")).collect();
     parts.join(",")

@@ -32,6 +32,7 @@ impl<D: Disk> Controller<D> {
             .chain(cron_times(&self.state, at, &*self.zone))
             .chain(notices(&self.state, at))
             .chain(self.state.reservation_is_due(at).then_some(Command::ReservationsPassed))
+            .chain(accruals(&self.state))
             .collect();
         // A job whose time has come may start: the pass before it came passed it over.
         if self.begun < at {
@@ -47,6 +48,12 @@ impl<D: Disk> Controller<D> {
             self.proposals.add(command, Waiter::Duty);
         }
     }
+}
+
+/// Jobs that begin to grow older.
+fn accruals(state: &State) -> Option<Command> {
+    let due = state.accruals_due();
+    (!due.is_empty()).then_some(Command::Accrue(due))
 }
 
 /// Running jobs whose early signal is due.

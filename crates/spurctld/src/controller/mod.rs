@@ -535,6 +535,7 @@ fn changes_the_plan(command: &Command) -> bool {
         | Command::EndStep { .. }
         | Command::Warn { .. }
         | Command::AnotherPort { .. }
+        | Command::Accrue(_)
         | Command::ChangeTrust(_)
         | Command::SetTrigger(_)
         | Command::ClearTriggers(_)

@@ -2,15 +2,17 @@
 
 use spur_core::accounts::manage::Word;
 use spur_core::accounts::rules::{ADMIN_NONE, ROOT};
+use spur_core::accounts::settings::SHARES_FROM_PARENT;
 use spur_core::fields::rules::admin;
 use spur_core::limit::Limit;
-use spur_core::views::{AssociationView, RulesView};
+use spur_core::views::{AssociationView, RulesView, UserView};
 use spur_proto::slurm::GetRulesRequest;
 
 use super::Style;
 use super::change::{carry_out, fail};
 use crate::accounting;
 use crate::cluster;
+use crate::output::print;
 
 const HEAD: &str = "# To edit this file start with a cluster line for the new cluster
 # Cluster - 'cluster_name':MaxTRESPerJob=node=50
@@ -53,7 +55,10 @@ pub fn dump(style: &Style, words: &[String]) -> u8 {
         return 1;
     }
     let lines = lines(&rules, &name);
-    let file = file.unwrap_or_else(|| format!("./{name}.cfg"));
+    let file = file.unwrap_or_else(|| {
+        print(&format!(" No filename given, using ./{name}.cfg.\n"));
+        format!("./{name}.cfg")
+    });
     if let Err(error) = std::fs::write(&file, format!("{HEAD}{}", lines.concat())) {
         eprintln!("Can't open file {file}, {}", reason(&error));
         return 0;
@@ -98,6 +103,7 @@ fn lines(rules: &RulesView, cluster: &str) -> Vec<String> {
                 }
                 if let Some(user) = rules.user(&one.user_name) {
                     line.push_str(&format!(":DefaultAccount='{}'", user.default_account));
+                    line.push_str(&keys(rules, cluster, user));
                     if user.admin_level > ADMIN_NONE {
                         line.push_str(&format!(":AdminLevel='{}'", admin(user.admin_level)));
                     }
@@ -130,6 +136,20 @@ fn lines(rules: &RulesView, cluster: &str) -> Vec<String> {
     lines
 }
 
+/// The keys that a user may charge work to besides the account.
+fn keys(rules: &RulesView, cluster: &str, user: &UserView) -> String {
+    let own = rules.wckeys.iter().filter(|it| it.user_name == user.name && it.cluster == cluster);
+    let names: Vec<&str> = own.map(|it| it.name.as_str()).collect();
+    let mut said = String::new();
+    if !user.default_wckey.is_empty() {
+        said.push_str(&format!(":DefaultWCKey='{}'", user.default_wckey));
+    }
+    if !names.is_empty() {
+        said.push_str(&format!(":WCKeys='{}'", names.join(",")));
+    }
+    said
+}
+
 /// What is set of an association, as the file says it.
 fn options(one: &AssociationView, with_qos: bool) -> String {
     let mut said = String::new();
@@ -143,7 +163,13 @@ fn options(one: &AssociationView, with_qos: bool) -> String {
     };
     let quoted = |text: String| if text.is_empty() { text } else { format!("'{text}'") };
     put("DefaultQOS", quoted(one.default_qos.clone()));
-    put("Fairshare", one.shares.to_string());
+    put(
+        "Fairshare",
+        match one.shares {
+            SHARES_FROM_PARENT => "parent".to_string(),
+            shares => shares.to_string(),
+        },
+    );
     put("GrpTRESMins", one.grp_tres_mins.clone());
     put("GrpTRESRunMins", one.grp_tres_run_mins.clone());
     put("GrpTRES", one.grp_tres.clone());
@@ -166,11 +192,12 @@ fn options(one: &AssociationView, with_qos: bool) -> String {
 }
 
 pub fn load(style: &Style, words: &[String]) -> u8 {
-    let mut file = None;
+    let (mut file, mut how) = (None, super::load::How::default());
     for word in words {
         let word = Word::parse(word);
         match word.name.as_str() {
-            "" if word.value == "clean" => {}
+            "" if word.value.eq_ignore_ascii_case("clean") => how.clean = true,
+            "cluster" | "clusters" => how.cluster = Some(word.value.to_lowercase()),
             "" | "file" => file = Some(word.value),
             _ => {}
         }
@@ -186,5 +213,5 @@ pub fn load(style: &Style, words: &[String]) -> u8 {
             return 1;
         }
     };
-    carry_out(style, |rules| super::load::plan(rules, &text))
+    carry_out(style, |rules| super::load::plan(rules, &text, &how))
 }

@@ -7,7 +7,7 @@ use spur_core::fields::association::{ASSOCIATION_FIELDS, LOADED};
 use spur_core::fields::render::Layout;
 use spur_core::fields::rules::admin;
 use spur_core::fields::{RenderContext, format, render};
-use spur_core::views::{AssociationView, RulesView};
+use spur_core::views::{AssociationView, RuleRow, RulesView};
 
 /// What a file comes to.
 #[derive(Default)]
@@ -20,8 +20,17 @@ struct Loaded {
     user_associations: Vec<AssociationView>,
 }
 
+/// How a file is read.
+#[derive(Default)]
+pub struct How {
+    /// What the cluster has and the file has not goes.
+    pub clean: bool,
+    /// Another cluster than the file says.
+    pub cluster: Option<String>,
+}
+
 /// Each line is an addition to what the lines before it have made.
-pub fn plan(rules: &RulesView, text: &str) -> Result<Plan, Refusal> {
+pub fn plan(rules: &RulesView, text: &str, how: &How) -> Result<Plan, Refusal> {
     let (mut after, mut loaded) = (rules.clone(), Loaded::default());
     let (mut cluster, mut parent) = (String::new(), ROOT.to_string());
     for (number, line) in text.lines().enumerate() {
@@ -41,7 +50,10 @@ pub fn plan(rules: &RulesView, text: &str) -> Result<Plan, Refusal> {
         let name = options.remove(0).trim_matches('\'').to_string();
         let place = match kind.trim() {
             "Cluster" => {
-                cluster = name.to_lowercase();
+                cluster = how.cluster.clone().unwrap_or_else(|| name.to_lowercase());
+                if how.clean {
+                    after.associations.retain(|one| !goes(one, &cluster));
+                }
                 (Entity::Cluster, Vec::new())
             }
             "Parent" => {
@@ -55,11 +67,32 @@ pub fn plan(rules: &RulesView, text: &str) -> Result<Plan, Refusal> {
         take_line(&mut after, &mut loaded, place, &cluster, &name, &options)
             .map_err(|refusal| wrong(&refusal.text()))?;
     }
+    if how.clean {
+        replace(rules, &after, &cluster, &mut loaded.plan);
+    }
     let says = says(&loaded);
-    match loaded.plan.put.is_empty() {
+    match loaded.plan.put.is_empty() && loaded.plan.remove.is_empty() {
         true => Err(Refusal::Done(format!("For cluster {cluster}\n Nothing new added."))),
         false => Ok(Plan { says: format!("For cluster {cluster}\n{says}"), ..loaded.plan }),
     }
+}
+
+/// What a clean load begins without: everything of the cluster but its root.
+fn goes(one: &AssociationView, cluster: &str) -> bool {
+    one.cluster == cluster && one.account != ROOT
+}
+
+/// What the file has again keeps its number, and with it what was used; what it has not is taken out.
+fn replace(before: &RulesView, after: &RulesView, cluster: &str, plan: &mut Plan) {
+    for row in &mut plan.put {
+        let known = before.current(row).and_then(|row| row.association);
+        if let (Some(one), Some(known)) = (&mut row.association, known) {
+            (one.id, one.usage_resets) = (known.id, known.usage_resets);
+        }
+    }
+    let old = before.associations.iter().filter(|one| goes(one, cluster));
+    let lost = old.map(|one| RuleRow::from(one.clone())).filter(|row| after.current(row).is_none());
+    plan.remove.extend(lost);
 }
 
 fn take_line(
@@ -118,6 +151,15 @@ fn note_new(
             let texts = [&one.name, &one.description, &one.organization].map(String::clone);
             let [name, description, organization] = texts;
             loaded.accounts.push([name, description, organization, String::new()]);
+        }
+        if let Some(one) = &row.user
+            && let Some(known) = before.user(&one.name)
+            && known.default_account != one.default_account
+        {
+            loaded.changed.push_str(&format!(
+                " Changed {:<21} for {:<7} {:<10} {:>8} -> {}\n",
+                "Default Account", "User", one.name, known.default_account, one.default_account
+            ));
         }
         if let Some(one) = &row.user
             && before.user(&one.name).is_none()
@@ -321,18 +363,28 @@ User - 'games':DefaultAccount='aa':Coordinator='aa':Fairshare=3
     #[test]
     fn a_dump_is_read_back_and_changes_what_differs() {
         let mut rules = site();
-        let first = plan(&rules, FILE).expect("a plan");
+        let first = plan(&rules, FILE, &How::default()).expect("a plan");
         assert!(first.says.starts_with("For cluster oracle\nAccounts\n"), "{}", first.says);
         first.put.into_iter().for_each(|row| rules.put(row));
         let aa = rules.account_association("oracle", "aa").expect("it is there");
         assert_eq!(aa.grp_tres, "cpu=1,gres/gpu:mi300x=1,gres/gpu=2");
         assert_eq!(rules.account("aa").expect("it").coordinators, ["games"]);
-        let again = plan(&rules, FILE);
+        let again = plan(&rules, FILE, &How::default());
         assert!(matches!(again, Err(Refusal::Done(text)) if text.ends_with("Nothing new added.")));
-        let changed = plan(&rules, &FILE.replace("Coordinator='aa':Fairshare=3", "Fairshare=7"));
+        let other = FILE.replace("Coordinator='aa':Fairshare=3", "Fairshare=7");
+        let changed = plan(&rules, &other, &How::default());
         assert_eq!(
             changed.expect("a plan").says,
             "For cluster oracle\n Changed fairshare             for User    games             3 -> 7\n"
         );
+        let known = rules.account_association("oracle", "aa").expect("it is there").clone();
+        let head: String = FILE.lines().take(3).map(|line| format!("{line}\n")).collect();
+        let how = How { clean: true, cluster: None };
+        let cleaned = plan(&rules, &format!("{head}Account - 'aa':Fairshare=5\n"), &how);
+        let cleaned = cleaned.expect("a plan");
+        let put = cleaned.put.iter().find_map(|row| row.association.as_ref()).expect("aa again");
+        assert_eq!((put.id, put.shares, put.grp_jobs), (known.id, 5, None));
+        let lost: Vec<_> = cleaned.remove.iter().filter_map(|it| it.association.as_ref()).collect();
+        assert_eq!(lost.iter().map(|one| one.user_name.as_str()).collect::<Vec<_>>(), ["games"]);
     }
 }

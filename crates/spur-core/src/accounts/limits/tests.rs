@@ -16,6 +16,7 @@ fn asks<'a>(user: &'a str, account: &'a str, qos: &'a str, needs: &'a Needs) -> 
         needs,
         nodes,
         minutes: Some(60),
+        whole: None,
     }
 }
 
@@ -232,4 +233,63 @@ fn every_limit_of_minutes_has_slurms_word() {
         let told = spent_bar(&book, &asks, false, |_| Some(spent.clone())).map(Reason::name);
         assert_eq!(told, Some(word), "{limit}");
     }
+}
+
+#[test]
+fn a_job_that_alone_would_use_up_everything_is_denied() {
+    let book = book(&[
+        "add account physics GrpTRESMins=cpu=100",
+        "add user ann account=physics",
+        "add qos wall GrpWall=30 Flags=DenyOnLimit",
+        "add qos short GrpTRESRunMins=gres/gpu=10",
+    ]);
+    let small = needs("cpu=1");
+    assert_eq!(bars_alone(&book, &asks("ann", "physics", "normal", &small)), None);
+    let large = needs("cpu=2");
+    let asked = asks("ann", "physics", "normal", &large);
+    assert_eq!(bars_alone(&book, &asked), Some(Reason::AssocGrpCPUMinutesLimit));
+    let asked = asks("ann", "physics", "wall", &small);
+    assert_eq!(bars_alone(&book, &asked), Some(Reason::QOSGrpWallLimit));
+    let gpu = needs("cpu=1,gres/gpu=1");
+    let asked = asks("ann", "physics", "short", &gpu);
+    assert_eq!(bars_alone(&book, &asked), Some(Reason::QOSGrpGRESRunMinutes));
+}
+
+#[test]
+fn relative_limits_are_parts_of_what_there_is() {
+    let book = book(&[
+        "add account physics",
+        "add user ann account=physics",
+        "add qos half GrpTRES=cpu=50 MaxTRESPU=gres/gpu=25 Flags=Relative",
+    ]);
+    let whole = Whole {
+        cluster: needs("cpu=100,gres/gpu=8"),
+        partitions: BTreeMap::from([("debug".to_string(), needs("cpu=10"))]),
+    };
+    let need = needs("cpu=4,gres/gpu=1");
+    let asked = Asks { whole: Some(&whole), ..asks("ann", "physics", "half", &need) };
+    assert_eq!(
+        lines(&claims(&book, &asked)),
+        ["4 of 50 QOSGrpCpuLimit", "1 of 2 QOSMaxGRESPerUser"]
+    );
+    let need = needs("cpu=60");
+    let asked = Asks { needs: &need, ..asked };
+    assert_eq!(bars(&book, &asked), Some(Reason::QOSGrpCpuLimit));
+    // Of the partition that the QOS belongs to, the part is one of what that has.
+    let asked = Asks { qos: "normal", partition_qos: "half", needs: &whole.cluster, ..asked };
+    assert_eq!(lines(&claims(&book, &asked))[0], "100 of 5 QOSGrpCpuLimit");
+}
+
+#[test]
+fn some_jobs_hold_no_place_in_the_future() {
+    let book = book(&[
+        "add account physics MinPrioThreshold=100",
+        "add user ann account=physics",
+        "add qos standby Flags=NoReserve",
+    ]);
+    let need = needs("cpu=1");
+    let normal = asks("ann", "physics", "normal", &need);
+    assert!(!holds_no_place(&book, &normal, 100));
+    assert!(holds_no_place(&book, &normal, 99));
+    assert!(holds_no_place(&book, &asks("ann", "physics", "standby", &need), 1000));
 }

@@ -78,7 +78,7 @@ fn accounts(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
     let (mut said, mut any) = (Said::new(settings::ASSOCIATION), false);
     limits.shares = 1;
     for word in words(request) {
-        any |= !word.name.is_empty() && !word.is(&["names", "accounts"]);
+        any |= !word.name.is_empty() && !word.is(&["names", "accounts", "clusters"]);
         match word {
             word if word.name.is_empty() || word.is(&["names", "accounts"]) => {
                 names.extend(word.list());
@@ -157,6 +157,14 @@ fn accounts(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
     Ok(plan)
 }
 
+/// How it is told that users got no place, new ones and others.
+fn nothing_for(rules: &RulesView, names: &[String]) -> &'static str {
+    match names.iter().all(|name| rules.user(name).is_some()) {
+        true => "Nothing new added.",
+        false => "No associations or wckeys created.",
+    }
+}
+
 fn users(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
     let (mut names, mut on, mut accounts) = (Vec::new(), Vec::new(), Vec::new());
     let (mut partitions, mut wckeys) = (Vec::new(), Vec::new());
@@ -198,7 +206,8 @@ fn users(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
         if rules.account(account).is_none() {
             return Err(Refusal::Wrong(format!(
                 " This account '{account}' doesn't exist.\n        Contact your admin to add this \
-                 account.\n No associations or wckeys created."
+                 account.\n {}",
+                nothing_for(rules, &names)
             )));
         }
     }
@@ -214,10 +223,24 @@ fn users(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
         // Of several accounts the first by name is the default, as in Slurm.
         let default =
             default.filter(|name| !name.is_empty()).or_else(|| accounts.iter().min().cloned());
-        if let (Some(user), Some(account)) = (known, &default_account)
+        // The first key is the one that work goes to where none is named.
+        let first_key = default_wckey.clone().or_else(|| wckeys.first().cloned());
+        if let (Some(user), Some(key)) = (known, &first_key)
+            && (default_wckey.is_some() || user.default_wckey.is_empty())
+            && user.default_wckey != *key
+        {
+            let default_account =
+                default_account.clone().unwrap_or_else(|| user.default_account.clone());
+            let default_wckey = key.clone();
+            plan.put.push(UserView { default_account, default_wckey, ..user.clone() }.into());
+        } else if let (Some(user), Some(account)) = (known, &default_account)
             && user.default_account != *account
         {
             plan.put.push(UserView { default_account: account.clone(), ..user.clone() }.into());
+        }
+        if let (Some(user), Some(account)) = (known, &default_account)
+            && user.default_account != *account
+        {
             let mine = rules.associations.iter().filter(|one| one.user_name == *name);
             for one in mine.filter(|one| one.is_default != (one.account == *account)) {
                 let is_default = one.account == *account;
@@ -230,7 +253,7 @@ fn users(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
                 name: name.clone(),
                 default_account: default.clone().unwrap_or_default(),
                 admin_level: level.as_ref().map_or(ADMIN_NONE, |(level, _)| *level),
-                default_wckey: default_wckey.clone().unwrap_or_default(),
+                default_wckey: first_key.unwrap_or_default(),
             };
             plan.put.push(user.into());
         }
@@ -283,7 +306,7 @@ fn users(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
         }
     }
     if lines.is_empty() && keys.is_empty() && !plan.warns.is_empty() {
-        let text = format!("{} No associations or wckeys created.", plan.warns);
+        let text = format!("{} {}", plan.warns, nothing_for(rules, &names));
         return Err(Refusal::Wrong(text));
     }
     if plan.put.is_empty() {
@@ -387,7 +410,11 @@ fn add_clusters(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
         }
     }
     if plan.put.is_empty() {
-        return Err(Refusal::Nothing(" Nothing new added.".to_string()));
+        let known: Vec<String> = names
+            .iter()
+            .map(|name| format!(" This cluster {name} already exists.  Not adding."))
+            .collect();
+        return Err(Refusal::Nothing(known.join("\n")));
     }
     let lines = said.lines(&limits);
     let settings = match lines.is_empty() {

@@ -1,11 +1,11 @@
 //! `sacctmgr modify`.
 
 use super::{
-    Conditions, Entity, Plan, Refusal, Request, Word, admin_level, no_preemption_loop, resource,
-    set, usage,
+    Conditions, Entity, Plan, Refusal, Request, Word, admin_level, no_preemption_loop, rename,
+    resource, set, usage,
 };
 use crate::accounts::settings;
-use crate::views::{AssociationView, QosView, RulesView};
+use crate::views::{AssociationView, ClusterView, QosView, RulesView};
 
 /// Thinks out a modification.
 pub fn modify(rules: &RulesView, entity: Entity, request: &Request) -> Result<Plan, Refusal> {
@@ -34,7 +34,7 @@ pub fn modify(rules: &RulesView, entity: Entity, request: &Request) -> Result<Pl
     }
 }
 
-fn nothing() -> Refusal {
+pub(super) fn nothing() -> Refusal {
     Refusal::Nothing(" Nothing modified".to_string())
 }
 
@@ -145,6 +145,9 @@ fn accounts(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Pla
 }
 
 fn users(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Plan, Refusal> {
+    if let Some(word) = words.iter().find(|word| word.is(&["newname"])) {
+        return rename::user(rules, which, word);
+    }
     let (mut own, mut limits) = (Vec::new(), Vec::new());
     for word in words {
         match word.is(&["adminlevel", "defaultaccount", "defaultwckey"]) {
@@ -263,6 +266,7 @@ fn qos(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Plan, Re
 }
 
 fn clusters(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Plan, Refusal> {
+    let class = classification(words)?;
     let of_cluster = ["classification", "federation", "features", "fedstate", "flags"];
     let words: Vec<&Word> = words.iter().filter(|word| !word.is(&of_cluster)).collect();
     let mut plan = Plan::default();
@@ -278,7 +282,29 @@ fn clusters(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Pla
     let limits = settings::told(settings::ASSOCIATION, &trial, named);
     let limits: String =
         limits.iter().map(|(label, value)| format!("  {label}= {value}\n")).collect();
-    let limits = format!(" Setting\n  Default Limits:\n{limits}");
+    let told = match &class {
+        Some(class) => format!("  Classification = {class}\n"),
+        None => String::new(),
+    };
+    let mut limits = match words.is_empty() {
+        true => format!(" Setting\n{told}"),
+        false => format!(" Setting\n{told}  Default Limits:\n{limits}"),
+    };
+    if let Some(class) = class {
+        let meant = rules.clusters.iter().filter(|one| is_meant(&one.name));
+        let mut named = String::new();
+        for one in meant {
+            named.push_str(&format!("  {}\n", one.name));
+            let changed = ClusterView { classification: class.to_string(), ..one.clone() };
+            plan.put.push(changed.into());
+        }
+        if !named.is_empty() {
+            limits.push_str(&format!(" Modified cluster...\n{named}"));
+        }
+        if words.is_empty() && !plan.put.is_empty() {
+            return Ok(Plan { says: limits, ..plan });
+        }
+    }
     for one in tops.filter(|one| is_meant(&one.cluster)) {
         let mut changed = one.clone();
         set_all(rules, &mut changed, &words)?;
@@ -290,4 +316,17 @@ fn clusters(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Pla
     }
     plan.says = format!("{limits} Modified cluster defaults for associations...\n{}", plan.says);
     Ok(plan)
+}
+
+/// What a cluster is said to be for, if it is said.
+fn classification(words: &[Word]) -> Result<Option<&'static str>, Refusal> {
+    let Some(word) = words.iter().find(|word| word.is(&["classification"])) else {
+        return Ok(None);
+    };
+    let said = word.value.to_lowercase();
+    let known = ["Capability", "Capacity"];
+    let found =
+        known.into_iter().find(|one| !said.is_empty() && one.to_lowercase().starts_with(&said));
+    let none = " You didn't give me anything to set".to_string();
+    found.map(Some).ok_or(Refusal::Wrong(none))
 }

@@ -3,7 +3,7 @@
 use super::add::coordinator_words;
 use super::{Conditions, Entity, Plan, Refusal, Request, resource};
 use crate::accounts::rules::ROOT;
-use crate::views::{AssociationView, RulesView};
+use crate::views::{AssociationView, RulesView, UserView};
 
 /// Thinks out a removal.
 pub fn remove(rules: &RulesView, entity: Entity, request: &Request) -> Result<Plan, Refusal> {
@@ -138,6 +138,13 @@ fn users(rules: &RulesView, which: &Conditions) -> Result<Plan, Refusal> {
                 one.cluster, one.account, one.user_name
             ));
         }
+        let mut nowhere: Vec<&UserView> =
+            rules.users.iter().filter(|user| users_gone.contains(&user.name)).collect();
+        nowhere.sort_by_key(|user| &user.name);
+        if !nowhere.is_empty() {
+            plan.says.push_str(" Deleting users (No Associations)...\n");
+            forget(rules, &mut plan, &nowhere);
+        }
         return Ok(plan);
     }
     let users: Vec<_> = rules.users.iter().filter(|user| is_meant(&user.name)).collect();
@@ -145,9 +152,15 @@ fn users(rules: &RulesView, which: &Conditions) -> Result<Plan, Refusal> {
         return Err(nothing());
     }
     plan.says = " Deleting users...\n".to_string();
+    forget(rules, &mut plan, &users);
+    Ok(plan)
+}
+
+/// Takes users out, and what is only theirs.
+fn forget(rules: &RulesView, plan: &mut Plan, users: &[&UserView]) {
     for user in users {
         plan.says.push_str(&format!("  {}\n", user.name));
-        plan.remove.push(user.clone().into());
+        plan.remove.push((*user).clone().into());
         let keys = rules.wckeys.iter().filter(|key| key.user_name == user.name);
         plan.remove.extend(keys.map(|key| key.clone().into()));
         for account in rules.accounts.iter().filter(|one| one.coordinators.contains(&user.name)) {
@@ -156,7 +169,6 @@ fn users(rules: &RulesView, which: &Conditions) -> Result<Plan, Refusal> {
             plan.put.push(account.into());
         }
     }
-    Ok(plan)
 }
 
 fn qos(rules: &RulesView, which: &Conditions) -> Result<Plan, Refusal> {

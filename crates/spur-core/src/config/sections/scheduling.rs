@@ -69,7 +69,7 @@ section! {
     favor_small: bool = false, Now, ["PriorityFavorSmall"];
     /// How often usage decays and priorities are computed anew.
     calc_period: Minutes = Minutes(Limit::Is(5)), Now, ["PriorityCalcPeriod"];
-    /// When usage is forgotten all at once.
+    /// When usage is forgotten all at once: as a day, a week or so begins in UTC. `now`: once, when that is said.
     usage_reset: UsageReset = UsageReset::None, Now, ["PriorityUsageResetPeriod"];
     /// Ways to compute the factors.
     flags: Vec<PriorityFlag> = vec![], Now, ["PriorityFlags"];

@@ -79,6 +79,8 @@ pub(super) struct StoredCourse {
     avoid: Vec<String>,
     #[prost(uint32, tag = "27")]
     failed_launches: u32,
+    #[prost(int64, optional, tag = "28")]
+    accrues: Option<i64>,
 }
 
 impl From<&Job> for StoredCourse {
@@ -108,6 +110,7 @@ impl From<&Job> for StoredCourse {
             offset: job.component.map_or(0, |it| it.offset),
             components: job.component.map_or(0, |it| it.size),
             asleep: job.asleep,
+            accrues: job.accrues.map(|since| since.0),
             layers: job.granted.layers,
             fence_secs: job.granted.fence_secs,
             ..StoredCourse::default()
@@ -152,6 +155,7 @@ impl StoredCourse {
         let (leader, offset, size) = (JobId(self.leader), self.offset, self.components);
         job.component = (size > 0).then_some(Component { leader, offset, size });
         job.asleep = self.asleep;
+        job.accrues = self.accrues.map(Timestamp);
         job.begin = self.begin.map(Timestamp);
         job.restarts = self.restarts;
         job.pause = Pause { since: self.paused_since.map(Timestamp), secs: self.paused_secs };

@@ -55,7 +55,7 @@ struct StoredEntry {
     number: u64,
     #[prost(
         oneof = "StoredCommand",
-        tags = "10, 11, 12, 13, 14, 16, 17, 18, 20, 21, 22, 23, 24, 25, 26, 27, 28, 50, 60, 61, 62, 70, 80, 81, 82, 83"
+        tags = "10, 11, 12, 13, 14, 16, 17, 18, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 50, 60, 61, 62, 70, 80, 81, 82, 83"
     )]
     command: Option<StoredCommand>,
 }
@@ -106,6 +106,8 @@ enum StoredCommand {
     GiveUp(StoredGivenUp),
     #[prost(message, tag = "28")]
     AnotherPort(StoredPort),
+    #[prost(message, tag = "29")]
+    Accrue(StoredJobs),
     #[prost(message, tag = "80")]
     SetCrontab(Box<StoredSetCrontab>),
     #[prost(message, tag = "81")]
@@ -114,6 +116,13 @@ enum StoredCommand {
     ClearTriggers(StoredClear),
     #[prost(message, tag = "83")]
     Noticed(StoredNotices),
+}
+
+/// Jobs by their numbers.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct StoredJobs {
+    #[prost(uint32, repeated, tag = "1")]
+    jobs: Vec<u32>,
 }
 
 /// The replicated part of the configuration, as the file would say it.
@@ -357,6 +366,9 @@ impl From<&Entry> for StoredEntry {
             }
             Command::SetRules(rules) => StoredCommand::SetRules(rules.clone()),
             Command::ReservationsPassed => StoredCommand::ReservationsPassed(true),
+            Command::Accrue(jobs) => {
+                StoredCommand::Accrue(StoredJobs { jobs: jobs.iter().map(|job| job.0).collect() })
+            }
             Command::Preempt(victims) => StoredCommand::Preempt(StoredVictims {
                 victims: victims
                     .iter()
@@ -458,6 +470,9 @@ impl TryFrom<StoredEntry> for Entry {
             StoredCommand::Noticed(stored) => Command::Noticed(stored.notices),
             StoredCommand::SetRules(rules) => Command::SetRules(rules),
             StoredCommand::ReservationsPassed(_) => Command::ReservationsPassed,
+            StoredCommand::Accrue(stored) => {
+                Command::Accrue(stored.jobs.into_iter().map(JobId).collect())
+            }
             StoredCommand::Preempt(stored) => Command::Preempt(
                 stored
                     .victims

@@ -526,6 +526,7 @@ impl TryFrom<StoredJob> for Job {
             granted: Granted::default(),
             displaced: None,
             asleep: false,
+            accrues: None,
         };
         stored.course.map_or(Ok(()), |course| course.restore(&mut job))?;
         Ok(job)

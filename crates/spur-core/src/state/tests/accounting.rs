@@ -143,3 +143,49 @@ fn what_kept_a_job_waiting_and_its_priority_are_told() {
     let lines = told_by("Reason,Priority,AllocNodes", &started.records);
     assert_eq!(lines[0], "3 run 1: QOSMaxJobsPerUserLimit|77|1");
 }
+
+/// A cluster that holds to these rules.
+fn ruled(lines: &[&str]) -> Cluster {
+    let mut cluster = cluster();
+    let config = "cluster_name = \"c\"\n[accounting]\nenforce = [\"limits\"]\n";
+    let mut settings = Settings::of(&crate::config::read(config).expect("is in order"));
+    settings.accounting = true;
+    cluster.done(Command::Configure(settings));
+    let rules = crate::accounts::book::tests::book(lines).rules().clone();
+    cluster.done(Command::SetRules(Box::new(rules)));
+    cluster
+}
+
+#[test]
+fn as_many_jobs_grow_older_as_a_limit_lets() {
+    let mut cluster = ruled(&[
+        "add account physics",
+        "add user alice account=physics",
+        "modify qos normal set MaxJobsAccruePU=1",
+    ]);
+    let (first, second) = (cluster.submit(1), cluster.submit(2));
+    assert_eq!(cluster.state.accruals_due(), [first]);
+    cluster.done(Command::Accrue(vec![first]));
+    assert_eq!(cluster.state.accruals_due(), [JobId(0); 0], "the other has to wait");
+    let since = |cluster: &Cluster, job| cluster.state.accrues_since(&cluster.state.jobs[&job]);
+    assert_eq!(since(&cluster, first), Some(Some(cluster.state.now)));
+    assert_eq!(since(&cluster, second), Some(None));
+    cluster.done(cancel(first, alice()));
+    assert_eq!(cluster.state.accruals_due(), [second]);
+    // Without a limit nobody asks.
+    let mut free = ruled(&["add account physics", "add user alice account=physics"]);
+    let job = free.submit(1);
+    assert_eq!((free.state.accruals_due(), since(&free, job)), (Vec::new(), None));
+}
+
+#[test]
+fn usage_is_forgotten_at_a_word() {
+    let mut cluster = ruled(&["add account physics", "add user alice account=physics"]);
+    let settings = (*cluster.state.settings).clone();
+    cluster.state.usage.insert(crate::accounts::limits::Purse::Association(1), Default::default());
+    let mut now = settings.clone();
+    let text = "cluster_name = \"c\"\n[priority]\nusage_reset = \"now\"\n";
+    now.config = Settings::of(&crate::config::read(text).expect("is in order")).config;
+    cluster.done(Command::Configure(now));
+    assert!(cluster.state.usage.is_empty());
+}
