@@ -16,13 +16,21 @@ pub fn put(connection: &mut Connection, event: &EventView) -> Result<(), Error> 
          DO UPDATE SET closed_time = excluded.closed_time, record = excluded.record",
         &[
             Value::from(&event.cluster),
-            Value::from(&event.node),
+            Value::from(&subject(event)),
             event.start_time.into(),
             closed.into(),
             event.encode_to_vec().into(),
         ],
     )?;
     Ok(())
+}
+
+/// What an event is about, as no other is called: a node, or a reservation.
+fn subject(event: &EventView) -> String {
+    match event.reservation.as_str() {
+        "" => event.node.clone(),
+        name => format!("reservation {name}"),
+    }
 }
 
 /// Events of a time, in their order.
@@ -42,6 +50,7 @@ pub fn find(
         let is = |list: &[String], word: &String| list.is_empty() || list.contains(word);
         if is(&request.clusters, &event.cluster)
             && is(&request.nodes, &event.node)
+            && event.reservation.is_empty() != request.reservations
             && !(request.open && event.end_time > 0)
         {
             found.push(event);

@@ -309,7 +309,7 @@ mod tests {
     }
 
     fn used(connection: &mut Connection, start: i64, end: i64) -> (u64, u64, u64) {
-        let request = SumUsageRequest { start, end, clusters: Vec::new() };
+        let request = SumUsageRequest { start, end, ..SumUsageRequest::default() };
         let rows = usage::sum(connection, &request).expect("a sum");
         let seconds = rows.iter().flat_map(|row| &row.seconds).map(|it| it.seconds).sum();
         let jobs = rows.iter().map(|row| row.jobs).sum();

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use prost::Message;
+use spur_core::hostlist;
 use spur_core::tres;
 use spur_core::views::{AccountingView, TresSeconds, UsageView};
 use spur_proto::slurm::SumUsageRequest;
@@ -36,14 +37,45 @@ pub fn sum(
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let end = request.end.min(now.unwrap_or_default().as_secs() as i64);
     let mut sums = Sums::default();
+    let wanted =
+        |row: &UsageView| request.clusters.is_empty() || request.clusters.contains(&row.cluster);
+    if is_about_some(request) {
+        // Sums of hours do not know who ran where.
+        each_run(connection, request.start, end, |job| {
+            if is_meant(request, job) {
+                sums.add(job, request.start, end);
+            }
+        })?;
+        return Ok(sums.rows().into_iter().filter(wanted).collect());
+    }
     let from = rollup::sum(connection, request.start, end, &mut sums)?;
     let is_first = from == request.start;
     let mut rest = Sums::default();
     each_run(connection, from, end, |job| rest.add(job, from, end))?;
     sums.put_together(rest.rows(), is_first);
-    let wanted =
-        |row: &UsageView| request.clusters.is_empty() || request.clusters.contains(&row.cluster);
     Ok(sums.rows().into_iter().filter(wanted).collect())
+}
+
+/// Whether only some jobs are asked about.
+fn is_about_some(request: &SumUsageRequest) -> bool {
+    !request.partitions.is_empty()
+        || !request.nodes.is_empty()
+        || !request.jobs.is_empty()
+        || !request.reservations.is_empty()
+}
+
+fn is_meant(request: &SumUsageRequest, job: &AccountingView) -> bool {
+    let is = |list: &[String], word: &String| list.is_empty() || list.contains(word);
+    let on = |nodes: &[String]| {
+        let had = hostlist::expand(&job.nodes).unwrap_or_default();
+        nodes.is_empty() || had.iter().any(|node| nodes.contains(node))
+    };
+    let numbers = [job.job_id, job.array_job_id];
+    let named = |it: &u32| *it > 0 && request.jobs.contains(it);
+    is(&request.partitions, &job.partition)
+        && is(&request.reservations, &job.reservation)
+        && (request.jobs.is_empty() || numbers.iter().any(named))
+        && on(&request.nodes)
 }
 
 /// Every run that went on at some moment of a time.

@@ -2,6 +2,7 @@
 
 mod change;
 mod dump;
+mod kept;
 mod load;
 mod show;
 mod truth;

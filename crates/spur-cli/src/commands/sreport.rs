@@ -19,6 +19,8 @@ pub struct Facts {
     pub usage: Vec<UsageView>,
     pub events: Vec<EventView>,
     pub rules: RulesView,
+    /// Reservations, each with what jobs used in it.
+    pub reservations: Vec<(EventView, Vec<UsageView>)>,
 }
 
 /// Runs the command.
@@ -64,12 +66,41 @@ async fn facts(query: &Query) -> Result<Facts, Trouble> {
         clusters.extend(own);
     }
     let (start, end) = (query.start, query.end);
-    let request = SumUsageRequest { start, end, clusters: clusters.clone() };
+    let request = SumUsageRequest {
+        start,
+        end,
+        clusters: clusters.clone(),
+        partitions: query.partitions.clone(),
+        nodes: query.nodes.clone(),
+        jobs: query.jobs.clone(),
+        reservations: Vec::new(),
+    };
     let usage = client.sum_usage(request).await.map_err(accounting::refused)?.into_inner().usage;
-    let request = ListEventsRequest { start, end, clusters, ..ListEventsRequest::default() };
+    let request =
+        ListEventsRequest { start, end, clusters: clusters.clone(), ..Default::default() };
     let events = client.list_events(request).await.map_err(accounting::refused)?;
     let rules = client.get_rules(GetRulesRequest::default()).await.map_err(accounting::refused)?;
-    Ok(Facts { usage, events: events.into_inner().events, rules: rules.into_inner() })
+    let mut reservations = Vec::new();
+    if query.kind == query::Kind::Reservations {
+        let request =
+            ListEventsRequest { start, end, clusters, reservations: true, ..Default::default() };
+        let all = client.list_events(request).await.map_err(accounting::refused)?;
+        for it in all.into_inner().events {
+            let request = SumUsageRequest {
+                start: it.start_time.max(start),
+                end: it.end_time.min(end),
+                clusters: vec![it.cluster.clone()],
+                reservations: vec![it.reservation.clone()],
+                ..SumUsageRequest::default()
+            };
+            if request.start < request.end {
+                let used = client.sum_usage(request).await.map_err(accounting::refused)?;
+                reservations.push((it, used.into_inner().usage));
+            }
+        }
+    }
+    let events = events.into_inner().events;
+    Ok(Facts { usage, events, rules: rules.into_inner(), reservations })
 }
 
 /// Everything that clusters have had, with what is always counted.
@@ -95,7 +126,10 @@ fn choose(query: &Query, table: &mut Table) -> Result<(), String> {
     let (mut places, mut columns, mut unknown) = (Vec::new(), Vec::new(), None);
     for word in &query.format {
         let (name, width) = word.split_once('%').unwrap_or((word.as_str(), ""));
-        let place = table.columns.iter().position(|(known, _)| plain(known).starts_with(name));
+        let is =
+            |name: &str| table.columns.iter().position(|(known, _)| plain(known).starts_with(name));
+        // One may be called many: `accounts`.
+        let place = is(name).or_else(|| is(name.strip_suffix('s')?));
         let Some(place) = place else {
             unknown = Some(name.to_string());
             break;

@@ -8,6 +8,7 @@ use crate::accounts::limits::Needs;
 use crate::hostlist;
 use crate::ids::NodeName;
 use crate::node::{Link, Node};
+use crate::reservation::Reservation;
 use crate::state::{Capacity, State};
 use crate::time::Timestamp;
 use crate::tres::{self, Tres};
@@ -57,6 +58,64 @@ pub fn of_change(state: &mut State, before: &OrdMap<NodeName, Arc<Node>>) -> Vec
         ..AccountingRecord::default()
     };
     events.into_iter().map(record).collect()
+}
+
+/// The records that a change of reservations calls for: each is kept with its time and what it kept from others.
+pub fn of_reservations(
+    state: &State,
+    before: &OrdMap<String, Arc<Reservation>>,
+) -> Vec<AccountingRecord> {
+    if before.ptr_eq(&state.reservations) {
+        return Vec::new();
+    }
+    let mut events = Vec::new();
+    for change in before.diff(&state.reservations) {
+        let (old, new) = match change {
+            DiffItem::Add(_, new) => (None, Some(new)),
+            DiffItem::Update { old: (_, old), new: (_, new) } => (Some(old), Some(new)),
+            DiffItem::Remove(_, old) => (Some(old), None),
+        };
+        let (then, now) = (old.map(|it| kept(state, it)), new.map(|it| kept(state, it)));
+        if then == now {
+            continue;
+        }
+        // A row is written over by the next of the same start. What had not begun was never there.
+        let begins = now.as_ref().map(|it| it.start_time);
+        events.extend(then.filter(|it| Some(it.start_time) != begins).map(|it| EventView {
+            end_time: it.end_time.min(state.now.0).max(it.start_time),
+            ..it
+        }));
+        events.extend(now);
+    }
+    let cluster = &state.settings.cluster_name;
+    let record = |event: EventView| AccountingRecord {
+        event: Some(EventView { cluster: cluster.clone(), ..event }),
+        ..AccountingRecord::default()
+    };
+    events.into_iter().map(record).collect()
+}
+
+/// A reservation as accounting keeps it.
+fn kept(state: &State, it: &Reservation) -> EventView {
+    let mut sum = Needs::new();
+    for (place, name) in it.nodes.iter().enumerate() {
+        let Some(node) = state.nodes.get(name) else { continue };
+        let mut has = of_node(node);
+        if let Some(cores) = it.cores.get(place) {
+            has.insert(Tres::Cpu, u64::from(*cores));
+        }
+        for (tres, amount) in has {
+            *sum.entry(tres).or_insert(0) += amount;
+        }
+    }
+    EventView {
+        reservation: it.name.clone(),
+        start_time: it.start.0,
+        end_time: it.end.0,
+        tres: listed(&sum),
+        nodes: hostlist::compress(it.nodes.iter().map(|name| name.as_str())),
+        ..EventView::default()
+    }
 }
 
 /// Why a node is out of service, and since when.

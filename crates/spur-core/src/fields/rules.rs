@@ -106,6 +106,30 @@ pub static EVENT_FIELDS: &[Field<EventView>] = &[
     }),
 ];
 
+/// A reservation of the past or the present.
+pub struct ReservationRow {
+    /// What it kept, and when.
+    pub kept: EventView,
+    /// For how many seconds of it nobody used it.
+    pub unused_secs: f64,
+}
+
+/// `sacctmgr show reservation`
+pub const RESERVATION: &str = "Cluster,Name%15,TRES%30,TimeStart,TimeEnd,UnusedWall";
+
+/// Reservations.
+pub static RESERVATION_FIELDS: &[Field<ReservationRow>] = &[
+    field("Cluster", "Cluster", 10, |r| text(&r.kept.cluster)),
+    field("Name", "Name", 10, |r| text(&r.kept.reservation)),
+    field("Nodes", "Nodes", 20, |r| text(&r.kept.nodes)),
+    field("TRES", "TRES", 20, |r| text(&r.kept.tres)),
+    field("TimeStart", "TimeStart", 19, |r| Value::Moment(r.kept.start_time, "Unknown")),
+    field("Start", "TimeStart", 19, |r| Value::Moment(r.kept.start_time, "Unknown")),
+    field("TimeEnd", "TimeEnd", 19, |r| Value::Moment(r.kept.end_time, "Unknown")),
+    field("End", "TimeEnd", 19, |r| Value::Moment(r.kept.end_time, "Unknown")),
+    field("UnusedWall", "UnusedWall", 10, |r| Value::Fraction(r.unused_secs, 6)),
+];
+
 /// A resource, or a cluster's part of it.
 pub struct ResourceRow {
     /// The resource.

@@ -22,7 +22,7 @@ pub static SHARE_FIELDS: &[Field<ShareView>] = &[
     field("Account", 20, |s| Value::Text(format!("{}{}", " ".repeat(s.depth as usize), s.account))).left(),
     field("Cluster", 10, |s| text(&s.cluster)).json("cluster"),
     field("EffectvUsage", 13, |s| Value::both(Value::Fraction(s.effective_usage, 6), float(Some(s.effective_usage)))).json("effective_usage"),
-    field("FairShare", 10, |s| fraction(s.fairshare)).json("fairshare.factor"),
+    field("FairShare", 10, fairshare).json("fairshare.factor"),
     field("GrpTRESMins", 30, |s| text(&s.grp_tres_mins)),
     field("GrpTRESRaw", 30, |s| text(&s.grp_tres_raw)),
     field("ID", 6, |s| number(s.id)).json("id"),
@@ -68,8 +68,16 @@ fn raw_shares(share: &ShareView) -> Value {
 }
 
 fn float(number: Option<f64>) -> Value {
-    let json = json!({"set": number.is_some(), "infinite": false, "number": number.unwrap_or(0.0)});
-    Value::Json(json)
+    let is_infinite = number.is_some_and(f64::is_infinite);
+    let set = number.is_some() && !is_infinite;
+    let number = number.filter(|_| set).unwrap_or(0.0);
+    Value::Json(json!({"set": set, "infinite": is_infinite, "number": number}))
+}
+
+/// Accounts have none; in JSON that is nothing at all.
+fn fairshare(share: &ShareView) -> Value {
+    let said = share.fairshare.map_or_else(|| text(""), |number| Value::Fraction(number, 6));
+    Value::both(said, float(Some(share.fairshare.unwrap_or(0.0))))
 }
 
 fn fraction(number: Option<f64>) -> Value {
@@ -120,6 +128,12 @@ mod tests {
                 "root                                          0.000000          89      1.000000            ",
                 " root                      root          1    0.333333          89      0.000000   1.000000 ",
             ]
+        );
+        let unused = ShareView { level_fairshare: Some(f64::INFINITY), ..user.clone() };
+        let json = crate::fields::render::json(SHARE_FIELDS, &unused);
+        assert_eq!(
+            json["fairshare"]["level"],
+            json!({"set": false, "infinite": true, "number": 0.0})
         );
         let parsable = Layout::Parsable { delimiter: "|".into(), ends: false };
         assert_eq!(

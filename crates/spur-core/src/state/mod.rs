@@ -163,6 +163,7 @@ pub fn apply(state: &mut State, entry: &Entry) -> Applied {
     }
     let mut effects = Vec::new();
     let nodes = state.nodes.clone();
+    let reservations = state.reservations.clone();
     let reply = match &entry.command {
         Command::Configure(settings) => {
             let changed = *state.settings != *settings;
@@ -207,6 +208,8 @@ pub fn apply(state: &mut State, entry: &Entry) -> Applied {
     if state.settings.accounting {
         let events = events::of_change(state, &nodes);
         state.untold.extend(events);
+        let kept = events::of_reservations(state, &reservations);
+        state.untold.extend(kept);
     }
     Applied { reply, effects, records: state.tell() }
 }

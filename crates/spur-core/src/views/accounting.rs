@@ -229,6 +229,9 @@ pub struct EventView {
     /// The cluster's nodes, compressed.
     #[prost(string, tag = "9")]
     pub nodes: String,
+    /// A reservation that kept nodes, by its name; it is no node's trouble.
+    #[prost(string, tag = "10")]
+    pub reservation: String,
 }
 
 /// What jobs used within a time, by whom they are charged to and how large they were.

@@ -6,8 +6,8 @@ use spur_core::fields::format::{self, FormatError};
 use spur_core::fields::qos::{self, QOS_FIELDS};
 use spur_core::fields::render::Layout;
 use spur_core::fields::rules::{
-    self, ACCOUNT_FIELDS, CLUSTER_FIELDS, EVENT_FIELDS, PROBLEM_FIELDS, RESOURCE_FIELDS,
-    ResourceRow, TRANSACTION_FIELDS, TRES_FIELDS, USER_FIELDS, WCKEY_FIELDS,
+    self, ACCOUNT_FIELDS, CLUSTER_FIELDS, EVENT_FIELDS, PROBLEM_FIELDS, RESERVATION_FIELDS,
+    RESOURCE_FIELDS, ResourceRow, TRANSACTION_FIELDS, TRES_FIELDS, USER_FIELDS, WCKEY_FIELDS,
 };
 use spur_core::fields::{Column, Field, RenderContext, render};
 use spur_core::time::moment::{self, Toward};
@@ -17,7 +17,7 @@ use spur_proto::slurm::{
 };
 
 use super::change::{fail, request};
-use super::{Style, entity, truth};
+use super::{Style, entity, kept, truth};
 use crate::accounting::{self, Trouble};
 use crate::commands::answer;
 use crate::output::print;
@@ -52,23 +52,10 @@ pub(super) struct Wanted {
 }
 
 /// Tables that have nothing in them: their names and columns.
-const EMPTY: &[(&str, &[(&str, usize)])] = &[
-    (
-        "reservations",
-        &[
-            ("Cluster", 10),
-            ("Name", 15),
-            ("TRES", 30),
-            ("TimeStart", 19),
-            ("TimeEnd", 19),
-            ("UnusedWall", 10),
-        ],
-    ),
-    (
-        "federations",
-        &[("Federation", 10), ("Cluster", 10), ("ID", 2), ("Features", 20), ("FedState", 12)],
-    ),
-];
+const EMPTY: &[(&str, &[(&str, usize)])] = &[(
+    "federations",
+    &[("Federation", 10), ("Cluster", 10), ("ID", 2), ("Features", 20), ("FedState", 12)],
+)];
 
 pub fn show(style: &Style, words: &[String]) -> u8 {
     let Some((about, rest)) = words.split_first() else {
@@ -245,6 +232,10 @@ async fn answer_to(
         let request = truth::events_wanted(wanted);
         let reply = client.list_events(request).await.map_err(accounting::refused)?;
         return Ok(table(style, EVENT_FIELDS, wanted, rules::EVENT, &reply.into_inner().events));
+    }
+    if is("reservations", 4) {
+        let rows = kept::reservations(&mut client, wanted).await?;
+        return Ok(table(style, RESERVATION_FIELDS, wanted, rules::RESERVATION, &rows));
     }
     if is("problems", 2) {
         let rows = truth::problems(&all);

@@ -106,6 +106,12 @@ pub struct Query {
     pub gids: Vec<u32>,
     /// `wckeys=`
     pub wckeys: Vec<String>,
+    /// `jobs=`, `nodes=`, `partitions=`: only what these used.
+    pub jobs: Vec<u32>,
+    pub nodes: Vec<String>,
+    pub partitions: Vec<String>,
+    /// `names=`: only these reservations.
+    pub names: Vec<String>,
 }
 
 impl Query {
@@ -134,6 +140,10 @@ impl Query {
             flat: false,
             gids: Vec::new(),
             wckeys: Vec::new(),
+            jobs: Vec::new(),
+            nodes: Vec::new(),
+            partitions: Vec::new(),
+            names: Vec::new(),
         };
         let parsable = |ends| Layout::Parsable { delimiter: "|".to_string(), ends };
         for (flag, value) in &words.options {
@@ -213,13 +223,20 @@ impl Query {
             () if is("tres", 2) => self.tres = tres(value)?,
             () if is("format", 1) => self.format = list(value),
             () if is("printjobcount", 2) => self.count_jobs = true,
-            () if is("flatview", 2) => self.flat = true,
+            () if is("flatview", 2) || is("flat_view", 5) => self.flat = true,
             () if is("acctastree", 3) => self.tree = true,
             () if is("gid", 2) => {
                 self.gids.extend(list(value).iter().filter_map(|gid| gid.parse::<u32>().ok()));
             }
             () if is("wckeys", 1) => self.wckeys.extend(list(value)),
-            () if is("jobs", 1) || is("nodes", 1) || is("partitions", 1) => {}
+            () if is("names", 2) => self.names.extend(list(value)),
+            () if is("jobs", 1) => {
+                self.jobs.extend(list(value).iter().filter_map(|job| job.parse::<u32>().ok()));
+            }
+            () if is("nodes", 1) => {
+                self.nodes.extend(spur_core::hostlist::expand(value).map_err(|_| 1)?);
+            }
+            () if is("partitions", 1) => self.partitions.extend(list(value)),
             () => {
                 eprintln!(" Unknown condition: {word}\nUse keyword set to modify value");
                 return Err(1);

@@ -54,7 +54,7 @@ pub fn make(query: &Query, facts: &Facts) -> Report {
             let by = |it: &UsageView| format!("{}:{}", it.account, it.wckey);
             ("Job Sizes".to_string(), sizes(query, facts, by))
         }
-        Kind::Reservations => ("Reservation Utilization".to_string(), reservations(query)),
+        Kind::Reservations => ("Reservation Utilization".to_string(), reservations(query, facts)),
         Kind::TopUsers => (format!("Top {} Users", query.top), top_users(query, facts)),
     };
     let show = |at: i64| display::moment(Timestamp(at), &zone::Local);
@@ -445,17 +445,39 @@ fn sizes(query: &Query, facts: &Facts, by: impl Fn(&UsageView) -> String) -> Tab
     Table { columns, rows: sums.into_iter().map(row).collect() }
 }
 
-fn reservations(_: &Query) -> Table {
+fn reservations(query: &Query, facts: &Facts) -> Table {
+    let width = match query.unit {
+        Unit::SecondsAndPercent | Unit::MinutesAndPercent | Unit::HoursAndPercent => 29,
+        _ => 20,
+    };
     let columns = vec![
         ("Cluster", 9),
         ("Name", 9),
         ("Start", 19),
         ("End", 19),
         ("TRES Name", 14),
-        ("Allocated", 20),
-        ("Idle", 20),
+        ("Allocated", width),
+        ("Idle", width),
     ];
-    Table { columns, rows: Vec::new() }
+    let show = |at: i64| display::moment(Timestamp(at), &zone::Local);
+    let mut rows = Vec::new();
+    let wanted = |it: &EventView| query.names.is_empty() || query.names.contains(&it.reservation);
+    for (it, usage) in facts.reservations.iter().filter(|(it, _)| wanted(it)) {
+        for tres in &query.tres {
+            let all = amount_of(&it.tres, tres) * overlap(it, query);
+            let taken: u64 = usage.iter().map(|row| used(row, tres)).sum();
+            rows.push(vec![
+                it.cluster.clone(),
+                it.reservation.clone(),
+                show(it.start_time),
+                show(it.end_time),
+                tres.clone(),
+                amount(query, taken, all),
+                amount(query, all.saturating_sub(taken), all),
+            ]);
+        }
+    }
+    Table { columns, rows }
 }
 
 /// What the user database says somebody is called.
@@ -493,7 +515,8 @@ mod tests {
             tres: "cpu=4,node=1".to_string(),
             ..EventView::default()
         };
-        Facts { usage, events: vec![has], rules: RulesView::default() }
+        let rules = RulesView::default();
+        Facts { usage, events: vec![has], rules, reservations: Vec::new() }
     }
 
     fn query(line: &str) -> Query {

@@ -331,7 +331,9 @@ fn users(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
     if !keys.is_empty() {
         plan.says.push_str(&format!(" WCKeys =\n{keys}"));
     }
-    plan.says.push_str(&format!(" Non Default Settings\n{}", written(&said.lines(&limits))));
+    if !lines.is_empty() || !new.is_empty() {
+        plan.says.push_str(&format!(" Non Default Settings\n{}", written(&said.lines(&limits))));
+    }
     Ok(plan)
 }
 

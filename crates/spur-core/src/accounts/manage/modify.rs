@@ -117,9 +117,15 @@ fn accounts(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Pla
                 if *parent == one.account {
                     continue;
                 }
-                if rules.account_association(&one.cluster, parent).is_none() {
+                let Some(above) = rules.account_association(&one.cluster, parent) else {
                     let text = format!(" Parent Account {parent} doesn't exist.");
                     return Err(Refusal::Wrong(text));
+                };
+                // What hangs below and is to be above goes up first, as in Slurm.
+                let line = rules.lineage(&one.cluster, parent);
+                if line.iter().any(|it| it.account == one.account) {
+                    let lifted = AssociationView { parent: one.parent.clone(), ..above.clone() };
+                    plan.put.push(lifted.into());
                 }
                 changed.parent.clone_from(parent);
             }

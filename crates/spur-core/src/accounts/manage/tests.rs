@@ -246,3 +246,52 @@ fn what_was_used_is_set_to_nothing_for_whoever_is_meant() {
         assert_eq!(refused(entity, line), format!("sacctmgr: error: {words}"), "{line}");
     }
 }
+
+#[test]
+fn names_places_and_kinds_change_as_in_slurm() {
+    let mut site = Site::new();
+    for name in ["physics", "chem"] {
+        site.add(Entity::Account, name);
+    }
+    site.add(Entity::User, "games account=physics wckey=proj");
+    assert_eq!(site.0.user("games").map(|it| it.default_wckey.as_str()), Some("proj"));
+    site.modify(Entity::Account, "physics set parent=chem");
+    // What hangs below and is to be above goes up first.
+    assert_eq!(
+        site.modify(Entity::Account, "chem set parent=physics"),
+        " Modified account associations...\n  C = oracle     A = chem of root\n"
+    );
+    let parent = |site: &Site, name: &str| {
+        site.0.account_association("oracle", name).expect("it").parent.clone()
+    };
+    assert_eq!(
+        (parent(&site, "physics"), parent(&site, "chem")),
+        ("root".into(), "physics".into())
+    );
+
+    let said = site.modify(Entity::User, "games set newname=playing");
+    assert_eq!(said, " Modified users...\n  games\n");
+    assert!(site.0.user("games").is_none());
+    let of = |name: &str| site.0.associations.iter().filter(|it| it.user_name == name).count();
+    assert_eq!(
+        (of("games"), of("playing"), site.0.wckeys[0].user_name.as_str()),
+        (0, 1, "playing")
+    );
+    let taken = modify(&site.0, Entity::User, &request("playing set newname=root"));
+    assert_eq!(taken, Err(Refusal::Nothing(" Nothing modified".to_string())));
+
+    assert_eq!(
+        site.modify(Entity::Cluster, "oracle set classification=capacity fairshare=2"),
+        " Setting\n  Classification = Capacity\n  Default Limits:\n  Fairshare     = 2\n Modified \
+         cluster...\n  oracle\n Modified cluster defaults for associations...\n  C = oracle     A = root\n"
+    );
+    let known = add(&site.0, Entity::Cluster, &request("oracle"));
+    let text = " This cluster oracle already exists.  Not adding.".to_string();
+    assert_eq!(known, Err(Refusal::Nothing(text)));
+    assert_eq!(
+        site.remove(Entity::User, "playing account=physics"),
+        " Deleting user associations...\n  C = oracle     A = physics    U = playing  \n Deleting users \
+         (No Associations)...\n  playing\n"
+    );
+    assert!(site.0.user("playing").is_none() && site.0.wckeys.is_empty());
+}

@@ -172,3 +172,37 @@ fn nodes_are_replaced_and_idle_reservations_go() {
     cluster.done(Command::ReservationsPassed);
     assert!(cluster.state.reservations.is_empty());
 }
+
+#[test]
+fn accounting_is_told_what_was_kept_and_for_how_long() {
+    let mut cluster = cluster();
+    let mut settings = Settings::default();
+    settings.accounting = true;
+    cluster.done(Command::Configure(settings));
+    let told = |applied: Applied| -> Vec<String> {
+        let events = applied.records.into_iter().filter_map(|record| record.event);
+        let line = |it: crate::views::EventView| {
+            let name = it.reservation;
+            let length = it.end_time - it.start_time;
+            format!("{name} {} from {} for {length}: {}", it.nodes, it.start_time, it.tres)
+        };
+        events.filter(|it| !it.reservation.is_empty()).map(line).collect()
+    };
+    let line = "ReservationName=r StartTime=5000 Duration=60 Users=alice Nodes=n1";
+    let made = cluster.apply(say(Verb::Create, "", line));
+    let n1 = "cpu=4,mem=1000M,node=1,billing=4";
+    assert_eq!(told(made), [format!("r n1 from 5000 for 3600: {n1}")]);
+    let same = cluster.apply(say(Verb::Update, "r", "Users+=bob"));
+    assert_eq!(told(same), [""; 0], "who may use it makes no difference");
+    let longer = cluster.apply(say(Verb::Update, "r", "Duration=120"));
+    assert_eq!(told(longer), [format!("r n1 from 5000 for 7200: {n1}")]);
+    let later = cluster.apply(say(Verb::Update, "r", "StartTime=6000 Duration=60"));
+    assert_eq!(
+        told(later),
+        [format!("r n1 from 5000 for 0: {n1}"), format!("r n1 from 6000 for 3600: {n1}")]
+    );
+    cluster.at = 7000;
+    let gone = told(cluster.apply(say(Verb::Delete, "r", "")));
+    let length = cluster.state.now.0 - 6000;
+    assert_eq!(gone, [format!("r n1 from 6000 for {length}: {n1}")]);
+}
