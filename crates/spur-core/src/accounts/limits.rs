@@ -428,9 +428,9 @@ fn parts(asks: &Asks, qos: &QosView, limits: &str) -> Vec<(Tres, u64)> {
     if said.is_empty() || !has_flag(qos, RELATIVE) {
         return said;
     }
-    let of = |whole: &'_ Whole, tres: &Tres| {
-        let partition = (qos.name == asks.partition_qos).then(|| &whole.partitions);
-        let there = partition.and_then(|all| all.get(asks.partition)).unwrap_or(&whole.cluster);
+    let of = |whole: &Whole, tres: &Tres| {
+        let own = Some(&whole.partitions).filter(|_| qos.name == asks.partition_qos);
+        let there = own.and_then(|all| all.get(asks.partition)).unwrap_or(&whole.cluster);
         there.get(tres).copied()
     };
     let part = |(tres, percent): (Tres, u64)| {
