@@ -1,19 +1,20 @@
 //! How a pass begins: who is to be looked at, in which order, and who need not be.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
+use spur_core::ids::JobId;
 use spur_core::job::Reason;
 
 use crate::decision::Decisions;
+use crate::nap::{Gained, Nap};
 use crate::nodes::Nodes;
-use crate::pass::{Pass, Turn};
+use crate::pass::Pass;
 use crate::planner::Planner;
 use crate::possible::Fits;
 use crate::queue::{Class, Key};
-use crate::short::Gained;
 use crate::timeline::{Calendar, Reserved};
+use crate::turns::{Turn, Turns};
 
 impl Planner {
     /// A pass that has decided nothing yet.
@@ -22,8 +23,8 @@ impl Planner {
             now: self.now(),
             mix: self.mix(),
             calendar: Calendar::new(self.policy.trust, self.reserved()),
-            heap: BinaryHeap::new(),
-            by_class: Vec::with_capacity(self.queue.classes.len()),
+            turns: Turns::default(),
+            by_class: vec![Reason::Priority.into(); self.queue.classes.len()],
             special: BTreeMap::new(),
             promised: BTreeMap::new(),
             waiting: BTreeMap::new(),
@@ -31,6 +32,7 @@ impl Planner {
             held: BTreeMap::new(),
             begun: BTreeMap::new(),
             failed: vec![false; self.queue.classes.len()],
+            full: vec![false; self.queue.wards.len()],
             out: Decisions::default(),
             taken: Vec::new(),
             charged: Vec::new(),
@@ -38,33 +40,50 @@ impl Planner {
             wondered: 0,
             found: BTreeMap::new(),
         };
-        let mut turns: Vec<Reverse<Turn>> = Vec::new();
+        let mut turns: Vec<Turn> = Vec::new();
         let mut asleep = Asleep::new(self.queue.wards.len(), self.depth());
         let mut gained = Gained::default();
-        for (id, class) in (0..).zip(&mut self.queue.classes) {
+        let all = self.queue.classes.iter_mut().zip(&mut self.queue.naps);
+        for (id, (class, nap)) in (0..).zip(all) {
+            if let Some(nap) = nap.as_mut().filter(|nap| nap.holds(&self.nodes)) {
+                match nap.goes_on(&self.nodes, &mut gained) {
+                    true => {
+                        pass.failed[id as usize] = true;
+                        asleep.put(nap.ward, nap.key, id);
+                    }
+                    // When its turn comes, somebody else may have what woke it.
+                    false => turns.push((0, 0, nap.key, id)),
+                }
+                continue;
+            }
+            let known = nap.take();
             let reason = match (class.barred, class.first) {
                 (Some(reason), _) => reason,
                 (None, None) => Reason::None,
                 (None, Some(key)) => {
+                    class.short = known.map_or(class.short, |nap| Some(nap.short));
                     class.look_up(&self.nodes);
                     let never = class.fits.as_ref().and_then(|fits| fits.never);
                     if never.is_none() {
                         let sleeps = class.is_plain()
-                            && class.is_still_short(&self.nodes, &mut gained)
+                            && class.is_still_short(&self.nodes)
                             && class.is_possible_now(&self.nodes);
                         pass.failed[id as usize] = sleeps;
                         match sleeps {
-                            true => asleep.put(class.ward, key, id),
-                            false => turns.push(Reverse((0, 0, key, id))),
+                            true => {
+                                *nap = Nap::of(class, &self.nodes);
+                                asleep.put(class.ward, key, id);
+                            }
+                            false => turns.push((0, 0, key, id)),
                         }
                     }
                     never.unwrap_or(Reason::Priority)
                 }
             };
-            pass.by_class.push(reason.into());
+            pass.by_class[id as usize] = reason.into();
         }
-        turns.extend(asleep.first().map(|(key, class)| Reverse((0, 0, key, class))));
-        pass.heap = BinaryHeap::from(turns);
+        turns.extend(asleep.first().map(|(key, class)| (0, 0, key, class)));
+        pass.turns = Turns::of(turns);
         pass
     }
 }
@@ -110,6 +129,13 @@ impl Class {
             && !self.shape.humble
     }
 
+    /// How many nodes may have been lost before it must be asked again whether its jobs are possible; nothing when they
+    /// are not.
+    pub(crate) fn possible_until(&self) -> Option<u64> {
+        let (lost, _, spare) = self.possible?;
+        Some(lost + u64::from(spare?))
+    }
+
     /// Whether the nodes that take jobs at present would do if they were empty.
     pub(crate) fn is_possible_now(&mut self, nodes: &Nodes) -> bool {
         if let Some((at, usable, spare)) = self.possible {
@@ -130,21 +156,31 @@ impl Class {
 struct Asleep {
     depth: usize,
     wards: Vec<BinaryHeap<(Key, u32)>>,
+    /// Who comes after this one in its partition is not among them.
+    last: Vec<Key>,
 }
 
 impl Asleep {
     fn new(wards: usize, depth: u32) -> Asleep {
-        Asleep { depth: depth as usize, wards: (0..wards).map(|_| BinaryHeap::new()).collect() }
+        Asleep {
+            depth: depth as usize,
+            wards: (0..wards).map(|_| BinaryHeap::new()).collect(),
+            last: vec![(u64::MAX, JobId(u32::MAX)); wards],
+        }
     }
 
     fn put(&mut self, ward: u32, key: Key, class: u32) {
+        let last = &mut self.last[ward as usize];
+        if key > *last {
+            return;
+        }
         let first = &mut self.wards[ward as usize];
-        if first.len() < self.depth {
-            first.push((key, class));
-        } else if let Some(mut last) = first.peek_mut()
-            && (key, class) < *last
-        {
-            *last = (key, class);
+        first.push((key, class));
+        if first.len() > self.depth {
+            first.pop();
+        }
+        if first.len() == self.depth {
+            *last = first.peek().map_or(*last, |(key, _)| *key);
         }
     }
 

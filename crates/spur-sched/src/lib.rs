@@ -11,7 +11,9 @@ mod fit;
 mod forecast;
 mod gains;
 mod limits;
+mod nap;
 mod nodes;
+mod now;
 mod pass;
 mod place;
 mod plan;
@@ -27,6 +29,7 @@ pub mod shape;
 mod short;
 mod timeline;
 mod together;
+mod turns;
 pub mod view;
 mod waits;
 

@@ -1,7 +1,6 @@
 //! One pass: decides about every pending job, and leaves the planner as it was.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -12,9 +11,10 @@ use spur_core::time::Timestamp;
 
 use crate::decision::{Decisions, Start};
 use crate::fit::Fit;
+use crate::nap::Gained;
 use crate::nodes::{Held, NodeIndex};
-use crate::place::network::{self, Barred, Within};
-use crate::place::{self, Chosen, Mix, Search};
+use crate::place::network::{self, Within};
+use crate::place::{self, Chosen, Mix};
 use crate::planner::Planner;
 use crate::possible::Fits;
 use crate::preempt;
@@ -22,17 +22,15 @@ use crate::queue::{Key, tier_of};
 use crate::recall::Found;
 use crate::shape::Shape;
 use crate::timeline::{Ahead, Calendar, Place};
+use crate::turns::Turns;
 use crate::view::{Charge, RunId, ViewReservation, ViewShare};
 use crate::waits::{Promised, Wait, Waits};
-
-/// When a class is looked at: in turn, or behind the promises by how long its jobs take.
-pub(crate) type Turn = (u8, i64, Key, u32);
 
 pub(crate) struct Pass {
     pub(crate) now: i64,
     pub(crate) mix: Mix,
     pub(crate) calendar: Calendar,
-    pub(crate) heap: BinaryHeap<Reverse<Turn>>,
+    pub(crate) turns: Turns,
     pub(crate) by_class: Vec<Wait>,
     pub(crate) special: BTreeMap<JobId, Option<Wait>>,
     /// Promises made to jobs of each partition.
@@ -47,6 +45,8 @@ pub(crate) struct Pass {
     pub(crate) begun: BTreeMap<JobId, u32>,
     /// Classes that do not fit now.
     pub(crate) failed: Vec<bool>,
+    /// Partitions, by number, in which as much was promised as is to be.
+    pub(crate) full: Vec<bool>,
     pub(crate) out: Decisions,
     /// What this pass took, to be given back at its end.
     pub(crate) taken: Vec<(RunId, NodeIndex, i64)>,
@@ -68,9 +68,6 @@ pub(crate) struct Mark {
 
 /// The user of a job where it does not matter who that is.
 const NOBODY: u32 = u32::MAX;
-
-/// The most of them: it is asked for the sake of a word.
-const WONDER: u32 = 64;
 
 /// Whose start it is: which job and task, where, and what it uses of the counters.
 pub(crate) struct Whose {
@@ -96,7 +93,7 @@ impl Planner {
         self.set_now(now.0);
         self.nodes.settle();
         let mut pass = self.begin();
-        while let Some(Reverse((turn, _, key, class))) = pass.heap.pop() {
+        while let Some((turn, _, key, class)) = pass.turns.next() {
             if pass.out.starts.len() >= self.policy.starts_max {
                 break;
             }
@@ -167,6 +164,18 @@ impl Planner {
 
     /// Looks at the first job of a class that has no decision yet.
     fn look(&mut self, pass: &mut Pass, turn: u8, key: Key, class: u32) {
+        let depth = self.depth();
+        self.nodes.settle();
+        // Most that a gain has woken find that somebody else has it.
+        if let Some(nap) = &mut self.queue.naps[class as usize] {
+            if pass.full[nap.ward as usize] && nap.goes_on(&self.nodes, &mut Gained::default()) {
+                pass.failed[class as usize] = true;
+                return;
+            }
+            let short = nap.short;
+            self.queue.classes[class as usize].short = Some(short);
+            self.queue.naps[class as usize] = None;
+        }
         let it = &self.queue.classes[class as usize];
         let (shape, partition) = (it.shape.clone(), it.partition.clone());
         let charges = it.charges.clone();
@@ -176,12 +185,12 @@ impl Planner {
             false => format!("{partition} in {}", shape.reservation).into(),
         };
         let promised = pass.promised.get(&ward).copied().unwrap_or(0);
-        let full = promised >= self.depth();
+        let full = promised >= depth;
         if full && (!self.policy.backfill || pass.failed[class as usize]) {
             return;
         }
         if full && self.policy.shortest_first && turn == 0 {
-            pass.heap.push(Reverse((1, shape.likely(), key, class)));
+            pass.turns.put((1, shape.likely(), key, class));
             return;
         }
         let job = key.1;
@@ -270,7 +279,11 @@ impl Planner {
         if kept_out && let Some(Some(wait)) = pass.special.get_mut(&job) {
             (wait.reason, wait.reserved) = (Reason::ReqNodeNotAvail, true);
         }
-        *pass.promised.entry(ward).or_default() += 1;
+        let count = pass.promised.entry(ward).or_default();
+        *count += 1;
+        if shape.reservation.is_empty() && *count >= depth {
+            pass.full[self.queue.classes[class as usize].ward as usize] = true;
+        }
         self.next(pass, turn, key, class);
     }
 
@@ -289,7 +302,7 @@ impl Planner {
         let after = (Bound::Excluded(key), Bound::Unbounded);
         if let Some(key) = it.jobs.range(after).next() {
             let secs = if turn == 0 { 0 } else { it.shape.likely() };
-            pass.heap.push(Reverse((turn, secs, *key, class)));
+            pass.turns.put((turn, secs, *key, class));
         }
     }
 
@@ -343,112 +356,11 @@ impl Planner {
     }
 
     /// How long a job may run: no longer than its reservation.
-    fn secs_left(&self, pass: &Pass, shape: &Shape) -> i64 {
+    pub(crate) fn secs_left(&self, pass: &Pass, shape: &Shape) -> i64 {
         let mine = names(&shape.reservation).filter_map(|name| self.reservations.get(name));
         let open = mine.filter(|it| it.start.0 <= pass.now && pass.now < it.end.0);
         let left = open.map(|it| if it.flexible { i64::MAX } else { it.end.0 - pass.now }).max();
         left.unwrap_or(i64::MAX)
-    }
-
-    /// Nodes for a job now, and for how long.
-    pub(crate) fn place(
-        &mut self,
-        pass: &Pass,
-        fits: &Fits,
-        shape: &Shape,
-    ) -> Option<(Chosen, i64)> {
-        self.nodes.settle();
-        let left = self.secs_left(pass, shape);
-        let within = self.within(pass, shape);
-        // Who is drawn into a reservation is put there where there is room.
-        let drawn = pass.calendar.nodes_of(&shape.drawn).filter(|_| !shape.drawn.is_empty());
-        let in_size = |shape: &Shape, secs: i64| {
-            let there = drawn.and_then(|nodes| {
-                self.place_for(pass, fits, shape, secs.min(left), Some(nodes), false)
-            });
-            there.or_else(|| {
-                self.place_for(pass, fits, shape, secs.min(left), within.as_ref(), false)
-            })
-        };
-        let for_secs = |secs: i64| match shape.sizes.is_empty() {
-            true if shape.widest => widest(shape, |size| in_size(size, secs)),
-            true => in_size(shape, secs),
-            // As many as there may be where the tasks follow the nodes, else as few.
-            false if shape.units_follow_nodes => {
-                shape.sizes.iter().rev().find_map(|size| in_size(&shape.on_nodes(*size), secs))
-            }
-            false => shape.sizes.iter().find_map(|size| in_size(&shape.on_nodes(*size), secs)),
-        };
-        if let Some(chosen) = for_secs(shape.secs) {
-            return Some((chosen, shape.secs));
-        }
-        let least = shape.secs_min.filter(|least| *least < shape.secs)?;
-        let mut best = (for_secs(least)?, least);
-        // As long as possible, to the minute.
-        let (mut low, mut high) = (least / 60, shape.secs.div_euclid(60));
-        while low + 1 < high {
-            let middle = (low + high) / 2;
-            match for_secs(middle * 60) {
-                Some(chosen) => (best, low) = ((chosen, middle * 60), middle),
-                None => high = middle,
-            }
-        }
-        Some(best)
-    }
-
-    /// Whether a job would start if there were no reservations.
-    fn keeps_out(&mut self, pass: &mut Pass, class: u32, fits: &Fits, shape: &Shape) -> bool {
-        if self.reservations.is_empty() || !shape.reservation.is_empty() || pass.wondered >= WONDER
-        {
-            return false;
-        }
-        pass.wondered += 1;
-        if let Some(known) = self.known_to_be_kept_out(pass, class) {
-            return known;
-        }
-        let out = self.place_for(pass, fits, shape, shape.secs, None, true).is_some();
-        self.was_kept_out(class, out);
-        out
-    }
-
-    fn place_for(
-        &self,
-        pass: &Pass,
-        fits: &Fits,
-        shape: &Shape,
-        secs: i64,
-        within: Within<'_>,
-        unreserved: bool,
-    ) -> Option<Chosen> {
-        let inside = |kinds: &[Fit], shape: &Shape, barred: &Barred, within: Within<'_>| {
-            Search {
-                nodes: &self.nodes,
-                shape,
-                fits: kinds,
-                calendar: &pass.calendar,
-                mix: &pass.mix,
-                choice: self.policy.choice,
-                now: pass.now,
-                secs,
-                wanted: &fits.wanted,
-                barred,
-                within,
-                unreserved,
-            }
-            .choose()
-        };
-        let search = |shape: &Shape, barred: &Barred, within: Within<'_>| {
-            if !fits.counted.is_empty() {
-                let part = |kinds: &[Fit], shape: &Shape, barred: &Barred| {
-                    inside(kinds, shape, barred, within)
-                };
-                return counted(fits, shape, part);
-            }
-            let preferred = Some(&fits.preferred).filter(|kinds| !kinds.is_empty());
-            let mut each = preferred.into_iter().chain(&fits.alternatives);
-            each.find_map(|kinds| inside(kinds, shape, barred, within))
-        };
-        network::place(&self.nodes, shape, &fits.barred, within, &search)
     }
 
     pub(crate) fn start(
@@ -578,19 +490,7 @@ impl Planner {
         let smallest = shape.sizes.first().map(|size| shape.on_nodes(*size));
         let shape = smallest.as_ref().unwrap_or(shape);
         let ahead = |kinds: &[Fit], within: Within<'_>| {
-            Ahead {
-                nodes: &self.nodes,
-                shape,
-                fits: kinds,
-                calendar: &pass.calendar,
-                ends: &self.ends,
-                now: pass.now,
-                from,
-                wanted: &fits.wanted,
-                barred: &fits.barred,
-                within,
-            }
-            .earliest()
+            self.ahead(pass, fits, shape, kinds, from, within).earliest()
         };
         let found = fits.alternatives.iter().filter_map(|kinds| {
             let search = |within: Within<'_>| ahead(kinds, within);
@@ -598,6 +498,30 @@ impl Planner {
             Some((place, kinds.clone()))
         });
         found.min_by_key(|(place, _)| place.at)
+    }
+
+    /// A search for a place from a moment on.
+    pub(crate) fn ahead<'a>(
+        &'a self,
+        pass: &'a Pass,
+        fits: &'a Fits,
+        shape: &'a Shape,
+        kinds: &'a [Fit],
+        from: i64,
+        within: Within<'a>,
+    ) -> Ahead<'a> {
+        Ahead {
+            nodes: &self.nodes,
+            shape,
+            fits: kinds,
+            calendar: &pass.calendar,
+            ends: &self.ends,
+            now: pass.now,
+            from,
+            wanted: &fits.wanted,
+            barred: &fits.barred,
+            within,
+        }
     }
 
     /// A place as readers see it.
@@ -657,53 +581,6 @@ impl Planner {
         };
         pass.out
     }
-}
-
-/// Nodes for a job on as many as may be.
-fn widest(shape: &Shape, search: impl Fn(&Shape) -> Option<Chosen>) -> Option<Chosen> {
-    let mut best = search(shape)?;
-    let (mut low, mut high) = (best.len() as u32, shape.nodes_max.saturating_add(1));
-    // Mostly the most will do.
-    let mut next = shape.nodes_max;
-    while low + 1 < high {
-        match search(&shape.on_nodes(next)) {
-            Some(chosen) => (best, low) = (chosen, next),
-            None => high = next,
-        }
-        next = low + (high - low) / 2;
-    }
-    Some(best)
-}
-
-/// So many nodes with each feature, then any for the rest.
-fn counted(
-    fits: &Fits,
-    shape: &Shape,
-    search: impl Fn(&[Fit], &Shape, &BTreeSet<NodeIndex>) -> Option<Chosen>,
-) -> Option<Chosen> {
-    let mut barred = fits.barred.clone();
-    let mut all: Chosen = Vec::new();
-    let each = (shape.units / shape.nodes_min.max(1)).max(1);
-    let counts = fits.counted.iter().map(|(count, kinds)| (*count, kinds));
-    let named: u32 = fits.counted.iter().map(|(count, _)| count).sum();
-    let rest = shape.nodes_min.saturating_sub(named);
-    for (count, kinds) in counts.chain(fits.alternatives.first().map(|kinds| (rest, kinds))) {
-        if count == 0 {
-            continue;
-        }
-        let part = Shape {
-            nodes_min: count,
-            nodes_max: count,
-            units: each * count,
-            units_per_node: Some(each),
-            nodelist: Vec::new(),
-            ..shape.clone()
-        };
-        let found = search(kinds, &part, &barred)?;
-        barred.extend(found.iter().map(|(node, _)| *node));
-        all.extend(found);
-    }
-    Some(all)
 }
 
 /// Devices as the node counts them: group, device of the group, parts.

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use spur_core::ids::JobId;
 use spur_core::job::Reason;
 
-use crate::gains::Stamp;
+use crate::nap::Nap;
 use crate::possible::Fits;
 use crate::recall::Failure;
 use crate::shape::Shape;
+use crate::short::Short;
 use crate::view::{Charge, Companion, PendingJob, Standing, Tiers};
 use crate::waits::{Place, Places};
 
@@ -39,8 +40,8 @@ pub struct Class {
     pub ward: u32,
     /// Where its jobs can be at all, once that was looked up.
     pub fits: Option<Arc<Fits>>,
-    /// When less was free than a job needs, if that was found out.
-    pub short: Option<Stamp>,
+    /// Whether less was free than a job needs, if that was found out.
+    pub short: Option<Short>,
     /// How many of the nodes that take jobs could be spared if all were empty, and when that was found out: how
     /// many were lost before, and how many changed.
     pub possible: Option<(u64, u64, Option<u32>)>,
@@ -54,6 +55,8 @@ type ClassKey = (Arc<str>, Arc<Shape>, Arc<[Charge]>, Arc<[Companion]>, u32, Opt
 #[derive(Debug, Default)]
 pub struct Queue {
     pub classes: Vec<Class>,
+    /// Of the classes that cannot start.
+    pub naps: Vec<Option<Nap>>,
     /// Partitions that jobs wait in; classes name them by number.
     pub wards: Vec<Arc<str>>,
     ids: BTreeMap<ClassKey, u32>,
@@ -73,6 +76,8 @@ pub struct Queue {
     /// Jobs put in since the last look, to be sorted in at once.
     fresh: Vec<(u32, Key)>,
     unused: Vec<u32>,
+    /// How often a class lost its last job since all were looked through.
+    emptied: usize,
 }
 
 type Addresses = (usize, usize, usize, u32);
@@ -109,6 +114,7 @@ impl Queue {
             let class = self.class(job, place, barred);
             // The first of several partitions of a tier is tried first.
             let rank = rank(*tier, job.priority.saturating_sub(place as u32), reserved);
+            self.naps[class as usize] = None;
             let it = &mut self.classes[class as usize];
             it.tasks += u64::from(job.count.max(1));
             it.in_several += u32::from(job.partitions.len() > 1);
@@ -136,10 +142,10 @@ impl Queue {
 
     /// Forgets classes without jobs once they are many.
     pub fn tidy(&mut self) {
-        let live = self.classes.iter().filter(|class| !class.jobs.is_empty()).count();
-        if self.classes.len() < 2 * live + 1024 + self.unused.len() {
+        if self.emptied < 1024.max(self.classes.len() / 2) {
             return;
         }
+        self.emptied = 0;
         self.by_address.clear();
         self.kept.clear();
         self.unused.clear();
@@ -165,9 +171,11 @@ impl Queue {
         let others = self.others.remove(&job).unwrap_or_default();
         let in_several = u32::from(!others.is_empty());
         for place in others.into_iter().chain([place]) {
+            self.naps[place.class as usize] = None;
             let class = &mut self.classes[place.class as usize];
             class.jobs.remove(&(place.rank, job));
             class.first = class.jobs.first().copied();
+            self.emptied += usize::from(class.first.is_none());
             class.tasks -= count;
             class.in_several -= in_several;
         }
@@ -200,6 +208,7 @@ impl Queue {
     fn sort_in(&mut self) {
         if self.fresh.len() < 64 {
             for (class, key) in self.fresh.drain(..) {
+                self.naps[class as usize] = None;
                 let class = &mut self.classes[class as usize];
                 class.jobs.insert(key);
                 class.first = class.jobs.first().copied();
@@ -209,6 +218,7 @@ impl Queue {
         // Many at once: sets are built from sorted runs.
         self.fresh.sort_unstable();
         for run in self.fresh.chunk_by(|a, b| a.0 == b.0) {
+            self.naps[run[0].0 as usize] = None;
             let class = &mut self.classes[run[0].0 as usize];
             let mut keys: BTreeSet<Key> = run.iter().map(|(_, key)| *key).collect();
             class.jobs.append(&mut keys);
@@ -261,8 +271,14 @@ impl Queue {
                 failure: None,
             };
             match self.unused.pop() {
-                Some(unused) => self.classes[unused as usize] = fresh,
-                None => self.classes.push(fresh),
+                Some(unused) => {
+                    self.classes[unused as usize] = fresh;
+                    self.naps[unused as usize] = None;
+                }
+                None => {
+                    self.classes.push(fresh);
+                    self.naps.push(None);
+                }
             }
         }
         // Addresses mean something only while nobody else can have them; shapes that nobody shares are

@@ -6,7 +6,7 @@ use spur_core::ids::JobId;
 
 use crate::fit::Fit;
 use crate::gains::Stamp;
-use crate::nodes::Nodes;
+use crate::nodes::{NodeIndex, Nodes};
 use crate::pass::Pass;
 use crate::planner::Planner;
 use crate::possible::Fits;
@@ -39,7 +39,8 @@ impl Planner {
                 && Arc::ptr_eq(&it.shape, shape)
                 && it.calendar == calendar
                 && self.same_moment(pass, it)
-                && fits.is_untouched_since(it.changes, &self.nodes)
+                && (fits.is_untouched_since(it.changes, &self.nodes)
+                    || self.is_beside_the_point(pass, it))
         };
         let place = match self.found.get(&job).filter(holds) {
             Some(known) => known.place.clone(),
@@ -50,6 +51,30 @@ impl Planner {
         let found = Found { changes, calendar, now, fits, shape, place: place.clone() };
         pass.found.insert(job, found);
         place
+    }
+
+    /// Whether what has changed meanwhile makes no difference to a place: none of the nodes would have done by then,
+    /// and none would do now. What runs only ends, so a node that will not do at a moment does not earlier.
+    fn is_beside_the_point(&self, pass: &Pass, found: &Found) -> bool {
+        let Found { fits, shape, .. } = found;
+        let Some((place, _)) = &found.place else { return false };
+        // Where the network has a say, nodes count that are not good in the end.
+        if shape.switches.is_some() || shape.segment.is_some() || !shape.sizes.is_empty() {
+            return false;
+        }
+        let Some(changed) = self.nodes.changes.since(found.changes) else { return false };
+        let within = self.within(pass, shape);
+        let is_good = |node: NodeIndex| {
+            let slot = self.nodes.slot(node);
+            let mut kinds = fits.alternatives.iter().flatten().filter(|it| it.kind == slot.kind);
+            let ahead = self.ahead(pass, fits, shape, &[], place.at, within.as_ref());
+            slot.present && slot.node.usable && kinds.any(|it| ahead.is_good(it, node, place.at))
+        };
+        changed.iter().all(|node| {
+            !pass.calendar.concerns(*node)
+                && place.good.binary_search(node).is_err()
+                && !is_good(*node)
+        })
     }
 
     /// Whether time that has passed makes no difference to a place: nothing should have ended meanwhile, and

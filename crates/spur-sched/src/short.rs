@@ -8,39 +8,33 @@ use crate::possible::Fits;
 use crate::queue::Class;
 use crate::shape::{Shape, Sharing};
 
-/// What some nodes that gained have free, each with its kind.
-#[derive(Debug, Default)]
-pub struct Gained {
-    since: Option<Stamp>,
-    free: Option<Vec<(u32, BucketKey)>>,
+/// That less was free than a job needs.
+#[derive(Clone, Copy, Debug)]
+pub struct Short {
+    pub since: Stamp,
+    /// How many nodes with room are missing at least.
+    nodes: u32,
 }
 
-impl Gained {
-    fn since(&mut self, stamp: Stamp, nodes: &Nodes) -> Option<&[(u32, BucketKey)]> {
-        // Nearly all classes ask for the same moment.
-        if self.since != Some(stamp) {
-            self.since = Some(stamp);
-            self.free = nodes.gains.since(stamp).map(|gained| {
-                let slots = gained.iter().map(|node| nodes.slot(*node));
-                slots.filter_map(|slot| Some((slot.kind, slot.bucket()?))).collect()
-            });
-        }
-        self.free.as_deref()
+impl Short {
+    /// What is missing after so many have come since; nothing when they may be enough.
+    pub fn less(self, came: usize, nodes: &Nodes) -> Option<Short> {
+        let left = u64::from(self.nodes).checked_sub(came as u64).filter(|left| *left > 0)?;
+        Some(Short { since: nodes.gains.stamp(), nodes: left as u32 })
     }
 }
 
 impl Class {
-    /// Whether it was found to be short, and nothing has come since that is of use to it.
-    pub fn is_still_short(&mut self, nodes: &Nodes, gained: &mut Gained) -> bool {
-        let (Some(stamp), Some(fits)) = (self.short, &self.fits) else { return false };
-        let still = gained.since(stamp, nodes).is_some_and(|gained| {
-            let of_use = |(kind, key): &(u32, BucketKey)| {
-                fits.alternatives.iter().flatten().any(|fit| fit.kind == *kind && fit.may_do(key))
-            };
-            !gained.iter().any(of_use)
-        });
-        self.short = still.then(|| nodes.gains.stamp());
-        still
+    /// Whether it was found to be short, and too few nodes have come since that have room for it.
+    pub fn is_still_short(&mut self, nodes: &Nodes) -> bool {
+        let (Some(short), Some(fits)) = (self.short, &self.fits) else { return false };
+        let Some(gained) = nodes.gains.since(short.since) else { return false };
+        let came = gained.iter().filter(|node| fits.have_room_on(&self.shape, nodes.slot(**node)));
+        // Who has come may be gone before it is looked at, so a class that is not short any more keeps
+        // what is known.
+        let still = short.less(came.count(), nodes);
+        self.short = still.or(self.short);
+        still.is_some()
     }
 
     /// Whether a node has come to have more that may be of use to it.
@@ -58,26 +52,46 @@ impl Class {
 
     /// Whether it is short.
     pub fn is_short(&mut self, nodes: &Nodes) -> bool {
-        if self.is_still_short(nodes, &mut Gained::default()) {
+        if self.is_still_short(nodes) {
             return true;
         }
-        let short = self.fits.as_ref().is_some_and(|fits| fits.is_short(&self.shape, nodes));
-        self.short = short.then(|| nodes.gains.stamp());
-        short
+        let missing = self.fits.as_ref().and_then(|fits| fits.missing(&self.shape, nodes));
+        self.short = missing.map(|missing| Short { since: nodes.gains.stamp(), nodes: missing });
+        self.short.is_some()
     }
 }
 
 impl Fits {
-    /// Whether all nodes with room together are too few. A "no" may be wrong.
-    fn is_short(&self, shape: &Shape, nodes: &Nodes) -> bool {
+    /// Whether a node has room for a job.
+    fn have_room_on(&self, shape: &Shape, slot: &Slot) -> bool {
+        let Some(key) = slot.bucket() else { return false };
+        let mut kinds = self.alternatives.iter().flatten().filter(|fit| fit.kind == slot.kind);
+        kinds.any(|fit| fit.may_do(&key) && fit.has_room(shape, slot))
+    }
+
+    /// How many nodes with room are missing at least, if all there are together are too few. That they are not
+    /// may be wrong.
+    fn missing(&self, shape: &Shape, nodes: &Nodes) -> Option<u32> {
         let plain = !matches!(shape.sharing, Sharing::Cores(_)) && shape.sizes.is_empty();
-        plain
-            && self.counted.is_empty()
-            && !self.alternatives.iter().any(|kinds| enough(shape, nodes, kinds))
+        if !plain || !self.counted.is_empty() {
+            return None;
+        }
+        let mut least = u32::MAX;
+        for kinds in &self.alternatives {
+            least = least.min(missing(shape, nodes, kinds)?);
+        }
+        Some(least)
     }
 }
 
-fn enough(shape: &Shape, nodes: &Nodes, kinds: &[Fit]) -> bool {
+impl Fit {
+    /// Whether a node has room for as much of a job as it must take.
+    fn has_room(&self, shape: &Shape, slot: &Slot) -> bool {
+        self.room(shape, slot, &slot.free, i64::MIN) >= shape.units_each().unwrap_or(1)
+    }
+}
+
+fn missing(shape: &Shape, nodes: &Nodes, kinds: &[Fit]) -> Option<u32> {
     let each = shape.units_each();
     let (mut count, mut units) = (0, 0);
     for fit in kinds {
@@ -91,9 +105,11 @@ fn enough(shape: &Shape, nodes: &Nodes, kinds: &[Fit]) -> bool {
             }
             (count, units) = (count + 1, units + u64::from(room));
             if count >= shape.nodes_min && (each.is_some() || units >= u64::from(shape.units)) {
-                return true;
+                return None;
             }
         }
     }
-    false
+    // Where nodes take what they can, one more may be all that was wanted.
+    let wanted = if each.is_some() { shape.nodes_min - count } else { 1 };
+    Some(wanted.max(1))
 }

@@ -263,6 +263,8 @@ fn subtract(free: &mut Free, taken: &Taken, groups: &[ViewGres]) {
 pub struct Place {
     pub at: i64,
     pub nodes: Chosen,
+    /// All that would have done at that moment.
+    pub good: Vec<NodeIndex>,
 }
 
 /// What a search for a place in the future looks at.
@@ -297,6 +299,10 @@ impl Good {
         let former = std::mem::replace(before, room);
         self.units = self.units + u64::from(room) - u64::from(former);
         room > former
+    }
+
+    fn place(&self, at: i64, nodes: Chosen) -> Place {
+        Place { at, nodes, good: self.rooms.keys().copied().collect() }
     }
 
     /// True when it was there.
@@ -439,7 +445,7 @@ impl Ahead<'_> {
             return None;
         }
         if shape.contiguous {
-            return self.neighbours(&good.rooms).map(|nodes| Place { at, nodes });
+            return self.neighbours(&good.rooms).map(|nodes| good.place(at, nodes));
         }
         let mut order: Vec<(NodeIndex, i64, u32)> =
             good.rooms.iter().map(|(node, (since, room))| (*node, *since, *room)).collect();
@@ -453,7 +459,12 @@ impl Ahead<'_> {
             });
             self.collect(&order)
         })?;
-        Some(Place { at, nodes: chosen })
+        Some(good.place(at, chosen))
+    }
+
+    /// Whether a node of a kind would do at a moment.
+    pub fn is_good(&self, fit: &Fit, node: NodeIndex, at: i64) -> bool {
+        self.look(fit, node, at, &mut Good::default(), &mut BTreeSet::new())
     }
 
     /// The first run of neighbours among good nodes that has enough.

@@ -1,0 +1,171 @@
+//! Where a job can start at this moment.
+
+use std::collections::BTreeSet;
+
+use crate::fit::Fit;
+use crate::nodes::NodeIndex;
+use crate::pass::Pass;
+use crate::place::network::{self, Barred, Within};
+use crate::place::{Chosen, Search};
+use crate::planner::Planner;
+use crate::possible::Fits;
+use crate::shape::Shape;
+
+/// The most of them: it is asked for the sake of a word.
+const WONDER: u32 = 64;
+
+impl Planner {
+    /// Nodes for a job now, and for how long.
+    pub(crate) fn place(
+        &mut self,
+        pass: &Pass,
+        fits: &Fits,
+        shape: &Shape,
+    ) -> Option<(Chosen, i64)> {
+        self.nodes.settle();
+        let left = self.secs_left(pass, shape);
+        let within = self.within(pass, shape);
+        // Who is drawn into a reservation is put there where there is room.
+        let drawn = pass.calendar.nodes_of(&shape.drawn).filter(|_| !shape.drawn.is_empty());
+        let in_size = |shape: &Shape, secs: i64| {
+            let there = drawn.and_then(|nodes| {
+                self.place_for(pass, fits, shape, secs.min(left), Some(nodes), false)
+            });
+            there.or_else(|| {
+                self.place_for(pass, fits, shape, secs.min(left), within.as_ref(), false)
+            })
+        };
+        let for_secs = |secs: i64| match shape.sizes.is_empty() {
+            true if shape.widest => widest(shape, |size| in_size(size, secs)),
+            true => in_size(shape, secs),
+            // As many as there may be where the tasks follow the nodes, else as few.
+            false if shape.units_follow_nodes => {
+                shape.sizes.iter().rev().find_map(|size| in_size(&shape.on_nodes(*size), secs))
+            }
+            false => shape.sizes.iter().find_map(|size| in_size(&shape.on_nodes(*size), secs)),
+        };
+        if let Some(chosen) = for_secs(shape.secs) {
+            return Some((chosen, shape.secs));
+        }
+        let least = shape.secs_min.filter(|least| *least < shape.secs)?;
+        let mut best = (for_secs(least)?, least);
+        // As long as possible, to the minute.
+        let (mut low, mut high) = (least / 60, shape.secs.div_euclid(60));
+        while low + 1 < high {
+            let middle = (low + high) / 2;
+            match for_secs(middle * 60) {
+                Some(chosen) => (best, low) = ((chosen, middle * 60), middle),
+                None => high = middle,
+            }
+        }
+        Some(best)
+    }
+
+    /// Whether a job would start if there were no reservations.
+    pub(crate) fn keeps_out(
+        &mut self,
+        pass: &mut Pass,
+        class: u32,
+        fits: &Fits,
+        shape: &Shape,
+    ) -> bool {
+        if self.reservations.is_empty() || !shape.reservation.is_empty() || pass.wondered >= WONDER
+        {
+            return false;
+        }
+        pass.wondered += 1;
+        if let Some(known) = self.known_to_be_kept_out(pass, class) {
+            return known;
+        }
+        let out = self.place_for(pass, fits, shape, shape.secs, None, true).is_some();
+        self.was_kept_out(class, out);
+        out
+    }
+
+    fn place_for(
+        &self,
+        pass: &Pass,
+        fits: &Fits,
+        shape: &Shape,
+        secs: i64,
+        within: Within<'_>,
+        unreserved: bool,
+    ) -> Option<Chosen> {
+        let inside = |kinds: &[Fit], shape: &Shape, barred: &Barred, within: Within<'_>| {
+            Search {
+                nodes: &self.nodes,
+                shape,
+                fits: kinds,
+                calendar: &pass.calendar,
+                mix: &pass.mix,
+                choice: self.policy.choice,
+                now: pass.now,
+                secs,
+                wanted: &fits.wanted,
+                barred,
+                within,
+                unreserved,
+            }
+            .choose()
+        };
+        let search = |shape: &Shape, barred: &Barred, within: Within<'_>| {
+            if !fits.counted.is_empty() {
+                let part = |kinds: &[Fit], shape: &Shape, barred: &Barred| {
+                    inside(kinds, shape, barred, within)
+                };
+                return counted(fits, shape, part);
+            }
+            let preferred = Some(&fits.preferred).filter(|kinds| !kinds.is_empty());
+            let mut each = preferred.into_iter().chain(&fits.alternatives);
+            each.find_map(|kinds| inside(kinds, shape, barred, within))
+        };
+        network::place(&self.nodes, shape, &fits.barred, within, &search)
+    }
+}
+
+/// Nodes for a job on as many as may be.
+fn widest(shape: &Shape, search: impl Fn(&Shape) -> Option<Chosen>) -> Option<Chosen> {
+    let mut best = search(shape)?;
+    let (mut low, mut high) = (best.len() as u32, shape.nodes_max.saturating_add(1));
+    // Mostly the most will do.
+    let mut next = shape.nodes_max;
+    while low + 1 < high {
+        match search(&shape.on_nodes(next)) {
+            Some(chosen) => (best, low) = (chosen, next),
+            None => high = next,
+        }
+        next = low + (high - low) / 2;
+    }
+    Some(best)
+}
+
+/// So many nodes with each feature, then any for the rest.
+fn counted(
+    fits: &Fits,
+    shape: &Shape,
+    search: impl Fn(&[Fit], &Shape, &BTreeSet<NodeIndex>) -> Option<Chosen>,
+) -> Option<Chosen> {
+    let mut barred = fits.barred.clone();
+    let mut all: Chosen = Vec::new();
+    let each = (shape.units / shape.nodes_min.max(1)).max(1);
+    let counts = fits.counted.iter().map(|(count, kinds)| (*count, kinds));
+    let named: u32 = fits.counted.iter().map(|(count, _)| count).sum();
+    let rest = shape.nodes_min.saturating_sub(named);
+    for (count, kinds) in counts.chain(fits.alternatives.first().map(|kinds| (rest, kinds))) {
+        if count == 0 {
+            continue;
+        }
+        let part = Shape {
+            nodes_min: count,
+            nodes_max: count,
+            units: each * count,
+            units_per_node: Some(each),
+            nodelist: Vec::new(),
+            ..shape.clone()
+        };
+        let found = search(kinds, &part, &barred)?;
+        barred.extend(found.iter().map(|(node, _)| *node));
+        all.extend(found);
+    }
+    Some(all)
+}
