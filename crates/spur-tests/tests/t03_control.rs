@@ -25,7 +25,13 @@ fn jobs_are_held_released_suspended_and_changed() {
     until("it runs", || (cluster.squeue(&job, "%T") == "RUNNING").then_some(()));
     done(&cluster, &format!("scontrol suspend {job}"));
     until("it stands still", || (cluster.squeue(&job, "%T") == "SUSPENDED").then_some(()));
+    let other = submit(&cluster, &["-J", "c"]);
+    until("its processor is another's", || {
+        (cluster.squeue(&other, "%T") == "RUNNING").then_some(())
+    });
     done(&cluster, &format!("scontrol resume {job}"));
+    assert_eq!(cluster.squeue(&job, "%T"), "SUSPENDED", "nobody's processor is taken away");
+    done(&cluster, &format!("scancel {other}"));
     until("it goes on", || (cluster.squeue(&job, "%T") == "RUNNING").then_some(()));
     done(&cluster, &format!("scontrol requeuehold {job}"));
     until("it waits again", || (cluster.squeue(&job, "%T") == "PENDING").then_some(()));

@@ -88,6 +88,8 @@ pub struct Job {
     pub asleep: bool,
     /// Since when it grows older, where a limit says how many may.
     pub accrues: Option<Timestamp>,
+    /// Somebody put it to sleep: it does not go on by itself once its processors are free.
+    pub parked: bool,
 }
 
 /// A run that was asked to make room.

@@ -139,6 +139,7 @@ pub(super) fn anew(job: Job) -> Job {
         displaced: None,
         asleep: false,
         accrues: None,
+        parked: false,
         steps: Steps::default(),
         ..job
     }

@@ -100,7 +100,7 @@ fn act(
         JobAction::Hold { as_user } => hold(state, job, *as_user, &control.by),
         JobAction::Release => release(state, job, &control.by),
         JobAction::Requeue { hold } => requeue(state, job, *hold, effects),
-        JobAction::Suspend => suspend(state, job, effects),
+        JobAction::Suspend => suspend(state, job, true, effects),
         JobAction::Resume => resume(state, job, effects),
         JobAction::Update(_)
             if control.by != Actor::Controller && state.cron_line(job).is_some() =>
@@ -197,9 +197,12 @@ fn requeue(
 const SIGCONT: u32 = 18;
 const SIGSTOP: u32 = 19;
 
+/// Stops a job and gives its processors to others; what else it has it keeps. One that is parked goes on only when
+/// somebody says so.
 pub(super) fn suspend(
     state: &mut State,
     job: &Job,
+    parked: bool,
     effects: &mut Vec<Effect>,
 ) -> Result<(), SlurmError> {
     match &job.phase {
@@ -207,7 +210,7 @@ pub(super) fn suspend(
         Phase::Running { .. } => {
             signal_job(job, SIGSTOP, SignalScope::Full, effects)?;
             let pause = Pause { since: Some(state.now), ..job.pause };
-            state.put_job(Job { pause, ..job.clone() });
+            state.put_job(Job { pause, asleep: true, parked, ..job.clone() });
             Ok(())
         }
         Phase::Pending => Err(SlurmError::JobPending),
@@ -217,7 +220,17 @@ pub(super) fn suspend(
 
 fn resume(state: &mut State, job: &Job, effects: &mut Vec<Effect>) -> Result<(), SlurmError> {
     match (&job.phase, job.pause.since) {
-        (Phase::Running { .. }, Some(_)) if job.asleep => preempt::wake(state, job, effects),
+        (Phase::Running { .. }, Some(_)) if job.asleep => {
+            let job = Job { parked: false, ..job.clone() };
+            match preempt::wake(state, &job, effects) {
+                // Nobody's processors are taken from them: it goes on as soon as its own are free.
+                Err(SlurmError::NodesBusy) => {
+                    state.put_job(job);
+                    Ok(())
+                }
+                woken => woken,
+            }
+        }
         (Phase::Running { .. }, Some(since)) => {
             signal_job(job, SIGCONT, SignalScope::Full, effects)?;
             let secs = job.pause.secs + (state.now.0 - since.0).max(0);

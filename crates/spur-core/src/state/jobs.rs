@@ -118,6 +118,7 @@ fn part(
         displaced: None,
         asleep: false,
         accrues: None,
+        parked: false,
     })
 }
 
@@ -208,6 +209,7 @@ pub(super) fn start_one(state: &mut State, start: &JobStart, effects: &mut Vec<E
     let mut job =
         Job { epoch: start.epoch, boot, phase, waits: None, granted, displaced: None, ..job };
     job.asleep = false;
+    job.parked = false;
     job.spec = spec.unwrap_or(job.spec);
     // Of a heterogeneous job, the first component runs the script.
     if !job.is_allocation() && job.component.is_none_or(|it| it.leads()) {

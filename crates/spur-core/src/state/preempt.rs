@@ -27,6 +27,7 @@ pub(super) fn preempt(
         match victim.how {
             Removal::Suspend => sleep(state, &job, effects)?,
             // Somebody may have taken its processors meanwhile: then it sleeps on.
+            Removal::Resume if job.parked => {}
             Removal::Resume => drop(wake(state, &job, effects)),
             Removal::Cancel | Removal::Requeue => {}
         }
@@ -60,16 +61,13 @@ fn grace(state: &State, job: &Job) -> i64 {
     }
 }
 
-/// Stops a job and gives its processors to others; what else it has it keeps.
+/// Stops a job until its processors are free again.
 fn sleep(state: &mut State, job: &Job, effects: &mut Vec<Effect>) -> Result<(), SlurmError> {
-    // One that somebody stopped keeps what it has until somebody lets it go on.
+    // Somebody was first.
     if job.pause.since.is_some() {
         return Ok(());
     }
-    suspend(state, job, effects)?;
-    let job = state.jobs.get(&job.id).map_or_else(|| job.clone(), |job| (**job).clone());
-    state.put_job(Job { asleep: true, ..job });
-    Ok(())
+    suspend(state, job, false, effects)
 }
 
 /// Lets a job go on whose processors are free again.

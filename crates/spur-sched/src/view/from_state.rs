@@ -450,7 +450,7 @@ impl Follower {
             sharing: shape.sharing,
             charges: self.charges(planner, state, job),
             preemptible: preemptible(state, job),
-            sleeps: job.asleep.then(|| Arc::new(asleep())),
+            sleeps: (job.asleep && !job.parked).then(|| Arc::new(asleep())),
             limit,
         };
         planner.put_run(RunId(job.id, 0), &Arc::new(run));

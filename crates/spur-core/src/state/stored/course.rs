@@ -81,6 +81,8 @@ pub(super) struct StoredCourse {
     failed_launches: u32,
     #[prost(int64, optional, tag = "28")]
     accrues: Option<i64>,
+    #[prost(bool, tag = "29")]
+    parked: bool,
 }
 
 impl From<&Job> for StoredCourse {
@@ -111,6 +113,7 @@ impl From<&Job> for StoredCourse {
             components: job.component.map_or(0, |it| it.size),
             asleep: job.asleep,
             accrues: job.accrues.map(|since| since.0),
+            parked: job.parked,
             layers: job.granted.layers,
             fence_secs: job.granted.fence_secs,
             ..StoredCourse::default()
@@ -156,6 +159,7 @@ impl StoredCourse {
         job.component = (size > 0).then_some(Component { leader, offset, size });
         job.asleep = self.asleep;
         job.accrues = self.accrues.map(Timestamp);
+        job.parked = self.parked;
         job.begin = self.begin.map(Timestamp);
         job.restarts = self.restarts;
         job.pause = Pause { since: self.paused_since.map(Timestamp), secs: self.paused_secs };

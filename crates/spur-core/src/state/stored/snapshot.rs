@@ -527,6 +527,7 @@ impl TryFrom<StoredJob> for Job {
             displaced: None,
             asleep: false,
             accrues: None,
+            parked: false,
         };
         stored.course.map_or(Ok(()), |course| course.restore(&mut job))?;
         Ok(job)

@@ -65,13 +65,31 @@ fn a_job_that_sleeps_gives_its_processors_and_takes_them_back() {
     assert_eq!(cluster.start(high, 1, "n1", 2), 1);
     assert_eq!(cluster.done(displace(low, Removal::Resume)), [], "somebody is there");
     let resume = Control { action: JobAction::Resume, ..Control::cancel(low, Actor::Controller) };
-    let refused = cluster.apply(Command::Control(Box::new(resume))).reply;
-    assert_eq!(refused, Err(SlurmError::NodesBusy));
+    assert_eq!(cluster.done(Command::Control(Box::new(resume))), [], "it goes on later");
     cluster.finish(high, 1, "n1", OK);
     let effects = cluster.done(displace(low, Removal::Resume));
     assert_eq!(signals(&effects), [18]);
     assert_eq!(cluster.state.cpus_used(&"n1".into()), 4);
     assert!(cluster.state.jobs[&low].pause.secs > 0, "the pause does not count");
+}
+
+#[test]
+fn a_job_that_somebody_suspends_gives_its_processors_until_somebody_lets_it_go_on() {
+    let mut cluster = cluster();
+    let (first, second) = (cluster.submit(1), cluster.submit(2));
+    let control = |action| {
+        Command::Control(Box::new(Control { action, ..Control::cancel(first, Actor::Controller) }))
+    };
+    cluster.start(first, 1, "n1", 4);
+    assert_eq!(signals(&cluster.done(control(JobAction::Suspend))), [19]);
+    assert_eq!(cluster.state.cpus_used(&"n1".into()), 0);
+    assert_eq!(cluster.done(displace(first, Removal::Resume)), [], "nobody said so");
+    assert_eq!(cluster.start(second, 1, "n1", 2), 1);
+    assert_eq!(cluster.done(control(JobAction::Resume)), [], "its processors are taken");
+    cluster.finish(second, 1, "n1", OK);
+    assert_eq!(signals(&cluster.done(displace(first, Removal::Resume))), [18]);
+    assert_eq!(cluster.state.cpus_used(&"n1".into()), 4);
+    assert!(!cluster.state.jobs[&first].asleep);
 }
 
 #[test]
