@@ -47,7 +47,7 @@ fn read(args: &[String]) -> Result<Option<Asked>, OptionError> {
             work_dir: &cwd,
             ..Surroundings::default()
         };
-        submission::read_hostfile(request)?;
+        submission::read_files(request)?;
         let filled = fill_defaults(request, around);
         submission::tell_notes(TOOL, request);
         filled?;

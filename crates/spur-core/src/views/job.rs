@@ -1,5 +1,6 @@
 //! A job as `squeue` and its relatives see it.
 
+use crate::job::{ExitStatus, JobState, JobStatus};
 use crate::limit::Limit;
 
 /// One job, or one pending array, as shown. Times are seconds since the epoch; 0 means "not yet".
@@ -323,4 +324,32 @@ pub struct JobNodeShare {
     pub cores_per_socket: u32,
     #[prost(uint32, tag = "6")]
     pub sockets: u32,
+}
+
+impl JobView {
+    /// The job's exit code; a job killed by a signal, or never run, is a failure.
+    pub fn exit_code(&self) -> u8 {
+        match JobStatus(self.state).base() {
+            JobState::Completed => 0,
+            _ => ExitStatus::from_wait(self.exit_status).code.max(1),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_code_is_the_jobs_own_and_never_0_for_a_failure() {
+        let job = |state: JobState, exit_status| JobView {
+            state: state.number(),
+            exit_status,
+            ..JobView::default()
+        };
+        assert_eq!(job(JobState::Completed, 0).exit_code(), 0);
+        assert_eq!(job(JobState::Failed, 3 << 8).exit_code(), 3);
+        assert_eq!(job(JobState::Failed, 9).exit_code(), 1);
+        assert_eq!(job(JobState::Cancelled, 0).exit_code(), 1);
+    }
 }

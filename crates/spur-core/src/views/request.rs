@@ -23,8 +23,14 @@ impl JobView {
             qos: spec.qos.clone(),
             num_nodes: demand.nodes_min,
             max_nodes: spec.nodes_max.unwrap_or(0),
-            num_tasks: demand.tasks,
+            // One for each node, unless it was said how many each has.
+            num_tasks: match (spec.ntasks_per_node, spec.ntasks) {
+                (Some(_), Some(tasks)) => tasks,
+                _ => demand.tasks,
+            },
             num_cpus: processors(spec, demand),
+            alloc_node: spec.submit_host.clone(),
+            alloc_sid: spec.submit_session,
             ..JobView::default()
         }
     }
@@ -33,7 +39,10 @@ impl JobView {
     pub fn of_request(spec: &JobSpec) -> JobView {
         let (demand, place, gpu) = (Demand::of(spec), spec.placement(), spec.gpu());
         let (layout, rare, lifecycle) = (spec.layout(), spec.rare(), spec.lifecycle());
-        let on_a_node = spec.ntasks_per_node.unwrap_or(1).max(1);
+        let on_a_node = match spec.ntasks_per_node {
+            _ if layout.overcommit || (spec.ntasks_said && spec.ntasks == Some(1)) => 1,
+            each => each.unwrap_or(1).max(1),
+        };
         let mail = MailTypes(lifecycle.mail_type);
         JobView {
             cpus_per_task: spec.cpus_per_task,
@@ -73,7 +82,8 @@ impl JobView {
                 .min(SWITCH_WAIT_SECS),
             core_spec: place.core_spec,
             thread_spec: place.thread_spec,
-            tasks_per_node: spec.ntasks_per_node.unwrap_or(0),
+            // Slurm keeps 16 bits of it, and has counted the tasks before.
+            tasks_per_node: spec.ntasks_per_node.unwrap_or(0) & u32::from(u16::MAX),
             tasks_per_socket: layout.ntasks_per_socket,
             tasks_per_core: layout.ntasks_per_core,
             tasks_per_tres: gpu.ntasks_per_gpu.unwrap_or(0),
@@ -84,7 +94,8 @@ impl JobView {
             deadline: lifecycle.deadline.unwrap_or(0),
             delay_boot_secs: match lifecycle.delay_boot_secs {
                 Some(Limit::Is(secs)) => u32::try_from(secs).unwrap_or(u32::MAX),
-                Some(Limit::Unlimited) | None => 0,
+                Some(Limit::Unlimited) => u32::MAX,
+                None => 0,
             },
             mail_user: lifecycle.mail_user.clone(),
             mail_types: mail.names().map(str::to_string).collect(),
@@ -121,10 +132,19 @@ fn in_order(nodes: &str) -> String {
     hostlist::compress(names.iter())
 }
 
-/// Slurm counts one processor for a job whose nodes were given as a range and whose tasks were not given.
+/// Slurm counts one processor for a job whose nodes were given as a range and whose tasks were not given,
+/// and one for each node where tasks share them.
 fn processors(spec: &JobSpec, demand: Demand) -> u32 {
     let is_range = spec.nodes_max.is_some_and(|max| max != demand.nodes_min);
-    if is_range && !spec.ntasks_said { demand.cpus_per_task } else { demand.cpus() }
+    let tasks_follow =
+        spec.ntasks_said || spec.ntasks_per_node.is_some() || spec.gpu().ntasks_per_gpu.is_some();
+    if spec.layout().overcommit {
+        demand.nodes_min
+    } else if is_range && !tasks_follow {
+        demand.cpus_per_task
+    } else {
+        spec.ntasks.unwrap_or(demand.tasks).max(1).saturating_mul(demand.cpus_per_task)
+    }
 }
 
 fn sharing(spec: &JobSpec) -> &'static str {
