@@ -463,7 +463,7 @@ fn expected_nodes(view: &mut JobView, published: &Published, job: &Job) {
         // What does not fill a node takes one more, even where it is the only one.
         (_, cpus) => match largest / cpus {
             0 => view.num_nodes,
-            each => view.num_nodes.max(tasks / each) + u32::from(tasks % each > 0),
+            each => view.num_nodes.max(tasks / each) + u32::from(!tasks.is_multiple_of(each)),
         },
     };
     view.num_nodes = match view.max_nodes {
