@@ -104,7 +104,12 @@ async fn run_command(
     let mut ready = Command::new(&words[0]);
     ready.args(&words[1..]).envs(variables);
     if request.said("chdir") {
-        ready.current_dir(&request.job.work_dir);
+        let dir = &request.job.work_dir;
+        if let Err(error) = std::fs::metadata(dir) {
+            complain(voice.name(), format!("chdir({dir}): {}", reason(&error)));
+            return 256;
+        }
+        ready.current_dir(dir);
     }
     let child = ready.spawn();
     let child = match child {

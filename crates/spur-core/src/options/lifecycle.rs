@@ -127,7 +127,8 @@ pub(super) static ROWS: &[JobOption] = &[
         .job(|job, value| {
             let value = if value.is_empty() { Ok(1) } else { not_negative(value) };
             put(&mut job.lifecycle_mut().oom_kill_step, value.map(|number| number != 0))
-        }),
+        })
+        .no_effect("the kernel chooses what it ends when memory runs out; the step is told as out of memory"),
     option("profile", "Collect these kinds of detailed data.")
         .whole_job()
         .takes("all|none|type,...")

@@ -1,6 +1,6 @@
 //! What a request says by itself, as readers see it.
 
-use super::JobView;
+use super::{JobDetail, JobView};
 use crate::gres;
 use crate::hostlist;
 use crate::job::mail::MailTypes;
@@ -29,8 +29,6 @@ impl JobView {
                 _ => demand.tasks,
             },
             num_cpus: processors(spec, demand),
-            alloc_node: spec.submit_host.clone(),
-            alloc_sid: spec.submit_session,
             ..JobView::default()
         }
     }
@@ -45,73 +43,77 @@ impl JobView {
         };
         let mail = MailTypes(lifecycle.mail_type);
         JobView {
-            cpus_per_task: spec.cpus_per_task,
-            min_cpus_per_node: demand
-                .cpus_per_task
-                .saturating_mul(on_a_node)
-                .max(place.mincpus.unwrap_or(0)),
-            min_tmp_disk_mb: place.tmp.unwrap_or(0),
-            memory_per_cpu_mb: spec.memory_per_cpu,
-            memory_per_node_mb: spec.memory_per_node,
-            work_dir: spec.work_dir.clone(),
-            command: command(spec),
-            batch_flag: true,
-            nice: spec.nice.unwrap_or(0),
-            comment: rare.comment.clone().unwrap_or_default(),
-            extra: rare.extra.clone(),
-            wckey: rare.wckey.clone(),
-            network: rare.network.clone(),
-            mcs_label: rare.mcs_label.clone(),
-            container: rare.container.clone(),
-            container_id: rare.container_id.clone(),
-            burst_buffer: rare.burst_buffer.clone(),
-            reservation: place.reservation.clone(),
-            licenses: place.licenses.clone(),
-            features: features::shown(&place.constraint),
-            prefer: place.prefer.clone(),
-            cluster_features: place.cluster_constraint.clone(),
-            batch_features: place.batch_constraint.clone(),
-            required_nodes: in_order(&place.nodelist),
-            excluded_nodes: in_order(&place.exclude),
-            contiguous: place.contiguous,
-            reboot: place.reboot,
-            required_switches: place.switches.unwrap_or(0),
-            switch_wait_secs: place
-                .switches_wait_secs
-                .unwrap_or(SWITCH_WAIT_SECS)
-                .min(SWITCH_WAIT_SECS),
-            core_spec: place.core_spec,
-            thread_spec: place.thread_spec,
-            // Slurm keeps 16 bits of it, and has counted the tasks before.
-            tasks_per_node: spec.ntasks_per_node.unwrap_or(0) & u32::from(u16::MAX),
-            tasks_per_socket: layout.ntasks_per_socket,
-            tasks_per_core: layout.ntasks_per_core,
-            tasks_per_tres: gpu.ntasks_per_gpu.unwrap_or(0),
-            sockets_per_node: layout.sockets_per_node,
-            cores_per_socket: layout.cores_per_socket,
-            threads_per_core: layout.threads_per_core,
-            time_min: lifecycle.time_min,
-            deadline: lifecycle.deadline.unwrap_or(0),
-            delay_boot_secs: match lifecycle.delay_boot_secs {
-                Some(Limit::Is(secs)) => u32::try_from(secs).unwrap_or(u32::MAX),
-                Some(Limit::Unlimited) => u32::MAX,
-                None => 0,
-            },
-            mail_user: lifecycle.mail_user.clone(),
-            mail_types: mail.names().map(str::to_string).collect(),
-            cpu_frequency_min: layout.cpu_freq_min,
-            cpu_frequency_max: layout.cpu_freq_max,
-            cpu_frequency_governor: layout.cpu_freq_governor,
-            over_subscribe: sharing(spec).to_string(),
-            tres_per_job: gpus(&gpu.gpus),
-            tres_per_node: joined([gpus(&gpu.gpus_per_node), shown(&spec.gres)]),
-            tres_per_socket: gpus(&gpu.gpus_per_socket),
-            tres_per_task: gpus(&gpu.gpus_per_task),
-            cpus_per_tres: each_gpu(gpu.cpus_per_gpu.map(u64::from)),
-            memory_per_tres: each_gpu(gpu.memory_per_gpu),
-            tres_bind: of_gpus(&gpu.gpu_bind),
-            tres_freq: of_gpus(&gpu.gpu_freq),
-            flags: flags(spec, gpu),
+            detail: Some(Box::new(JobDetail {
+                cpus_per_task: spec.cpus_per_task,
+                min_cpus_per_node: demand
+                    .cpus_per_task
+                    .saturating_mul(on_a_node)
+                    .max(place.mincpus.unwrap_or(0)),
+                min_tmp_disk_mb: place.tmp.unwrap_or(0),
+                memory_per_cpu_mb: spec.memory_per_cpu,
+                memory_per_node_mb: spec.memory_per_node,
+                alloc_node: spec.submit_host.clone(),
+                alloc_sid: spec.submit_session,
+                work_dir: spec.work_dir.clone(),
+                command: command(spec),
+                batch_flag: true,
+                nice: spec.nice.unwrap_or(0),
+                comment: rare.comment.clone().unwrap_or_default(),
+                extra: rare.extra.clone(),
+                wckey: rare.wckey.clone(),
+                network: rare.network.clone(),
+                mcs_label: rare.mcs_label.clone(),
+                container: rare.container.clone(),
+                container_id: rare.container_id.clone(),
+                burst_buffer: rare.burst_buffer.clone(),
+                reservation: place.reservation.clone(),
+                licenses: place.licenses.clone(),
+                features: features::shown(&place.constraint),
+                prefer: place.prefer.clone(),
+                cluster_features: place.cluster_constraint.clone(),
+                batch_features: place.batch_constraint.clone(),
+                required_nodes: in_order(&place.nodelist),
+                excluded_nodes: in_order(&place.exclude),
+                contiguous: place.contiguous,
+                reboot: place.reboot,
+                required_switches: place.switches.unwrap_or(0),
+                switch_wait_secs: place
+                    .switches_wait_secs
+                    .unwrap_or(SWITCH_WAIT_SECS)
+                    .min(SWITCH_WAIT_SECS),
+                core_spec: place.core_spec,
+                thread_spec: place.thread_spec, // Slurm keeps 16 bits of it, and has counted the tasks before.
+                tasks_per_node: spec.ntasks_per_node.unwrap_or(0) & u32::from(u16::MAX),
+                tasks_per_socket: layout.ntasks_per_socket,
+                tasks_per_core: layout.ntasks_per_core,
+                tasks_per_tres: gpu.ntasks_per_gpu.unwrap_or(0),
+                sockets_per_node: layout.sockets_per_node,
+                cores_per_socket: layout.cores_per_socket,
+                threads_per_core: layout.threads_per_core,
+                time_min: lifecycle.time_min,
+                deadline: lifecycle.deadline.unwrap_or(0),
+                delay_boot_secs: match lifecycle.delay_boot_secs {
+                    Some(Limit::Is(secs)) => u32::try_from(secs).unwrap_or(u32::MAX),
+                    Some(Limit::Unlimited) => u32::MAX,
+                    None => 0,
+                },
+                mail_user: lifecycle.mail_user.clone(),
+                mail_types: mail.names().map(str::to_string).collect(),
+                cpu_frequency_min: layout.cpu_freq_min,
+                cpu_frequency_max: layout.cpu_freq_max,
+                cpu_frequency_governor: layout.cpu_freq_governor,
+                over_subscribe: sharing(spec).to_string(),
+                tres_per_job: gpus(&gpu.gpus),
+                tres_per_node: joined([gpus(&gpu.gpus_per_node), shown(&spec.gres)]),
+                tres_per_socket: gpus(&gpu.gpus_per_socket),
+                tres_per_task: gpus(&gpu.gpus_per_task),
+                cpus_per_tres: each_gpu(gpu.cpus_per_gpu.map(u64::from)),
+                memory_per_tres: each_gpu(gpu.memory_per_gpu),
+                tres_bind: of_gpus(&gpu.gpu_bind),
+                tres_freq: of_gpus(&gpu.gpu_freq),
+                flags: flags(spec, gpu),
+                ..JobDetail::default()
+            })),
             ..JobView::outline(spec)
         }
     }

@@ -213,13 +213,13 @@ fn asked_for(job: &Job) -> JobView {
         uid: job.owner.uid.0,
         gid: job.owner.gid.0,
         user_name: job.owner.name.clone(),
-        standard_output: file(job, &spec.output, default_output(job)),
-        standard_error: file(job, error, default_output(job)),
-        standard_input: file(job, &spec.input, "/dev/null"),
-        restarts: job.restarts,
-        dependency: dependency(job),
         ..JobView::of_request(spec)
     };
+    view.standard_output = file(job, &spec.output, default_output(job));
+    view.standard_error = file(job, error, default_output(job));
+    view.standard_input = file(job, &spec.input, "/dev/null");
+    view.restarts = job.restarts;
+    view.dependency = dependency(job);
     if let Some(setbacks) = &job.setbacks {
         view.failures = setbacks.failures;
         view.preemptions = setbacks.preemptions;
@@ -227,7 +227,7 @@ fn asked_for(job: &Job) -> JobView {
         view.avoided_nodes = hostlist::compress(setbacks.avoid.iter().map(NodeName::as_str));
     }
     if view.mail_user.is_empty() {
-        view.mail_user.clone_from(&view.user_name);
+        view.mail_user = view.user_name.clone();
     }
     view
 }

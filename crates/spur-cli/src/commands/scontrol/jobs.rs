@@ -178,6 +178,7 @@ fn named(session: &mut Session, words: &[&str]) -> Vec<(String, Option<JobRefere
 #[cfg(test)]
 mod tests {
     use super::*;
+    use spur_core::views::JobDetail;
 
     #[test]
     fn the_first_of_a_user_is_as_nice_as_it_has_to_be() {
@@ -185,7 +186,7 @@ mod tests {
             job_id,
             uid,
             priority,
-            nice,
+            detail: Some(Box::new(JobDetail { nice, ..JobDetail::default() })),
             ..JobView::default()
         };
         let all = [job(1, 5, 100, 0), job(2, 5, 90, 3), job(3, 6, 900, 0)];
