@@ -355,7 +355,9 @@ fn resources(view: &mut JobView, published: &Published, job: &Job) {
     let nodes = held.shares.len() as u64;
     view.tres_allocated = tres(held.cpus().into(), memory, Some(nodes), gres, tracked);
     view.tres_requested = view.tres_allocated.clone();
-    view.gres_detail = held.shares.iter().map(devices).collect();
+    if held.shares.iter().any(|share| !share.gres.is_empty()) {
+        view.gres_detail = held.shares.iter().map(devices).collect();
+    }
     view.resources = held
         .shares
         .iter()
