@@ -75,7 +75,7 @@ pub fn read_files(request: &mut Request) -> Result<(), OptionError> {
             OptionError::error(format!("{problem}\nInvalid --nodefile node file"), BAD_VALUE)
         };
         if request.tool.nodefile.is_empty() {
-            return Err(OptionError::error("Invalid --nodefile node file".into(), BAD_VALUE));
+            return Err(OptionError::error("Invalid --nodefile node file", BAD_VALUE));
         }
         let names = node_names(&request.tool.nodefile).map_err(refused)?;
         request.job.placement_mut().nodelist = names;
