@@ -118,6 +118,16 @@ pub fn own_dir() -> Option<PathBuf> {
     (!Path::new(SYSTEM_SOCKET).exists() && !sockets(&roots).is_empty()).then_some(roots)
 }
 
+/// The directory of the `spur up` that is meant where none is named: the one whose controllers the environment
+/// names, or else the one that commands go to.
+pub fn dir_in_use() -> Option<PathBuf> {
+    let said = std::env::var("SPUR_CONTROLLER_ADDR").ok().filter(|said| !said.is_empty());
+    let Some(said) = said else { return own_dir() };
+    let addresses = Address::parse_list(&said)?;
+    let run = addresses.first()?.socket()?.parent()?;
+    (run.file_name()? == "run").then(|| run.parent().map(Path::to_path_buf))?
+}
+
 /// Where root's `spur up` keeps its cluster.
 const ROOTS_DIR: &str = "/var/lib/spur";
 

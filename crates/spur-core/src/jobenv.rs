@@ -97,7 +97,7 @@ pub static VARIABLES: &[Variable] = &[
     row("SLURM_CPU_FREQ_REQ", TASK, |f| text(&f.step?.cpu_freq)),
     row("SLURM_DISTRIBUTION", ALL, |f| text(f.step.map_or(&f.job.distribution, |s| &s.distribution))),
     row("SLURM_DIST_PLANESIZE", JOB, |f| f.job.plane_size.and_then(number)),
-    row("SLURM_EXPORT_ENV", BATCH, |f| text(&f.job.export)),
+    row("SLURM_EXPORT_ENV", BATCH, |f| text(&f.job.export).filter(|said| said != "ALL")),
     row("SLURM_GET_USER_ENV", BATCH, |f| flag(f.job.get_user_env)),
     row("SLURM_GPUS", JOB, |f| text(&f.job.gpus)),
     row("SLURM_GPUS_ON_NODE", NODE, |f| given(f, |g| number(g.given.len()))),

@@ -87,3 +87,23 @@ fn an_allocation_outlives_the_controller_but_not_its_client() {
         Processes::kill(pid);
     }
 }
+
+#[test]
+fn a_word_for_the_job_is_printed_where_it_was_asked_for() {
+    let cluster = Cluster::up("n1", 2);
+    let told = std::fs::File::create(cluster.work_dir().join("told")).expect("a file");
+    let scontrol = cluster.dir().join("bin/scontrol").display().to_string();
+    // The allocation goes on until its words have come.
+    let script = format!(
+        "{scontrol} notify $SLURM_JOB_ID hello 'to you' && \
+         until grep -q '^salloc: hello to you$' told; do sleep 0.02; done"
+    );
+    let mut salloc = cluster.command("salloc");
+    let salloc = salloc.args(["sh", "-c", &script]).stderr(Stdio::from(told));
+    assert!(salloc.status().expect("runs").success());
+    // A script has nobody to hear it.
+    let job = cluster.run_words("sbatch", &["--parsable", "-H", "--wrap", "true"]).stdout;
+    let refused = cluster.run(&format!("scontrol notify {} hello", job.trim()));
+    let why = "job notify failure: Requested operation is presently disabled\n";
+    assert_eq!((refused.status, refused.stderr.as_str()), (1, why));
+}

@@ -134,3 +134,24 @@ fn without_times(line: &str) -> String {
     };
     line.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
+
+#[test]
+fn what_a_job_does_not_bring_along_it_has_from_a_login_of_its_user() {
+    let cluster = Cluster::up("n1", 2);
+    let variables = |option: &str| {
+        let words = [option, "--wait", "-o", "variables", "--wrap", "env"];
+        let done = cluster.command("sbatch").args(words).env("MINE", "here").output();
+        assert!(done.expect("runs").status.success());
+        read(&cluster, "variables")
+    };
+    let has = |text: &str, name: &str| text.lines().any(|line| line.starts_with(name));
+    for option in ["--export=NONE", "--export=OTHER=1"] {
+        let told = variables(option);
+        assert!(!has(&told, "MINE=") && has(&told, "SLURM_GET_USER_ENV=1"), "{told}");
+        assert!(has(&told, "HOME=/") && has(&told, "PATH=/") && has(&told, "USER="), "{told}");
+    }
+    let told = variables("--export=ALL");
+    assert!(has(&told, "MINE=here") && !has(&told, "SLURM_GET_USER_ENV"), "{told}");
+    let told = variables("--get-user-env");
+    assert!(has(&told, "MINE=here") && has(&told, "SLURM_GET_USER_ENV=1"), "{told}");
+}

@@ -65,9 +65,11 @@ pub async fn allocate(
         if spec.lifecycle.as_deref() == Some(&Default::default()) {
             spec.lifecycle = None;
         }
+        spec.submit_host = host_name();
+        spec.submit_session = session();
         spec.allocation = Some(Box::new(AllocationSpec {
             host: host_name(),
-            session: nix::unistd::getsid(None).map_or(0, |pid| pid.as_raw() as u32),
+            session: session(),
             unattended,
             immediate_secs: immediate,
         }));
@@ -92,7 +94,7 @@ pub async fn allocate(
             return Err(submission::error_status());
         }
     };
-    let mut attended = attend(job);
+    let mut attended = attend(voice.tool, job);
     let granted = wait_for_grant(voice, &mut attended, immediate).await?;
     Ok((attended, granted))
 }
@@ -209,7 +211,7 @@ async fn revoked(voice: &Voice, job: u32) -> u8 {
 
 /// Keeps telling how a job stands, whatever becomes of the controller. As long as this goes on, the
 /// controller knows that somebody is there.
-pub fn attend(job: u32) -> Attended {
+pub fn attend(tool: Tool, job: u32) -> Attended {
     let (sender, news) = mpsc::unbounded_channel();
     tokio::spawn(async move {
         loop {
@@ -218,7 +220,11 @@ pub fn attend(job: u32) -> Attended {
             };
             match cluster::caller().call(ask).await {
                 Ok(mut stream) => {
-                    while let Ok(Some(AttendReply { job: Some(job) })) = stream.message().await {
+                    while let Ok(Some(AttendReply { job, words })) = stream.message().await {
+                        if !words.is_empty() {
+                            note(format!("{}: {words}", tool.name()));
+                        }
+                        let Some(job) = job else { continue };
                         let over = JobStatus(job.view.as_ref().map_or(0, |view| view.state));
                         let over = !matches!(over.base(), JobState::Pending | JobState::Running);
                         if sender.send(job).is_err() || over {
@@ -244,7 +250,12 @@ pub async fn end(job: u32, exit_status: u32) {
     let _ = cluster::caller().call(ask).await;
 }
 
-/// This machine's name.
+/// The session this command was called in.
+pub fn session() -> u32 {
+    nix::unistd::getsid(None).map_or(0, |pid| pid.as_raw().unsigned_abs())
+}
+
+/// The machine this command was called on.
 pub fn host_name() -> String {
     nix::unistd::gethostname().map_or(String::new(), |name| name.to_string_lossy().into_owned())
 }

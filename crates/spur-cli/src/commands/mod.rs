@@ -118,23 +118,25 @@ fn name_cluster(
     Ok(())
 }
 
-/// There is only our own cluster; its name is returned.
+/// There is only our own cluster; its name is returned. Others are complained of, and pass where ours is named
+/// too.
 fn check_cluster(tool: &str, wanted: &str, controller: &mut Controller) -> Result<String, Ended> {
     let own = controller.ping().map(|reply| reply.cluster_name).unwrap_or_default();
-    for name in wanted.split(',') {
-        if name != own && !name.eq_ignore_ascii_case("all") {
-            complain(tool, format!("No cluster '{name}' known by database."));
-            complain(
-                tool,
-                format!(
-                    "'{name}' can't be reached now, or it is an invalid entry for --cluster.  \
-                     Use 'sacctmgr list clusters' to see available clusters."
-                ),
-            );
-            return Err(Ended(1));
-        }
+    let is_own = |name: &&str| *name == own || name.eq_ignore_ascii_case("all");
+    for name in wanted.split(',').filter(|name| !is_own(name)) {
+        complain(tool, format!("No cluster '{name}' known by database."));
     }
-    Ok(own)
+    if wanted.split(',').any(|name| is_own(&name)) {
+        return Ok(own);
+    }
+    complain(
+        tool,
+        format!(
+            "'{wanted}' can't be reached now, or it is an invalid entry for --cluster.  \
+             Use 'sacctmgr list clusters' to see available clusters."
+        ),
+    );
+    Err(Ended(1))
 }
 
 /// Commas separate jobs, except inside the brackets of an array: `12_[1,3],14`.

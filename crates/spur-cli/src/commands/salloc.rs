@@ -47,7 +47,7 @@ fn read(args: &[String]) -> Result<Option<Asked>, OptionError> {
             work_dir: &cwd,
             ..Surroundings::default()
         };
-        submission::read_hostfile(request)?;
+        submission::read_files(request)?;
         let filled = fill_defaults(request, around);
         submission::tell_notes(TOOL, request);
         filled?;
@@ -104,7 +104,12 @@ async fn run_command(
     let mut ready = Command::new(&words[0]);
     ready.args(&words[1..]).envs(variables);
     if request.said("chdir") {
-        ready.current_dir(&request.job.work_dir);
+        let dir = &request.job.work_dir;
+        if let Err(error) = std::fs::metadata(dir) {
+            complain(voice.name(), format!("chdir({dir}): {}", reason(&error)));
+            return 256;
+        }
+        ready.current_dir(dir);
     }
     let child = ready.spawn();
     let child = match child {

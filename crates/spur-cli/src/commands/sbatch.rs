@@ -13,7 +13,7 @@ use spur_proto::caller::{CallError, Caller};
 use spur_proto::slurm::controller_client::ControllerClient;
 use spur_proto::slurm::{SubmitJobRequest, WaitJobRequest};
 
-use super::submission;
+use super::{allocation, submission};
 use crate::output::{complain, print, reason};
 use crate::{cluster, zone};
 
@@ -55,7 +55,7 @@ fn read(args: &[String]) -> Result<Option<Asked>, OptionError> {
     let said = || line.iter().flat_map(|part| &part.settings);
     let wrap = said().rfind(|setting| setting.option.long == "wrap");
     let (script, path) = script(wrap, &rest)?;
-    let name = if path.is_empty() { String::new() } else { rest[0].clone() };
+    let name = if path.is_empty() { "stdin".to_string() } else { rest[0].clone() };
     header::check(&script)?;
     let text = String::from_utf8_lossy(&script);
     let ignore_pbs = said().any(|setting| setting.option.long == "ignore-pbs");
@@ -85,10 +85,12 @@ fn read(args: &[String]) -> Result<Option<Asked>, OptionError> {
             arguments: &arguments,
             ..Surroundings::default()
         };
-        submission::read_hostfile(request)?;
+        submission::read_files(request)?;
         let filled = fill_defaults(request, around);
         request.job.submit_line.clone_from(&submit_line);
         request.job.umask = Some(umask);
+        request.job.submit_host = allocation::host_name();
+        request.job.submit_session = allocation::session();
         submission::tell_notes(TOOL, request);
         filled?;
         submission::look_up(TOOL, request)?;
@@ -157,13 +159,19 @@ const MAX_READ: u64 = 8 << 20;
 
 /// The variables that go along, each ended by a NUL byte.
 fn job_environment(request: &Request) -> Vec<u8> {
-    let own = submission::own_variables();
+    let mut own = submission::own_variables();
+    // Whether this job wants them is not for the job that it is submitted in to say.
+    own.remove("SLURM_GET_USER_ENV");
     let wanted = match request.job.export.as_str() {
         "" => "ALL",
         wanted => wanted,
     };
     let mut bytes = with_submission(submission::limits(&request.job.rare().propagate));
     let export = export::parse(wanted);
+    // The node asks a login of the user for what is not brought along.
+    if request.tool.get_user_env.is_some() || !matches!(export, Export::All(_)) {
+        bytes.extend_from_slice(b"SLURM_GET_USER_ENV=1\0");
+    }
     for (name, value) in export.apply(&own) {
         bytes.extend_from_slice(format!("{name}={value}\0").as_bytes());
     }
@@ -197,8 +205,7 @@ async fn send(requests: Vec<Request>, script: Vec<u8>, environment: Vec<u8>) -> 
     let mut requests = requests.into_iter();
     let Some(request) = requests.next() else { return 1 };
     let partition = request.job.partition.clone();
-    // Those that were named are there; it went to the first.
-    let clusters = request.job.placement().clusters.split(',').next().unwrap_or("").to_string();
+    let clusters = request.job.placement().clusters.clone();
     let message = SubmitJobRequest {
         request_id: cluster::request_id(),
         spec: Some(request.job),
@@ -241,15 +248,7 @@ async fn wait(caller: &mut Caller, job: u32) -> u8 {
             client.wait_job(WaitJobRequest { job_id: job, ..Default::default() }).await
         };
         match caller.call_and_wait(ask).await {
-            Ok(reply) => {
-                let view = reply.job.unwrap_or_default();
-                let exit = spur_core::job::ExitStatus::from_wait(view.exit_status);
-                let state = spur_core::job::JobStatus(view.state).base();
-                return match state {
-                    spur_core::job::JobState::Completed => 0,
-                    _ => exit.code.max(1),
-                };
-            }
+            Ok(reply) => return reply.job.unwrap_or_default().exit_code(),
             // The controller is away for longer than a call waits; the job is not.
             Err(spur_proto::caller::CallError::Unreachable) => {}
             Err(error) => {

@@ -23,6 +23,7 @@ struct Query {
     weights: bool,
     no_header: bool,
     sort: Option<String>,
+    named_cluster: bool,
 }
 
 /// Runs the command.
@@ -39,17 +40,36 @@ fn answers(args: &[String]) -> Result<(), Ended> {
     if let Some(user) = query.users.iter().find(|name| !is_user(name)) {
         complain("sprio", format!("Invalid user: {user}\n"));
     }
-    let rows = controller.priorities().map_err(|error| {
+    let mut rows = controller.priorities().map_err(|error| {
         complain("sprio", format!("Couldn't get priority factors from controller: {error}"));
         Ended(1)
     })?;
+    // Which cluster it is is told to those who ask for one.
+    if !query.named_cluster {
+        rows.iter_mut().for_each(|row| row.cluster.clear());
+    }
     print(&table(&query, rows));
-    Ok(())
+    // Slurm reads from the end, so the last one is the one it names.
+    let letters = query.sort.iter().flat_map(|order| order.chars().rev());
+    match letters.filter(|letter| !"+-,".contains(*letter)).find(|it| !SORTED_BY.contains(*it)) {
+        None => Ok(()),
+        Some(letter) => {
+            complain("sprio", format!("Invalid sort specification: {letter}"));
+            Err(Ended(1))
+        }
+    }
 }
 
 fn read(args: &[String], controller: &mut Controller) -> Result<Query, Ended> {
     let mut query = Query::default();
-    let said = super::read_all(&TOOL, args)?;
+    let words = super::read_tool(&TOOL, args)?;
+    if let Some(word) = words.rest.first() {
+        complain("sprio", format!("Unrecognized option: {word}"));
+        print(TOOL.usage);
+        return Err(Ended(1));
+    }
+    let mut said = TOOL.read_variables(|name| std::env::var(name).ok());
+    said.extend(words.options);
     let loud = said.iter().filter(|(flag, _)| flag.long == "verbose").count();
     if loud > 0 {
         print(&told(&said, loud));
@@ -72,7 +92,10 @@ fn read(args: &[String], controller: &mut Controller) -> Result<Query, Ended> {
             "weights" => query.weights = true,
             "noheader" => query.no_header = true,
             "sort" => query.sort = Some(value),
-            "clusters" => drop(super::check_cluster("sprio", &value, controller)?),
+            "clusters" => {
+                super::check_cluster("sprio", &value, controller)?;
+                query.named_cluster = true;
+            }
             _ => {}
         }
     }
@@ -102,13 +125,20 @@ fn table(query: &Query, rows: Vec<PriorityView>) -> String {
     if jobs.is_empty() && !query.jobs.is_empty() && !query.weights {
         return "Unable to find jobs matching user/id(s) specified\n".to_string();
     }
-    sort(query, &mut jobs);
+    let known = |letter: char| "+-,".contains(letter) || SORTED_BY.contains(letter);
+    match query.sort.iter().flat_map(|order| order.chars()).all(known) {
+        true => sort(query, &mut jobs),
+        // The header is all that is told.
+        false => jobs.clear(),
+    }
     let spec = query.format.clone().unwrap_or_else(|| layout(query, &weights));
     let format = format::letters(PRIORITY_FIELDS, &spec);
     for problem in &format.problems {
         complain("sprio", format!("Invalid job format specification: {problem}"));
     }
-    let columns = format.columns;
+    // What no field is called is left out.
+    let mut columns = format.columns;
+    columns.retain(|column| column.field.is_some() || !column.suffix.starts_with('%'));
     let context =
         RenderContext { now: zone::now(), offset_at: &zone::offset_at, ..RenderContext::default() };
     let mut lines = Vec::new();
@@ -140,13 +170,24 @@ fn layout(query: &Query, weights: &PriorityView) -> String {
         (true, false) => NORMAL,
         (true, true) => LONG_NORMAL,
     };
-    let mut columns: Vec<&str> = whole
+    let columns: Vec<&str> = whole
         .split(' ')
         .filter(|column| {
             let letter = column.chars().last().unwrap_or('i');
             query.long || letter == 'y' || weight(letter) > 0
         })
         .collect();
+    // Weights are what they are, whichever way factors are told.
+    let turned: Vec<String> = columns
+        .iter()
+        .map(|column| match column.chars().last() {
+            Some(letter @ ('a' | 'b' | 'f' | 'j' | 'p' | 'q' | 't')) if query.weights => {
+                column.replace(letter, &letter.to_ascii_uppercase().to_string())
+            }
+            _ => (*column).to_string(),
+        })
+        .collect();
+    let mut columns: Vec<&str> = turned.iter().map(String::as_str).collect();
     // Who asks for users is told whose each line is.
     if !query.users.is_empty() && !query.long {
         columns.insert(2, "%.8u");
@@ -166,6 +207,9 @@ fn is_wanted(query: &Query, row: &PriorityView) -> bool {
         && is(&query.users, &row.user_name)
         && is(&query.partitions, &row.partition)
 }
+
+/// Letters of `-S`.
+const SORTED_BY: &str = "AaBbFfijJNPpQqruTtYySs";
 
 /// By the letters of `-S`, each with `-` in front to turn it round; else by job.
 fn sort(query: &Query, rows: &mut [PriorityView]) {

@@ -16,7 +16,7 @@ use spur_proto::caller::CallError;
 use spur_proto::slurm::TryJobRequest;
 use spur_proto::slurm::controller_client::ControllerClient;
 
-pub use self::look_up::{exported_file, look_up, read_hostfile};
+pub use self::look_up::{exported_file, look_up, read_files};
 use crate::cluster::Controller;
 use crate::output::{complain, note, print};
 use crate::{cluster, zone};

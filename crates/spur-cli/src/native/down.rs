@@ -45,7 +45,7 @@ pub fn run(args: &[String]) -> u8 {
         Ok(arguments) => arguments,
         Err(status) => return status,
     };
-    let layout = match Layout::new(arguments.dir) {
+    let layout = match Layout::new(arguments.dir.or_else(cluster::dir_in_use)) {
         Ok(layout) => layout,
         Err(error) => {
             complain("spur down", error);

@@ -26,7 +26,7 @@ pub fn run(args: &[String]) -> u8 {
         Ok(arguments) => arguments,
         Err(status) => return status,
     };
-    match Layout::new(arguments.dir.or_else(cluster::own_dir)) {
+    match Layout::new(arguments.dir.or_else(cluster::dir_in_use)) {
         Ok(layout) if arguments.json => {
             let address = Address::list(&layout.known_addresses());
             let bin = layout.bin().display().to_string();

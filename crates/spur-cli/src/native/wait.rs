@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Parser;
 use spur_core::fields::job::shown_id;
 use spur_core::job::reference::{JobReference, Part};
-use spur_core::job::{ExitStatus, JobState, JobStatus};
+use spur_core::job::{ExitStatus, JobStatus};
 use spur_core::views::JobView;
 use spur_proto::caller::CallError;
 use spur_proto::slurm::{JobSelector, ListJobHistoryRequest, WaitJobReply, WaitJobRequest};
@@ -61,7 +61,7 @@ pub fn run(args: &[String]) -> u8 {
                     if let Some(job) = alone.filter(|_| weighs) {
                         efficiency(job);
                     }
-                    worst = worst.max(reply.job.as_ref().map_or(1, code));
+                    worst = worst.max(reply.job.as_ref().map_or(1, JobView::exit_code));
                 }
                 Err(error) => {
                     complain("spur wait", format!("job {word}: {error}"));
@@ -129,31 +129,5 @@ fn told(reply: &WaitJobReply, json: bool) -> String {
             let (id, name) = (shown_id(job), &job.name);
             format!("{id} {name} {state} {}:{}{of_all}\n", exit.code, exit.signal)
         }
-    }
-}
-
-/// The job's exit code; a job killed by a signal, or never run, is a failure.
-fn code(job: &JobView) -> u8 {
-    match JobStatus(job.state).base() {
-        JobState::Completed => 0,
-        _ => ExitStatus::from_wait(job.exit_status).code.max(1),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_code_is_the_jobs_own_and_never_0_for_a_failure() {
-        let job = |state: JobState, exit_status| JobView {
-            state: state.number(),
-            exit_status,
-            ..JobView::default()
-        };
-        assert_eq!(code(&job(JobState::Completed, 0)), 0);
-        assert_eq!(code(&job(JobState::Failed, 3 << 8)), 3);
-        assert_eq!(code(&job(JobState::Failed, 9)), 1);
-        assert_eq!(code(&job(JobState::Cancelled, 0)), 1);
     }
 }

@@ -78,7 +78,8 @@ impl Seen {
         match event {
             Event::Job(job) => {
                 // That the scheduler looked at it again is no news.
-                let settled = JobView { last_sched_eval: 0, ..job.clone() };
+                let mut settled = job.clone();
+                settled.last_sched_eval = 0;
                 let known = self.jobs.insert(job.job_id, settled.clone());
                 let news = self.telling && known.as_ref() != Some(&settled);
                 news.then(|| job_line(&job, json))

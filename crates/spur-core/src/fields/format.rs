@@ -65,8 +65,9 @@ pub fn letters<Row>(fields: &'static [Field<Row>], format: &str) -> Format<Row> 
     for piece in pieces {
         let (right, width, rest) = size(piece);
         let Some(letter) = rest.chars().next() else {
-            // `%` and a size, then nothing: there is no letter to complain about.
+            // `%` and a size, then nothing: it is complained about all the same.
             parsed.columns.push(literal(format!("%{piece}")));
+            parsed.problems.push(FormatError(String::new()));
             continue;
         };
         let suffix = &rest[letter.len_utf8()..];

@@ -28,7 +28,7 @@ pub static PRIORITY_FIELDS: &[Field<PriorityView>] = &[
     letter('A', "AGE", |p| weighted(p, p.age, p.age_weight)),
     letter('b', "ASSOC", |p| normal(p, p.association)),
     letter('B', "ASSOC", |p| weighted(p, p.association, p.association_weight)),
-    letter('c', "CLUSTER", |p| text(&p.cluster)),
+    letter('c', "CLUSTER", |p| nullable(&p.cluster)),
     letter('f', "FAIRSHARE", |p| normal(p, p.fairshare)),
     letter('F', "FAIRSHARE", |p| weighted(p, p.fairshare, p.fairshare_weight)),
     letter('i', "JOBID", |p| Value::Text(shown_id(p))),

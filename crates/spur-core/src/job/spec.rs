@@ -126,6 +126,12 @@ pub struct JobSpec {
     /// The submitting process's file mode mask, which the job takes over.
     #[prost(uint32, optional, tag = "38")]
     pub umask: Option<u32>,
+    /// The machine the job was submitted on.
+    #[prost(string, tag = "39")]
+    pub submit_host: String,
+    /// The session it was submitted in.
+    #[prost(uint32, tag = "40")]
+    pub submit_session: u32,
     /// A job without a script; see there.
     #[prost(message, optional, boxed, tag = "60")]
     pub allocation: Option<Box<AllocationSpec>>,

@@ -68,6 +68,9 @@ impl NodeFilter {
         if list.eq_ignore_ascii_case("all") {
             return Ok(NodeFilter(vec![Vec::new()]));
         }
+        if list.is_empty() {
+            return Ok(NodeFilter(Vec::new()));
+        }
         let groups = list.split(',').map(|group| group.split('&').map(word).collect());
         groups.collect::<Result<_, _>>().map(NodeFilter)
     }
@@ -89,6 +92,10 @@ impl Word {
             || status.has(NodeFlag::Completing);
         match self {
             // A closed or planned node is still idle to `-t idle`, as sinfo shows it.
+            // A node that gives some of what it has is allocated as well.
+            Word::Base(NodeState::Allocated) => {
+                matches!(status.base(), NodeState::Allocated | NodeState::Mixed)
+            }
             Word::Base(base) => status.base() == base,
             Word::Flag(flag) => status.has(flag),
             Word::Drained => status.has(NodeFlag::Drain) && !busy,
@@ -109,6 +116,8 @@ mod tests {
         assert!(shows("idle", drained) && shows("DRAIN", drained) && shows("drained", drained));
         assert!(!shows("draining", drained) && !shows("mix", drained));
         assert!(shows("down,mixed", mixed) && !shows("mix&drain", mixed) && shows("all", mixed));
+        assert!(shows("alloc", mixed) && shows("mix&alloc", mixed) && !shows("", mixed));
+        assert!(!shows("mix", NodeStatus::from(NodeState::Allocated)));
         assert!(shows("drng", mixed.with(NodeFlag::Drain)));
         assert_eq!(NodeFilter::parse("idle,BOGUS"), Err("BOGUS".into()));
     }

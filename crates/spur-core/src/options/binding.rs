@@ -1,7 +1,6 @@
 //! Checks what `--cpu-bind`, `--mem-bind`, `--gpu-bind` and `--gpu-freq` say.
 
 use super::error::{BAD_VALUE, Refusal};
-use crate::number;
 
 const CPU_WORDS: &[&str] = &[
     "q",
@@ -71,6 +70,9 @@ fn first_problem(option: &str, value: &str, words: &[&str], lists: &[&str]) -> O
             // The list has commas of its own and is the last thing said.
             let after = &rest[list.len()..];
             return match after.strip_prefix([':', '=']) {
+                Some(numbers) if !numbers.is_empty() && option == "mem-bind" => {
+                    wrong_number(numbers, list.starts_with("mask"))
+                }
                 Some(numbers) if !numbers.is_empty() => None,
                 _ => Some(format!("missing list for \"--{option}={list}:<list>\"")),
             };
@@ -84,6 +86,18 @@ fn first_problem(option: &str, value: &str, words: &[&str], lists: &[&str]) -> O
         }
         rest = after?;
     }
+}
+
+/// What Slurm says about the first of some numbers, where it cannot be read.
+fn wrong_number(numbers: &str, is_mask: bool) -> Option<String> {
+    let first = numbers.split(',').next().unwrap_or_default();
+    let first = first.strip_prefix("0x").or_else(|| first.strip_prefix("0X")).unwrap_or(first);
+    let is_digit = |digit: char| match is_mask {
+        true => digit.is_ascii_hexdigit(),
+        false => digit.is_ascii_digit(),
+    };
+    let wrong = first.split('*').next().unwrap_or_default().chars().find(|it| !is_digit(*it))?;
+    Some(format!("Failed to validate number: {first}, the offending character is {wrong}"))
 }
 
 /// Checks `--gpu-bind`.
@@ -120,9 +134,10 @@ pub(super) fn gpu(value: &str) -> Result<String, Refusal> {
 pub(super) fn gpu_frequency(value: &str) -> Result<String, Refusal> {
     let known = |text: &str| {
         matches!(text, "low" | "medium" | "high" | "highm1")
-            || number::whole(text).is_some_and(|number| number > 0)
+            || (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()))
     };
-    let well_formed = value.split(',').all(|part| match part.split_once('=') {
+    let parts = value.split(',').filter(|part| !part.is_empty() || value.is_empty());
+    let well_formed = parts.into_iter().all(|part| match part.split_once('=') {
         Some((kind, frequency)) => kind == "memory" && known(frequency),
         None => part == "verbose" || known(part),
     });

@@ -19,6 +19,7 @@ pub(super) static ROWS: &[JobOption] = &[
     option("bbf", "Use a burst buffer as this file says.")
         .takes("file")
         .listed_as("burst_buffer_file")
+        .tool(|tool, path| text(&mut tool.burst_buffer_file, path))
         .no_effect(NO_BURST_BUFFERS),
     option("container", "Run in the OCI bundle at this path.")
         .takes("path")

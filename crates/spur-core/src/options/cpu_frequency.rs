@@ -87,7 +87,7 @@ fn read(value: &str) -> Result<CpuFrequency, String> {
 fn frequency(text: &str) -> Result<u32, String> {
     let word = WORDS.iter().find(|(word, _)| word.eq_ignore_ascii_case(text));
     word.map(|(_, code)| *code)
-        .or_else(|| number::whole(text).and_then(|number| u32::try_from(number).ok()))
+        .or_else(|| number::leading(text).and_then(|(number, _)| u32::try_from(number).ok()))
         .filter(|code| *code > 0)
         .ok_or_else(|| format!("unrecognized --cpu-freq argument \"{text}\""))
 }

@@ -158,9 +158,11 @@ fn nodes_and_tasks(request: &mut Request) -> Result<(), OptionError> {
         }
     }
     let tasks = tasks_before_gpus(request);
+    // Nodes that follow from GPUs have tasks of their own only when they are there.
+    let nodes = request.job.nodes_min.unwrap_or(1);
     let tasks = gpus::settle(request, tasks).map_err(|message| OptionError::error(message, 1))?;
     let job = &mut request.job;
-    let by_nodes = job.nodes_min.unwrap_or(1).saturating_mul(job.ntasks_per_node.unwrap_or(1));
+    let by_nodes = nodes.saturating_mul(job.ntasks_per_node.unwrap_or(1));
     job.ntasks = Some(tasks.number().unwrap_or(by_nodes));
     Ok(())
 }

@@ -6,12 +6,12 @@ use super::argv::Reader;
 use super::error::{BAD_VALUE, OptionError};
 use super::row::Tool;
 use super::{Setting, Source};
-use crate::script::{pbs, words};
+use crate::script::{bsub, pbs, words};
 
 /// Accepted in a script and passed over: only the command line may ask for these.
 const COMMAND_LINE_ONLY: &[&str] = &["help", "quiet", "usage", "verbose", "version", "wrap"];
 
-/// The settings of a whole script: its `#SBATCH` lines, then its `#PBS` lines, which win.
+/// The settings of a whole script: its `#SBATCH` lines, then its `#BSUB` or else its `#PBS` lines, which win.
 pub fn read_script(
     script: &str,
     name: &str,
@@ -22,7 +22,10 @@ pub fn read_script(
         && !ignore_pbs
         && !first.iter().any(|setting| setting.option.long == "ignore-pbs")
     {
-        first.extend(pbs::read(script, name)?);
+        first.extend(match bsub::read(script, name)? {
+            Some(settings) => settings,
+            None => pbs::read(script, name)?,
+        });
     }
     Ok(components)
 }

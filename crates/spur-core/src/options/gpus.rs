@@ -3,6 +3,7 @@
 //! Slurm settles this before a job is submitted, and so refuses what cannot be at once.
 
 use super::resolve::Request;
+use crate::gres;
 use crate::job::JobSpec;
 
 /// How many tasks there are when GPUs are looked at.
@@ -27,6 +28,13 @@ impl Tasks {
 /// Checks the GPUs of a request and fills in what follows from them. The error is what Slurm says.
 pub(super) fn settle(request: &mut Request, tasks: Tasks) -> Result<Tasks, String> {
     let Request { job, notes, .. } = request;
+    let gpu = job.gpu();
+    for list in [&gpu.gpus, &gpu.gpus_per_node, &gpu.gpus_per_socket, &gpu.gpus_per_task] {
+        // Amounts are the controller's to refuse.
+        if let Err(error @ gres::Error::Gres) = gres::parse_gpus(list) {
+            return Err(error.to_string());
+        }
+    }
     let gpus = Gpus::of(job);
     let tasks = gpus.check(job, tasks)?;
     let tasks = with_each_gpu(gpus, job, notes, tasks)?;
@@ -112,6 +120,11 @@ impl Gpus {
             return Err(invalid("Failed to ensure --gpus >= --gpus-per-task"));
         }
         self.fit_nodes(job)?;
+        if per_task.is_some() && all.is_none() && tasks.number().is_none() {
+            return Err(failed(
+                ". --gpus-per-task used without either --gpus or -n/--ntasks is not allowed.",
+            ));
+        }
         if self.mixed {
             return Err(
                 "Invalid GRES specification (with and without type identification)".to_owned()
@@ -123,6 +136,11 @@ impl Gpus {
                     "--gpus-per-socket option requires --sockets-per-node specification",
                 ));
             };
+            if per_node.is_some_and(|all| all % each != 0) {
+                return Err(failed(
+                    ", --gres=gpu/--gpus-per-node not multiple of --gpus-per-socket.",
+                ));
+            }
             if per_node.is_some_and(|all| all != each.saturating_mul(sockets)) {
                 return Err(failed(
                     ". Based on --gres=gpu/--gpus-per-node and --gpus-per-socket required number \

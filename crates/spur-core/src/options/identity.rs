@@ -9,7 +9,7 @@ pub(super) static ROWS: &[JobOption] = &[
         .short('A')
         .takes("name")
         .env(&[(Sbatch, "SBATCH_ACCOUNT"), (Srun, "SLURM_ACCOUNT"), (Salloc, "SALLOC_ACCOUNT")])
-        .job(|job, name| text(&mut job.account, name)),
+        .job(|job, name| text(&mut job.account, &name.to_lowercase())),
     option("comment", "Keep this text with the job.").whole_job().takes("text").job(
         |job, comment| {
             job.rare_mut().comment = Some(comment.to_owned());

@@ -5,6 +5,8 @@ use super::number::{leading_or_zero, not_negative};
 use super::row::Tool::Srun;
 use super::row::{JobOption, SRUN, flag, option, put, text, variable};
 
+const NO_LIBRARIES: &str = "only the program is copied: nodes have their libraries";
+
 pub(super) static ROWS: &[JobOption] = &[
     option("accel-bind", "Bind tasks to the nearest GPUs (g) and network cards (n).")
         .takes("g|n|v...")
@@ -24,7 +26,8 @@ pub(super) static ROWS: &[JobOption] = &[
         .takes("path,...")
         .of(SRUN)
         .env(&[(Srun, "SLURM_BCAST_EXCLUDE")])
-        .step(|step, paths| text(&mut step.bcast_exclude, paths)),
+        .step(|step, paths| text(&mut step.bcast_exclude, paths))
+        .no_effect(NO_LIBRARIES),
     option("compress", "Compress the program while it is copied.")
         .may_take("type")
         .of(SRUN)
@@ -121,7 +124,8 @@ pub(super) static ROWS: &[JobOption] = &[
                 _ => Err(Refusal::Specification),
             };
             put(&mut step.send_libs, answer)
-        }),
+        })
+        .no_effect(NO_LIBRARIES),
     option("slurmd-debug", "Let the node agent print this much.").whole_job()
         .takes("level")
         .of(SRUN)

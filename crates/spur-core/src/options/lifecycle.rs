@@ -5,6 +5,7 @@ use super::number::{called, leading_or_zero, not_negative};
 use super::row::Tool::{Salloc, Sbatch, Srun};
 use super::row::{JobOption, SALLOC, SBATCH, Tool, flag, option, put, text};
 use crate::job::{JobSpec, mail, signal};
+use crate::number;
 use crate::time::duration::parse_seconds;
 
 const SRUN_SALLOC: &[Tool] = &[Tool::Srun, Tool::Salloc];
@@ -126,7 +127,8 @@ pub(super) static ROWS: &[JobOption] = &[
         .job(|job, value| {
             let value = if value.is_empty() { Ok(1) } else { not_negative(value) };
             put(&mut job.lifecycle_mut().oom_kill_step, value.map(|number| number != 0))
-        }),
+        })
+        .no_effect("the kernel chooses what it ends when memory runs out; the step is told as out of memory"),
     option("profile", "Collect these kinds of detailed data.")
         .whole_job()
         .takes("all|none|type,...")
@@ -248,20 +250,22 @@ fn nice(job: &mut JobSpec, value: &str) -> Result<(), Refusal> {
 
 /// Checks `--acctg-freq`: a number, or kinds of samples with a number each.
 fn sampling(value: &str) -> Result<&str, Refusal> {
-    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let well_formed = value.is_empty()
-        || value.split(',').all(|part| match part.split_once('=') {
-            Some((kind, interval)) => {
-                let kind = kind.to_ascii_lowercase();
-                let known = ["task", "energy", "network", "filesystem"].contains(&kind.as_str());
-                known && number(interval)
-            }
-            None => number(part),
-        });
-    if well_formed {
-        return Ok(value);
+    let digits = |text: &str| number::leading(text).is_some_and(|(number, _)| number >= 0);
+    let is_good = |part: &&str| match part.split_once('=') {
+        Some((kind, interval)) => {
+            let kind = kind.to_ascii_lowercase();
+            let known = ["task", "energy", "network", "filesystem"].contains(&kind.as_str());
+            known && digits(interval)
+        }
+        // What follows the number is not looked at.
+        None => digits(part),
+    };
+    match value.split(',').filter(|part| !part.is_empty()).find(|part| !is_good(part)) {
+        None => Ok(value),
+        Some(part) => {
+            Err(Refusal::Said(format!("Invalid --acctg-freq specification: {part}"), BAD_VALUE))
+        }
     }
-    Err(Refusal::Said(format!("Invalid --acctg-freq specification: {value}"), BAD_VALUE))
 }
 
 /// The kinds as Slurm's bits.

@@ -18,10 +18,20 @@ pub(super) fn positive(value: &str) -> Result<u32, Refusal> {
     }
 }
 
+/// As `positive`, where Slurm keeps the low 16 bits.
+pub(super) fn small(value: &str) -> Result<u32, Refusal> {
+    match positive(value)? & u32::from(u16::MAX) {
+        0 => Err(Refusal::Number),
+        number => Ok(number),
+    }
+}
+
 /// Reads zero or more, as `--relative` takes it.
 pub(super) fn not_negative(value: &str) -> Result<u32, Refusal> {
     match number::whole(value) {
         Some(number) if number >= 0 => Ok(low_bits(number)),
+        // Nothing is read as nothing.
+        None if value.is_empty() => Ok(0),
         _ => Err(Refusal::Number),
     }
 }
@@ -56,12 +66,17 @@ pub(super) fn node_info(value: &str) -> Result<[Option<u32>; 3], Refusal> {
         // Of a range the lower end counts.
         let first = text.split_once('-').filter(|(first, _)| !first.is_empty());
         let first = first.map_or(text, |(first, _)| first);
-        number::multiple(first).and_then(|number| u32::try_from(number).ok()).map(Some).ok_or_else(
-            || {
-                let message = format!("Invalid numeric value \"{text}\" for {which} arg of -B.");
-                Refusal::Said(message, 1)
-            },
-        )
+        match number::multiple(first) {
+            Some(number) if number > i64::from(i32::MAX) => Err(Refusal::Said(
+                format!("Numeric argument ({number}) to big for {which} arg of -B."),
+                1,
+            )),
+            Some(number) if number >= 0 => Ok(u32::try_from(number).ok()),
+            _ => Err(Refusal::Said(
+                format!("Invalid numeric value \"{text}\" for {which} arg of -B."),
+                1,
+            )),
+        }
     };
     Ok([read("first")?, read("second")?, read("third")?])
 }

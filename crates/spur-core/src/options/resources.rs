@@ -2,7 +2,7 @@
 
 use super::binding;
 use super::error::Refusal;
-use super::number::{node_count, node_info, positive};
+use super::number::{node_count, node_info, positive, small};
 use super::row::Tool::{Salloc, Sbatch, Srun};
 use super::row::{JobOption, flag, option, put, text};
 use crate::job::JobSpec;
@@ -24,7 +24,7 @@ pub(super) static ROWS: &[JobOption] = &[
     option("cores-per-socket", "Use nodes with at least this many cores in a socket.")
         .takes("cores")
         .env(&[(Srun, "SLURM_NCORES_PER_SOCKET")])
-        .job(|job, cores| put(&mut job.layout_mut().cores_per_socket, positive(cores))),
+        .job(|job, cores| put(&mut job.layout_mut().cores_per_socket, small(cores))),
     option("cpus-per-gpu", "Give the job this many CPUs for each GPU.")
         .takes("ncpus")
         .env(&[
@@ -37,7 +37,7 @@ pub(super) static ROWS: &[JobOption] = &[
         .short('c')
         .takes("ncpus")
         .env(&[(Srun, "SLURM_CPUS_PER_TASK"), (Srun, "SRUN_CPUS_PER_TASK")])
-        .job(|job, count| put(&mut job.cpus_per_task, positive(count))),
+        .job(|job, count| put(&mut job.cpus_per_task, small(count))),
     option("exclusive", "Share the nodes with no other job, or only with the user's own.")
         .may_take("user|mcs|topo")
         .env(&[
@@ -131,7 +131,14 @@ pub(super) static ROWS: &[JobOption] = &[
             (Srun, "SLURM_MEM_PER_CPU"),
             (Salloc, "SALLOC_MEM_PER_CPU"),
         ])
-        .job(|job, size| put(&mut job.memory_per_cpu, megabytes(size))),
+        .job(|job, size| match megabytes(size)? {
+            // All the memory there is, as with `--mem=0`.
+            0 => {
+                job.memory_per_cpu = None;
+                put(&mut job.memory_per_node, Ok(0))
+            }
+            size => put(&mut job.memory_per_cpu, Ok(size)),
+        }),
     option("mem-per-gpu", "Give the job this much memory for each GPU.")
         .takes("size")
         .env(&[
@@ -142,7 +149,7 @@ pub(super) static ROWS: &[JobOption] = &[
         .job(|job, size| put(&mut job.gpu_mut().memory_per_gpu, megabytes(size))),
     option("mincpus", "Use nodes with at least this many CPUs.")
         .takes("count")
-        .job(|job, count| put(&mut job.placement_mut().mincpus, positive(count))),
+        .job(|job, count| put(&mut job.placement_mut().mincpus, small(count))),
     option("nodes", "Use at least MIN and at most MAX nodes, or one of these sizes.")
         .short('N')
         .takes("min[-max]")
@@ -160,7 +167,7 @@ pub(super) static ROWS: &[JobOption] = &[
     option("ntasks-per-core", "Run at most this many tasks on a core.")
         .takes("ntasks")
         .env(&[(Srun, "SLURM_NTASKS_PER_CORE")])
-        .job(|job, count| put(&mut job.layout_mut().ntasks_per_core, positive(count))),
+        .job(|job, count| put(&mut job.layout_mut().ntasks_per_core, small(count))),
     option("ntasks-per-gpu", "Run this many tasks for each GPU.")
         .takes("ntasks")
         .env(&[(Srun, "SLURM_NTASKS_PER_GPU")])
@@ -173,7 +180,7 @@ pub(super) static ROWS: &[JobOption] = &[
     option("ntasks-per-socket", "Run at most this many tasks on a socket.")
         .takes("ntasks")
         .env(&[(Srun, "SLURM_NTASKS_PER_SOCKET")])
-        .job(|job, count| put(&mut job.layout_mut().ntasks_per_socket, positive(count))),
+        .job(|job, count| put(&mut job.layout_mut().ntasks_per_socket, small(count))),
     option(
         "ntasks-per-tres",
         "Run this many tasks for each GPU: an older name of --ntasks-per-gpu.",
@@ -199,7 +206,7 @@ pub(super) static ROWS: &[JobOption] = &[
     option("sockets-per-node", "Use nodes with at least this many sockets.")
         .takes("sockets")
         .env(&[(Srun, "SLURM_NSOCKETS_PER_NODE")])
-        .job(|job, count| put(&mut job.layout_mut().sockets_per_node, positive(count))),
+        .job(|job, count| put(&mut job.layout_mut().sockets_per_node, small(count))),
     option("thread-spec", "Leave this many threads of each node to the system.")
         .takes("count")
         .env(&[
@@ -215,7 +222,7 @@ pub(super) static ROWS: &[JobOption] = &[
             (Srun, "SLURM_THREADS_PER_CORE"),
             (Salloc, "SALLOC_THREADS_PER_CORE"),
         ])
-        .job(|job, count| put(&mut job.layout_mut().threads_per_core, positive(count))),
+        .job(|job, count| put(&mut job.layout_mut().threads_per_core, small(count))),
     option("tmp", "Use nodes with at least this much temporary disk space.")
         .takes("size")
         .job(|job, size| put(&mut job.placement_mut().tmp, megabytes(size))),

@@ -29,6 +29,8 @@ pub struct ToolSettings {
     pub deadline: String,
     /// `--nodefile`: a file that names nodes.
     pub nodefile: String,
+    /// `--bbf`: a file that says what is asked of a burst buffer.
+    pub burst_buffer_file: String,
     /// `--export-file`: a file or descriptor with variables.
     pub export_file: String,
     /// `--get-user-env`, with its timeout and mode.
@@ -140,7 +142,8 @@ pub(super) static ROWS: &[JobOption] = &[
         .env(&[(Sbatch, "SBATCH_DEBUG"), (Srun, "SLURM_DEBUG"), (Salloc, "SALLOC_DEBUG")])
         .tool(|tool, times| {
             // A variable holds the number of times.
-            tool.verbose = tool.verbose.saturating_add(times.parse().unwrap_or(1));
+            let times = if times.is_empty() { 1 } else { super::number::not_negative(times)? };
+            tool.verbose = tool.verbose.saturating_add(times);
             Ok(())
         }),
     option("version", "Show the version.").short('V').tool(|_, _| Ok(())),

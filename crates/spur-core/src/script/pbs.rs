@@ -5,31 +5,42 @@
 use super::words;
 use crate::options::{OptionError, Request, Setting, Source, Tool, find};
 
-/// Letters that take a value.
-const WITH_VALUE: &str = "aAcCeJjklmMNopqrStuvW";
-/// Letters that are flags.
-const FLAGS: &str = "hIVz";
+const GRAMMAR: Grammar =
+    Grammar { with_value: "aAcCeJjklmMNopqrStuvW", flags: "hIVz", option: Reader::option };
+
+/// The letters of another batch system, and what each of them says.
+pub(super) struct Grammar {
+    /// Letters that take a value.
+    pub with_value: &'static str,
+    /// Letters that are flags.
+    pub flags: &'static str,
+    pub option: fn(&mut Reader, char, &str) -> Result<(), OptionError>,
+}
 
 /// The settings that a script's `#PBS` lines stand for. `name` is the script's, for messages.
 pub fn read(script: &str, name: &str) -> Result<Vec<Setting>, OptionError> {
-    let mut reader = Reader { settings: Vec::new(), trial: Request::new(Tool::Sbatch) };
+    let mut reader = Reader::new();
     for (number, line) in script.lines().enumerate() {
         let Some(text) = line.strip_prefix("#PBS") else { continue };
         let words = words::split(text).map_err(|problem| {
             OptionError::fatal(format!("{name}: line {}: {problem}", number + 1))
         })?;
-        reader.line(&words)?;
+        reader.line(&words, &GRAMMAR)?;
     }
     Ok(reader.settings)
 }
 
-struct Reader {
-    settings: Vec<Setting>,
+pub(super) struct Reader {
+    pub settings: Vec<Setting>,
     trial: Request,
 }
 
 impl Reader {
-    fn line(&mut self, words: &[String]) -> Result<(), OptionError> {
+    pub(super) fn new() -> Reader {
+        Reader { settings: Vec::new(), trial: Request::new(Tool::Sbatch) }
+    }
+
+    pub(super) fn line(&mut self, words: &[String], grammar: &Grammar) -> Result<(), OptionError> {
         let mut words = words.iter();
         while let Some(word) = words.next() {
             let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
@@ -39,11 +50,11 @@ impl Reader {
                 return Err(unknown(format!("unrecognized option '{word}'")));
             }
             for (at, letter) in letters.char_indices() {
-                if FLAGS.contains(letter) {
-                    self.option(letter, "")?;
+                if grammar.flags.contains(letter) {
+                    (grammar.option)(self, letter, "")?;
                     continue;
                 }
-                if !WITH_VALUE.contains(letter) {
+                if !grammar.with_value.contains(letter) {
                     return Err(unknown(format!("invalid option -- '{letter}'")));
                 }
                 let attached = &letters[at + letter.len_utf8()..];
@@ -53,7 +64,7 @@ impl Reader {
                     })?,
                     attached => attached,
                 };
-                self.option(letter, value)?;
+                (grammar.option)(self, letter, value)?;
                 break;
             }
         }
@@ -85,7 +96,7 @@ impl Reader {
         }
     }
 
-    fn say(&mut self, long: &str, value: &str) -> Result<(), OptionError> {
+    pub(super) fn say(&mut self, long: &str, value: &str) -> Result<(), OptionError> {
         let Some(option) = find(Tool::Sbatch, long) else { return Ok(()) };
         option.apply(&mut self.trial, value)?;
         let value = value.to_owned();

@@ -20,7 +20,7 @@ pub static JOB: &[Item<JobView>] = &[
     then("ArrayTaskThrottle", |j, _| (j.array_max_tasks > 0).then(|| j.array_max_tasks.to_string())),
     then("HetJobId", |j, _| (j.het_job_id > 0).then(|| j.het_job_id.to_string())),
     then("HetJobOffset", |j, _| (j.het_job_id > 0).then(|| j.het_job_offset.to_string())),
-    then("JobName", |j, _| or_null(&j.name)),
+    then("JobName", |j, _| Some(j.name.clone())),
     first("HetJobIdSet", |j, _| if_any(&j.het_job_id_set)),
     first("UserId", |j, _| Some(format!("{}({})", j.user_name, j.uid))),
     then("GroupId", |j, _| Some(format!("{}({})", if j.group_name.is_empty() { &j.user_name } else { &j.group_name }, j.gid))),
@@ -66,6 +66,7 @@ pub static JOB: &[Item<JobView>] = &[
     then("ExcNodeList", |j, _| or_null(&j.excluded_nodes)),
     first("NodeList", |j, _| Some(j.nodes.clone())),
     then("SchedNodeList", |j, _| if_any(&j.scheduled_nodes)),
+    first("BatchFeatures", |j, _| if_any(&j.batch_features)),
     first("BatchHost", |j, _| if_any(&j.batch_host)),
     first("NumNodes", |j, _| Some(nodes(j))),
     then("NumCPUs", |j, _| Some(j.num_cpus.to_string())),
@@ -76,7 +77,7 @@ pub static JOB: &[Item<JobView>] = &[
     first("Socks/Node", |j, _| Some(star(j.sockets_per_node))),
     then("NtasksPerN:B:S:C", |j, _| Some(format!("{}:{}:{}:{}", j.tasks_per_node, j.tasks_per_board, star(j.tasks_per_socket), star(j.tasks_per_core)))),
     then("CoreSpec", |j, _| Some(match j.thread_spec { Some(threads) => format!("{threads}(Threads)"), None => star(j.core_spec) })),
-    first("JOB_GRES", |j, s| (s.details && !j.nodes.is_empty()).then(|| or_null(&j.gres_detail.join(",")))?),
+    first("JOB_GRES", |j, s| (s.details && !j.nodes.is_empty()).then(|| or_null(&all_gres(j)))?),
     first("", |j, s| (s.details && !j.resources.is_empty()).then(|| shares(j))),
     first("MinCPUsNode", |j, _| Some(j.min_cpus_per_node.max(1).to_string())),
     // None for each processor is all of the node.
@@ -84,7 +85,8 @@ pub static JOB: &[Item<JobView>] = &[
     then("MinMemoryNode", |j, s| j.memory_per_cpu_mb.is_none_or(|memory| memory == 0).then(|| megabytes(j.memory_per_node_mb.unwrap_or(0), s))),
     then("MinTmpDiskNode", |j, s| Some(megabytes(j.min_tmp_disk_mb, s))),
     first("Features", |j, _| or_null(&j.features)),
-    then("DelayBoot", |j, _| Some(clock::span_padded(j.delay_boot_secs.into()))),
+    then("DelayBoot", |j, _| Some(match j.delay_boot_secs { u32::MAX => "UNLIMITED".into(), secs => clock::span_padded(secs.into()) })),
+    first("ClusterFeatures", |j, _| if_any(&j.cluster_features)),
     first("Prefer", |j, _| if_any(&j.prefer)),
     first("Reservation", |j, _| if_any(&j.reservation)),
     first("OverSubscribe", |j, _| or(&j.over_subscribe, "OK")),
@@ -184,6 +186,37 @@ fn megabytes(megabytes: u64, scene: &Scene<'_>) -> String {
 
 fn request(tres: &str) -> Option<String> {
     if_any(&tres.replace("gres/", "gres:"))
+}
+
+/// What all nodes give together, without which devices those are.
+fn all_gres(job: &JobView) -> String {
+    let mut sums: Vec<(&str, u64)> = Vec::new();
+    for item in job.gres_detail.iter().flat_map(|node| split_items(node)) {
+        let item = item.split('(').next().unwrap_or(item);
+        let Some((what, Ok(count))) =
+            item.rsplit_once(':').map(|(what, count)| (what, count.parse::<u64>()))
+        else {
+            continue;
+        };
+        match sums.iter_mut().find(|(known, _)| *known == what) {
+            Some((_, sum)) => *sum += count,
+            None => sums.push((what, count)),
+        }
+    }
+    sums.iter().map(|(what, sum)| format!("{what}:{sum}")).collect::<Vec<_>>().join(",")
+}
+
+/// Commas separate items, except between the devices of one: `gpu:2(IDX:0,3),shard:1`.
+fn split_items(list: &str) -> impl Iterator<Item = &str> {
+    let mut inside = false;
+    list.split(move |letter| {
+        match letter {
+            '(' => inside = true,
+            ')' => inside = false,
+            _ => {}
+        }
+        letter == ',' && !inside
+    })
 }
 
 /// `Nodes=n1 CPU_IDs=0-3 Mem=4000 GRES=`, a line for nodes that give the same.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::blob::BlobHash;
+use crate::config::DefaultMemory;
 use crate::config::words::PartitionState;
 use crate::errors::SlurmError;
 use crate::ids::{Epoch, JobId, NodeName};
@@ -448,11 +449,33 @@ impl State {
 
     /// The partition a job is in: the one it runs in, the first it names, or the default one.
     pub fn partition_of(&self, job: &Job) -> Option<&crate::partition::Partition> {
-        let named = job.spec.partition.split(',').find(|name| !name.is_empty());
-        match named {
-            _ if job.phase != Phase::Pending && !job.granted.partition.is_empty() => {
-                self.partition(&job.granted.partition)
+        match job.granted.partition.as_str() {
+            granted if job.phase != Phase::Pending && !granted.is_empty() => {
+                self.partition(granted)
             }
+            _ => self.first_partition(&job.spec),
+        }
+    }
+
+    /// What a job asks for, with the memory that the site gives it where it asks for none: its variables tell it.
+    pub fn asked_and_given(&self, job: &Job) -> JobSpec {
+        let mut spec = (*job.spec).clone();
+        let says = spec.memory_per_cpu.is_some()
+            || spec.memory_per_node.is_some()
+            || spec.gpu().memory_per_gpu.is_some();
+        if let Some(partition) = self.partition_of(job).filter(|_| !says) {
+            match self.settings.config.default_memory(&partition.rules) {
+                DefaultMemory::PerCpu(size) => spec.memory_per_cpu = Some(size.0),
+                DefaultMemory::PerNode(size) => spec.memory_per_node = Some(size.0),
+                DefaultMemory::PerGpu(_) | DefaultMemory::Share => {}
+            }
+        }
+        spec
+    }
+
+    /// The first partition that a request names, or the default one.
+    pub fn first_partition(&self, spec: &JobSpec) -> Option<&crate::partition::Partition> {
+        match spec.partition.split(',').find(|name| !name.is_empty()) {
             None => self.default_partition(),
             Some(name) => self.partition(name),
         }

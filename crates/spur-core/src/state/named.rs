@@ -8,13 +8,20 @@ use crate::ids::NodeName;
 use crate::job::JobSpec;
 use crate::limit::Limit;
 use crate::node::features;
+use crate::number;
 use crate::state::State;
 
 pub(super) fn check(state: &State, spec: &JobSpec) -> Result<(), SlurmError> {
     nodes(state, spec)?;
+    // One that is held may still be given some.
+    if spec.nodes_min == Some(0) && !spec.hold {
+        return Err(SlurmError::InvalidNodeCount);
+    }
     features(state, &spec.placement().constraint, SlurmError::InvalidFeature)?;
     features(state, &spec.placement().prefer, SlurmError::InvalidPrefer)?;
+    batch(spec)?;
     resources(state, &spec.gres)?;
+    gpus(spec)?;
     segments(spec)?;
     times(state, spec)?;
     sampling(state, &spec.rare().acctg_freq)
@@ -55,6 +62,31 @@ fn features(state: &State, words: &str, refusal: SlurmError) -> Result<(), Slurm
     }
 }
 
+/// The node of the script is one of the others: what it must have, `--constraint` asks for.
+fn batch(spec: &JobSpec) -> Result<(), SlurmError> {
+    let place = spec.placement();
+    let refusal = SlurmError::BatchConstraint;
+    let Some(wanted) = features::parse(&place.batch_constraint).map_err(|_| refusal)? else {
+        return Ok(());
+    };
+    let all = features::parse(&place.constraint).map_err(|_| refusal)?;
+    let all = all.as_ref().map(features::Features::names).unwrap_or_default();
+    match wanted.names().first().is_none_or(|name| all.contains(name)) {
+        true => Ok(()),
+        false => Err(refusal),
+    }
+}
+
+/// Amounts of GPUs must be numbers.
+fn gpus(spec: &JobSpec) -> Result<(), SlurmError> {
+    let gpu = spec.gpu();
+    let lists = [&gpu.gpus, &gpu.gpus_per_node, &gpu.gpus_per_socket, &gpu.gpus_per_task];
+    match lists.iter().find_map(|list| gres::parse_gpus(list).err()) {
+        Some(gres::Error::Tres) => Err(SlurmError::InvalidTres),
+        _ => Ok(()),
+    }
+}
+
 /// Some node must have each kind of generic resource, now or by the configuration.
 fn resources(state: &State, wanted: &str) -> Result<(), SlurmError> {
     if wanted.is_empty() {
@@ -91,10 +123,19 @@ fn segments(spec: &JobSpec) -> Result<(), SlurmError> {
 
 fn times(state: &State, spec: &JobSpec) -> Result<(), SlurmError> {
     let lifecycle = spec.lifecycle();
-    if let (Some(Limit::Is(least)), Some(Limit::Is(most))) = (lifecycle.time_min, spec.time_limit)
-        && least > most
-    {
-        return Err(SlurmError::InvalidTimeMinLimit);
+    if let Some(least) = lifecycle.time_min {
+        let partition = state.first_partition(spec);
+        let usual = partition.map(|it| it.default_time.unwrap_or(it.max_time));
+        let most = spec.time_limit.or(usual).unwrap_or(Limit::Unlimited);
+        let exceeds = match (least, most) {
+            // None at all is no limit.
+            (Limit::Unlimited | Limit::Is(0), Limit::Is(_)) => true,
+            (Limit::Is(least), Limit::Is(most)) => least > most,
+            (_, Limit::Unlimited) => false,
+        };
+        if exceeds {
+            return Err(SlurmError::InvalidTimeMinLimit);
+        }
     }
     match lifecycle.deadline {
         Some(deadline) if deadline < state.now.0 => Err(SlurmError::InvalidTimeLimit),
@@ -107,7 +148,8 @@ fn sampling(state: &State, wanted: &str) -> Result<(), SlurmError> {
     let most = state.settings.config.accounting.sample_interval.0;
     let seconds = |part: &str| {
         let (kind, number) = part.split_once('=').unwrap_or(("task", part));
-        number.trim().parse::<u64>().ok().filter(|_| kind.eq_ignore_ascii_case("task"))
+        let number = number::leading(number).map(|(number, _)| number.unsigned_abs());
+        number.filter(|_| kind.eq_ignore_ascii_case("task"))
     };
     match wanted.split(',').filter_map(seconds).any(|secs| most > 0 && (secs == 0 || secs > most)) {
         true => Err(SlurmError::InvalidAcctFreq),

@@ -1,8 +1,15 @@
 //! A job as `squeue` and its relatives see it.
 
+use std::ops::{Deref, DerefMut};
+use std::sync::LazyLock;
+
+use crate::job::{ExitStatus, JobState, JobStatus};
 use crate::limit::Limit;
 
 /// One job, or one pending array, as shown. Times are seconds since the epoch; 0 means "not yet".
+///
+/// What lists of jobs usually tell is here; the rest is apart, so that a list is small to make, carry and read
+/// (see `Field::outline`). It is read and written as if it were here.
 #[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
 pub struct JobView {
     #[prost(uint32, tag = "1")]
@@ -49,19 +56,6 @@ pub struct JobView {
     /// As `wait(2)` gives it: the exit code above eight bits of signal.
     #[prost(uint32, tag = "19")]
     pub exit_status: u32,
-    #[prost(string, tag = "20")]
-    pub work_dir: String,
-    #[prost(string, tag = "21")]
-    pub command: String,
-    #[prost(string, tag = "22")]
-    pub standard_output: String,
-    #[prost(string, tag = "23")]
-    pub standard_error: String,
-    #[prost(string, tag = "24")]
-    pub batch_host: String,
-    /// How often the job was started again.
-    #[prost(uint32, tag = "25")]
-    pub restarts: u32,
     /// The array this job belongs to; 0 for none.
     #[prost(uint32, tag = "26")]
     pub array_job_id: u32,
@@ -83,10 +77,49 @@ pub struct JobView {
     /// All components: `27-28`.
     #[prost(string, tag = "32")]
     pub het_job_id_set: String,
-    #[prost(uint32, tag = "33")]
-    pub association_id: u32,
     #[prost(string, tag = "34")]
     pub qos: String,
+    /// Where a pending job is expected to start.
+    #[prost(string, tag = "41")]
+    pub scheduled_nodes: String,
+    #[prost(int64, tag = "50")]
+    pub eligible_time: i64,
+    #[prost(int64, tag = "51")]
+    pub accrue_time: i64,
+    /// Last suspended or resumed.
+    #[prost(int64, tag = "54")]
+    pub suspend_time: i64,
+    /// How long it ran before `suspend_time`.
+    #[prost(int64, tag = "55")]
+    pub run_secs_before_suspend: i64,
+    #[prost(uint32, tag = "75")]
+    pub max_nodes: u32,
+    /// More than the reason says: `ReqNodeNotAvail, UnavailableNodes:n4`.
+    #[prost(string, tag = "101")]
+    pub state_description: String,
+    /// Everything else; nothing where only the outline was asked for.
+    #[prost(message, optional, boxed, tag = "140")]
+    pub detail: Option<Box<JobDetail>>,
+}
+
+/// What lists of jobs do not usually tell.
+#[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
+pub struct JobDetail {
+    #[prost(string, tag = "20")]
+    pub work_dir: String,
+    #[prost(string, tag = "21")]
+    pub command: String,
+    #[prost(string, tag = "22")]
+    pub standard_output: String,
+    #[prost(string, tag = "23")]
+    pub standard_error: String,
+    #[prost(string, tag = "24")]
+    pub batch_host: String,
+    /// How often the job was started again.
+    #[prost(uint32, tag = "25")]
+    pub restarts: u32,
+    #[prost(uint32, tag = "33")]
+    pub association_id: u32,
     #[prost(string, tag = "35")]
     pub reservation: String,
     #[prost(string, tag = "36")]
@@ -99,9 +132,6 @@ pub struct JobView {
     pub required_nodes: String,
     #[prost(string, tag = "40")]
     pub excluded_nodes: String,
-    /// Where a pending job is expected to start.
-    #[prost(string, tag = "41")]
-    pub scheduled_nodes: String,
     /// What is left of it, with how each part stands: `afterok:7(unfulfilled)`.
     #[prost(string, tag = "42")]
     pub dependency: String,
@@ -119,20 +149,10 @@ pub struct JobView {
     pub nice: i32,
     #[prost(string, tag = "49")]
     pub group_name: String,
-    #[prost(int64, tag = "50")]
-    pub eligible_time: i64,
-    #[prost(int64, tag = "51")]
-    pub accrue_time: i64,
     #[prost(int64, tag = "52")]
     pub deadline: i64,
     #[prost(int64, tag = "53")]
     pub preempt_time: i64,
-    /// Last suspended or resumed.
-    #[prost(int64, tag = "54")]
-    pub suspend_time: i64,
-    /// How long it ran before `suspend_time`.
-    #[prost(int64, tag = "55")]
-    pub run_secs_before_suspend: i64,
     #[prost(int64, tag = "56")]
     pub resize_time: i64,
     #[prost(int64, tag = "57")]
@@ -172,8 +192,6 @@ pub struct JobView {
     pub boards_per_node: u32,
     #[prost(uint32, tag = "74")]
     pub max_cpus: u32,
-    #[prost(uint32, tag = "75")]
-    pub max_nodes: u32,
     #[prost(uint32, optional, tag = "76")]
     pub core_spec: Option<u32>,
     #[prost(uint32, optional, tag = "77")]
@@ -229,9 +247,6 @@ pub struct JobView {
     pub memory_per_tres: String,
     #[prost(uint32, tag = "100")]
     pub derived_exit_status: u32,
-    /// More than the reason says: `ReqNodeNotAvail, UnavailableNodes:n4`.
-    #[prost(string, tag = "101")]
-    pub state_description: String,
     #[prost(string, repeated, tag = "102")]
     pub mail_types: Vec<String>,
     #[prost(string, tag = "103")]
@@ -307,6 +322,22 @@ pub struct JobView {
     pub avoided_nodes: String,
 }
 
+static NOTHING: LazyLock<JobDetail> = LazyLock::new(JobDetail::default);
+
+impl Deref for JobView {
+    type Target = JobDetail;
+
+    fn deref(&self) -> &JobDetail {
+        self.detail.as_deref().unwrap_or(&NOTHING)
+    }
+}
+
+impl DerefMut for JobView {
+    fn deref_mut(&mut self) -> &mut JobDetail {
+        self.detail.get_or_insert_default()
+    }
+}
+
 /// What one node gives to a job.
 #[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
 pub struct JobNodeShare {
@@ -323,4 +354,32 @@ pub struct JobNodeShare {
     pub cores_per_socket: u32,
     #[prost(uint32, tag = "6")]
     pub sockets: u32,
+}
+
+impl JobView {
+    /// The job's exit code; a job killed by a signal, or never run, is a failure.
+    pub fn exit_code(&self) -> u8 {
+        match JobStatus(self.state).base() {
+            JobState::Completed => 0,
+            _ => ExitStatus::from_wait(self.exit_status).code.max(1),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_code_is_the_jobs_own_and_never_0_for_a_failure() {
+        let job = |state: JobState, exit_status| JobView {
+            state: state.number(),
+            exit_status,
+            ..JobView::default()
+        };
+        assert_eq!(job(JobState::Completed, 0).exit_code(), 0);
+        assert_eq!(job(JobState::Failed, 3 << 8).exit_code(), 3);
+        assert_eq!(job(JobState::Failed, 9).exit_code(), 1);
+        assert_eq!(job(JobState::Cancelled, 0).exit_code(), 1);
+    }
 }

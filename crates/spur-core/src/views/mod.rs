@@ -19,7 +19,7 @@ pub use accounting::{
     AccountingRecord, AccountingView, EventView, TresSeconds, TresUsage, UsageView,
 };
 pub use association::AssociationView;
-pub use job::{JobNodeShare, JobView};
+pub use job::{JobDetail, JobNodeShare, JobView};
 pub use node::NodeView;
 pub use partition::PartitionView;
 pub use priority::PriorityView;

@@ -9,6 +9,9 @@ const CONFIGURATION: &str = r#"
 [jobs]
 def_mem_per_cpu = 1000
 
+[accounting]
+tres = ["gres/gpu", "gres/gpu:mi300x"]
+
 [limits]
 max_array_size = 10001
 

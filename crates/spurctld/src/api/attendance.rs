@@ -9,6 +9,7 @@ use spur_core::auth::Actor;
 use spur_core::ids::JobId;
 use spur_core::job::{ExitStatus, Job, Phase};
 use spur_core::state::Command;
+use tokio::sync::mpsc;
 
 use crate::shell::Inbox;
 
@@ -23,10 +24,12 @@ const LOOK: Duration = Duration::from_secs(2);
 #[derive(Clone, Default)]
 pub struct Attendance(Arc<Mutex<BTreeMap<JobId, Place>>>);
 
-#[derive(Clone, Copy, Default)]
+#[derive(Default)]
 struct Place {
     attendants: u32,
     left: Option<Instant>,
+    /// How each attendant is spoken to; those that left do not hear it.
+    ears: Vec<mpsc::UnboundedSender<String>>,
 }
 
 /// An attendant; dropping it leaves.
@@ -36,13 +39,23 @@ pub struct Seat {
 }
 
 impl Attendance {
-    /// Somebody attends this job.
-    pub fn attend(&self, job: JobId) -> Seat {
+    /// Somebody attends this job, and hears what is said to its attendants.
+    pub fn attend(&self, job: JobId) -> (Seat, mpsc::UnboundedReceiver<String>) {
+        let (ear, heard) = mpsc::unbounded_channel();
         self.change(job, |place| {
             place.attendants += 1;
             place.left = None;
+            place.ears.push(ear);
         });
-        Seat { attendance: self.clone(), job }
+        (Seat { attendance: self.clone(), job }, heard)
+    }
+
+    /// Says something to those who attend a job, and whether anybody heard it.
+    pub fn tell(&self, job: JobId, words: &str) -> bool {
+        let mut places = self.0.lock().expect("no holder panics");
+        let Some(place) = places.get_mut(&job) else { return false };
+        place.ears.retain(|ear| ear.send(words.to_string()).is_ok());
+        !place.ears.is_empty()
     }
 
     /// Somebody should attend this job from now on.
@@ -73,6 +86,7 @@ impl Drop for Seat {
     fn drop(&mut self) {
         self.attendance.change(self.job, |place| {
             place.attendants -= 1;
+            place.ears.retain(|ear| !ear.is_closed());
             if place.attendants == 0 {
                 place.left = Some(Instant::now());
             }

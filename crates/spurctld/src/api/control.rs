@@ -42,6 +42,11 @@ impl Service {
                 },
             },
             Action::Update(update) => JobAction::Update(update.assignments),
+            Action::Notify(notify) => {
+                let words = limits::words(&notify.words)?;
+                self.notify(&by, JobId(request.job_id), words).await?;
+                return Ok(ControlJobReply {});
+            }
         };
         if let JobAction::Update(assignments) = &action {
             limits::changes(assignments)?;

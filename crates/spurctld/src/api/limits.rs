@@ -29,6 +29,7 @@ const COMPONENTS: Limit = limit("job", 128, "components");
 const COMMENT: Limit = limit("comment", 1 << 10, "bytes");
 const DEPENDENCIES: Limit = limit("dependency", 10_000, "jobs");
 const NAMED: Limit = limit("question", 10_000, "jobs by number");
+const WORDS: Limit = limit("message", 4 << 10, "bytes");
 const CHANGES: Limit = limit("change", 256 << 10, "bytes");
 
 /// The most jobs on one page.
@@ -64,6 +65,11 @@ pub(super) fn components<'a>(
         DEPENDENCIES.check(dependencies(&spec.dependency))?;
     }
     Ok(())
+}
+
+/// A word to somebody.
+pub(super) fn words(words: &str) -> Result<&str, Status> {
+    WORDS.check(words.len()).map(|()| words)
 }
 
 /// Changes to something that is there.

@@ -9,7 +9,7 @@ use spur_core::ids::NodeName;
 use spur_core::job::dependency::{self, Dependency};
 use spur_core::job::{
     Allocation, Array, Cause, Demand, ExitStatus, Hold, Job, JobFlag, JobState, JobStatus, Phase,
-    Reason, signal,
+    Reason, Share, signal,
 };
 use spur_core::limit::Limit;
 use spur_core::partition::Partition;
@@ -216,13 +216,13 @@ fn asked_for(job: &Job) -> JobView {
         uid: job.owner.uid.0,
         gid: job.owner.gid.0,
         user_name: job.owner.name.clone(),
-        standard_output: file(job, &spec.output, default_output(job)),
-        standard_error: file(job, error, default_output(job)),
-        standard_input: file(job, &spec.input, "/dev/null"),
-        restarts: job.restarts,
-        dependency: dependency(job),
         ..JobView::of_request(spec)
     };
+    view.standard_output = file(job, &spec.output, default_output(job));
+    view.standard_error = file(job, error, default_output(job));
+    view.standard_input = file(job, &spec.input, "/dev/null");
+    view.restarts = job.restarts;
+    view.dependency = dependency(job);
     if let Some(setbacks) = &job.setbacks {
         view.failures = setbacks.failures;
         view.preemptions = setbacks.preemptions;
@@ -230,7 +230,7 @@ fn asked_for(job: &Job) -> JobView {
         view.avoided_nodes = hostlist::compress(setbacks.avoid.iter().map(NodeName::as_str));
     }
     if view.mail_user.is_empty() {
-        view.mail_user.clone_from(&view.user_name);
+        view.mail_user = view.user_name.clone();
     }
     view
 }
@@ -243,7 +243,7 @@ fn dependency(job: &Job) -> String {
     };
     let is_held = job.spec.hold && job.hold != Hold::None;
     match (job.waits.as_deref(), is_held) {
-        (Some(waits), _) if waits.never => shown(&waits.on, "failed"),
+        (Some(waits), false) if waits.never => shown(&waits.on, "failed"),
         (_, true) => dependency::parse(&job.spec.dependency)
             .map(|on| shown(&on, "unfulfilled"))
             .unwrap_or_default(),
@@ -284,6 +284,8 @@ fn times(view: &mut JobView, job: &Job, limit: Limit, now: Timestamp) {
     let blocked = job.hold != Hold::None || job.waits.is_some();
     // A crontab's job that has just run is told when it is due again in a moment.
     let begin = job.begin.filter(|begin| *begin != cron::UNSETTLED);
+    // While somebody holds it, nobody asks for how long it waits after another.
+    let begin = begin.filter(|_| job.hold == Hold::None || job.spec.begin.is_some());
     view.eligible_time = match begin {
         Some(begin) if begin > job.submitted => begin.0,
         _ if blocked => 0,
@@ -356,6 +358,9 @@ fn resources(view: &mut JobView, published: &Published, job: &Job) {
     let nodes = held.shares.len() as u64;
     view.tres_allocated = tres(held.cpus().into(), memory, Some(nodes), gres, tracked);
     view.tres_requested = view.tres_allocated.clone();
+    if held.shares.iter().any(|share| !share.gres.is_empty()) {
+        view.gres_detail = held.shares.iter().map(devices).collect();
+    }
     view.resources = held
         .shares
         .iter()
@@ -369,46 +374,107 @@ fn resources(view: &mut JobView, published: &Published, job: &Job) {
         .collect();
 }
 
+/// What a node gives of generic resources, and which devices those are: `gpu:mi300x:2(IDX:0-1)`.
+fn devices(share: &Share) -> String {
+    let told = share.gres.iter().map(|gres| {
+        let kind = if gres.kind.is_empty() { String::new() } else { format!(":{}", gres.kind) };
+        let which = spur_core::job::array::written(gres.ids.iter());
+        let which = if which.is_empty() { which } else { format!("(IDX:{which})") };
+        format!("{}{kind}:{}{which}", gres.name, gres.count)
+    });
+    told.collect::<Vec<_>>().join(",")
+}
+
 /// What a job that has nothing yet will hold, as far as that can be told.
 fn waiting(view: &mut JobView, published: &Published, job: &Job) {
     let (nodes, gpu) = (u64::from(Demand::of(&job.spec).nodes_min), job.spec.gpu());
     let asked = gres::parse(&job.spec.gres).unwrap_or_default();
-    let of_gpus = |list: &str| -> u64 {
-        gres::parse_gpus(list).unwrap_or_default().iter().map(|gres| gres.count).sum()
-    };
-    let gpus = [
-        of_gpus(&gpu.gpus),
-        of_gpus(&gpu.gpus_per_node) * nodes,
-        of_gpus(&gpu.gpus_per_task) * u64::from(view.num_tasks),
-    ];
-    let gpus = gpus.into_iter().max().unwrap_or(0);
+    let (on_each, others): (Vec<_>, Vec<_>) = asked.into_iter().partition(|it| it.name == "gpu");
+    let gpus = gpus_in_all(view, job, nodes, on_each);
+    let number = gpus.iter().map(|gres| gres.count).sum::<u64>();
     let memory = match (gpu.memory_per_gpu, view.memory_per_node_mb, view.memory_per_cpu_mb) {
-        (Some(size), ..) => size * gpus.max(1),
-        (None, Some(0), _) => published.largest().1 * nodes,
-        (None, Some(size), _) => size * nodes,
-        (None, None, Some(size)) => size * u64::from(view.num_cpus),
-        (None, None, None) => 0,
+        (Some(size @ 1..), ..) => size * number.max(1),
+        (_, Some(0), _) | (_, None, Some(0)) => published.largest().1 * nodes,
+        (_, Some(size), _) => size * nodes,
+        (_, None, Some(size)) => size * u64::from(view.num_cpus),
+        (_, None, None) => 0,
     };
-    let asked = asked.iter().map(|gres| {
-        let model = gres.model.as_deref().unwrap_or_default();
-        (gres.name.as_str(), model, gres.count * nodes)
-    });
-    let asked = asked.chain((gpus > 0).then_some(("gpu", "", gpus)));
+    let told = |gres: &'_ gres::Request, times: u64| {
+        (gres.name.clone(), gres.model.clone().unwrap_or_default(), gres.count * times)
+    };
+    let others = others.iter().map(|gres| told(gres, nodes));
+    let asked: Vec<_> = others.chain(gpus.iter().map(|gres| told(gres, 1))).collect();
+    let asked = asked.iter().map(|(name, model, count)| (name.as_str(), model.as_str(), *count));
     let tracked = &published.state.settings.config.accounting.tres;
     view.tres_requested = tres(view.num_cpus.into(), memory, Some(nodes), asked, tracked);
 }
 
-/// So many nodes it will take, if none is larger than the largest and none has more tasks than it may.
-fn expected_nodes(view: &mut JobView, published: &Published, job: &Job) {
-    let by_size = view.num_cpus.div_ceil(published.largest().0.max(1));
-    let by_tasks = match job.spec.ntasks_per_node {
-        Some(each @ 1..) if job.spec.ntasks_said => view.num_tasks / each,
-        _ => 0,
+/// The GPUs a job asks for over all its nodes: those of the option that asks for most.
+fn gpus_in_all(
+    view: &JobView,
+    job: &Job,
+    nodes: u64,
+    on_each: Vec<gres::Request>,
+) -> Vec<gres::Request> {
+    let gpu = job.spec.gpu();
+    let times = |mut list: Vec<gres::Request>, times: u64| {
+        list.iter_mut().for_each(|gres| gres.count *= times);
+        list
     };
-    let wanted = view.num_nodes.max(by_size.min(view.num_tasks)).max(by_tasks);
-    if view.max_nodes == 0 || wanted <= view.max_nodes {
-        view.num_nodes = wanted;
+    let said = |list: &str| gres::parse_gpus(list).unwrap_or_default();
+    let sockets = u64::from(job.spec.layout().sockets_per_node.unwrap_or(1));
+    let generated = gpu.generated_gpus.map(|count| gres::Request {
+        name: "gpu".to_string(),
+        model: None,
+        count: count.into(),
+    });
+    let lists = [
+        said(&gpu.gpus),
+        times(on_each, nodes),
+        times(said(&gpu.gpus_per_node), nodes),
+        times(said(&gpu.gpus_per_socket), nodes * sockets),
+        times(said(&gpu.gpus_per_task), view.num_tasks.into()),
+        generated.into_iter().collect(),
+    ];
+    let number = |list: &Vec<gres::Request>| list.iter().map(|gres| gres.count).sum::<u64>();
+    // Of several that ask for the same, the first one knows the models.
+    lists.into_iter().rev().max_by_key(number).unwrap_or_default()
+}
+
+/// So many nodes it will take, by Slurm's reckoning: as many as the tasks fill of the largest, where their
+/// number is known.
+fn expected_nodes(view: &mut JobView, published: &Published, job: &Job) {
+    let spec = &job.spec;
+    let is_known = spec.ntasks_said
+        || !spec.layout().extra_node_info.is_empty()
+        || spec.gpu().ntasks_per_gpu.is_some()
+        || (!spec.gpu().gpus.is_empty() && !spec.gpu().gpus_per_task.is_empty());
+    if spec.placement().spread_job
+        && view.max_nodes == 0
+        && (is_known || spec.ntasks_per_node.is_some())
+    {
+        let nodes = u32::try_from(published.state.nodes.len()).unwrap_or(u32::MAX);
+        view.max_nodes = view.num_tasks.min(nodes);
     }
+    let largest = published.largest().0.max(1);
+    let tasks = view.num_tasks;
+    let wanted = match (spec.ntasks_per_node, spec.cpus_per_task.unwrap_or(1)) {
+        (Some(each @ 1..), _) => view.num_nodes.max(tasks / each),
+        _ if !is_known => view.num_nodes,
+        (_, 0 | 1) => {
+            let each = largest.saturating_mul(spec.layout().ntasks_per_core.unwrap_or(1).max(1));
+            view.num_nodes.max(tasks.div_ceil(each))
+        }
+        // What does not fill a node takes one more, even where it is the only one.
+        (_, cpus) => match largest / cpus {
+            0 => view.num_nodes,
+            each => view.num_nodes.max(tasks / each) + u32::from(!tasks.is_multiple_of(each)),
+        },
+    };
+    view.num_nodes = match view.max_nodes {
+        0 => wanted,
+        most => wanted.min(most.max(view.num_nodes)),
+    };
 }
 
 fn status(published: &Published, job: &Job) -> (JobStatus, Reason) {

@@ -45,7 +45,7 @@ impl Service {
         changes.borrow_and_update();
         let job = self.own_job(&actor, id).await?;
         drop(job);
-        let seat = self.attendance.attend(id);
+        let (seat, mut said) = self.attendance.attend(id);
         let inbox = self.inbox.clone();
         let (replies, stream) = mpsc::channel(16);
         tokio::spawn(async move {
@@ -60,19 +60,39 @@ impl Service {
                 };
                 if !seen.as_ref().is_some_and(same) {
                     seen = Some((job.clone(), wait));
-                    let reply = AttendReply { job: Some(allocation(&published, job)) };
-                    if replies.send(Ok(reply)).await.is_err() || job.phase.is_over() {
+                    let job = allocation(&published, job);
+                    let over = published.state.jobs.get(&id).is_none_or(|job| job.phase.is_over());
+                    let reply = AttendReply { job: Some(job), ..AttendReply::default() };
+                    if replies.send(Ok(reply)).await.is_err() || over {
                         return;
                     }
                 }
                 tokio::select! {
                     changed = changes.changed() => if changed.is_err() { return },
+                    Some(words) = said.recv() => {
+                        let reply = AttendReply { words, ..AttendReply::default() };
+                        if replies.send(Ok(reply)).await.is_err() {
+                            return;
+                        }
+                    }
                     () = replies.closed() => return,
                 }
                 changes.borrow_and_update();
             }
         });
         Ok(ReceiverStream::new(stream))
+    }
+
+    /// Says something to those who attend a job. A script has nobody who would hear it.
+    pub(super) async fn notify(&self, by: &Actor, id: JobId, words: &str) -> Result<(), Status> {
+        let published = self.latest().await?;
+        let job = published.state.jobs.get(&id).ok_or(to_status(SlurmError::InvalidJobId))?;
+        may(by, Action::ControlJob, Target::from(&**job)).map_err(to_status)?;
+        match self.attendance.tell(id, words) {
+            _ if job.phase.is_over() => Err(to_status(SlurmError::AlreadyDone)),
+            true => Ok(()),
+            false => Err(to_status(SlurmError::Disabled)),
+        }
     }
 
     pub(super) async fn end_allocation_of(
@@ -355,7 +375,15 @@ fn step_view(published: &Published, job: &Job, step: &Step) -> StepView {
         submit_line: request.submit_line.clone(),
         srun_host: spec.srun_host.clone(),
         srun_pid: spec.srun_pid,
-        distribution: shown_distribution(&request.layout().distribution, batch),
+        distribution: match shown_distribution(&request.layout().distribution) {
+            // The script is laid out nowhere; others are by Slurm's usual way.
+            unsaid if unsaid.is_empty() && batch => unsaid,
+            unsaid if unsaid.is_empty() && step.tasks() as usize <= step.shares.len() => {
+                "Cyclic".to_string()
+            }
+            unsaid if unsaid.is_empty() => "Block".to_string(),
+            said => said,
+        },
         tres_allocated,
         ..StepView::default()
     }
@@ -370,7 +398,7 @@ fn memory_beside(held: Option<&Arc<Allocation>>, share: &StepShare) -> u64 {
     })
 }
 
-fn shown_distribution(asked: &str, batch: bool) -> String {
+fn shown_distribution(asked: &str) -> String {
     let words = asked.split(',').next().unwrap_or_default();
     let shown: Vec<String> = words
         .split(':')
@@ -381,9 +409,5 @@ fn shown_distribution(asked: &str, batch: bool) -> String {
             first.into_iter().chain(letters).collect()
         })
         .collect();
-    match shown.is_empty() {
-        true if batch => String::new(),
-        true => "Block".to_string(),
-        false => shown.join(":"),
-    }
+    shown.join(":")
 }

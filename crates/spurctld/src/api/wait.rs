@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use spur_core::auth::Actor;
 use spur_core::errors::SlurmError;
 use spur_core::ids::JobId;
-use spur_core::job::{ExitStatus, Job, JobState, JobStatus};
+use spur_core::job::Job;
 use spur_core::state::State;
 use spur_core::views::JobView;
 use spur_proto::slurm::{WaitJobReply, WaitJobRequest};
@@ -101,7 +101,7 @@ impl Tally {
             return;
         }
         let view = view();
-        let code = job.phase.is_over().then(|| code(&view));
+        let code = job.phase.is_over().then(|| view.exit_code());
         match code {
             Some(code) => {
                 let tasks = job.waiting_tasks().map_or(1, |tasks| tasks.ids().count() as u32);
@@ -124,13 +124,5 @@ impl Tally {
             tasks: sum(&|(tasks, _)| *tasks).max(1),
             failed: sum(&|(tasks, code)| if *code == 0 { 0 } else { *tasks }),
         })
-    }
-}
-
-/// The job's exit code; a job killed by a signal, or never run, is a failure.
-fn code(job: &JobView) -> u8 {
-    match JobStatus(job.state).base() {
-        JobState::Completed => 0,
-        _ => ExitStatus::from_wait(job.exit_status).code.max(1),
     }
 }

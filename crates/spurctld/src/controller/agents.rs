@@ -580,7 +580,7 @@ impl<D: Disk> Controller<D> {
         };
         let component = |job: &std::sync::Arc<Job>| Component {
             job: job.id.0,
-            spec: Some((*job.spec).clone()),
+            spec: Some(self.state.asked_and_given(job)),
             partition: partition_of(job),
             shares: job.phase.holds().map(|held| node_shares(held)).unwrap_or_default(),
         };
@@ -595,7 +595,7 @@ impl<D: Disk> Controller<D> {
             uid: job.owner.uid.0,
             gid: job.owner.gid.0,
             user_name: job.owner.name.clone(),
-            spec: Some((*job.spec).clone()),
+            spec: Some(self.state.asked_and_given(job)),
             script: script.unwrap_or_default(),
             environment: environment.unwrap_or_default(),
             step: step_launch(step, node),

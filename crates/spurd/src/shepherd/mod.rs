@@ -10,6 +10,7 @@ mod script;
 mod step;
 mod task;
 mod task_hooks;
+mod user_env;
 mod watch;
 
 use std::ffi::{OsStr, OsString};

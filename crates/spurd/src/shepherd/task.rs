@@ -14,7 +14,7 @@ use nix::unistd;
 
 use super::environment::TMP_DIR;
 use super::plan::Plan;
-use super::task_hooks;
+use super::{task_hooks, user_env};
 use crate::machine::child;
 use crate::machine::handover;
 use crate::machine::limits;
@@ -31,6 +31,7 @@ pub fn become_script(
     let error = match prepare(plan, born_in_group, words) {
         Ok(()) => {
             let mut variables = plan.environment.for_task(std::process::id(), tmp_dir(plan));
+            user_env::add(&mut variables);
             limits::take(&mut variables, &plan.let_through).iter().for_each(|it| say_to_user(it));
             if let Err(code) = plan.hooks.run_prologs(&mut variables) {
                 child::leave(code)

@@ -147,7 +147,8 @@ fn end_step(
     });
     let Err(error) = outcome else { return 0 };
     if !query.quiet {
-        complain("scancel", format!("Kill job error on job step id {name}: {error}"));
+        let id = name.split('.').next().unwrap_or(name);
+        complain("scancel", format!("Kill job error on job step id {id}: {error}"));
     }
     match error {
         CallError::Refused(refusal) => (refusal.number() & 0xff) as u8,
@@ -216,7 +217,7 @@ fn told(query: &Query, name: &str, outcome: Result<(), CallError>) -> u8 {
     let over =
         |error: &SlurmError| matches!(error, SlurmError::InvalidJobId | SlurmError::AlreadyDone);
     let (status, quiet) = match &error {
-        CallError::Refused(refusal) if over(refusal) && query.signal.is_none() => {
+        CallError::Refused(refusal) if over(refusal) && query.signal.is_none() && !query.batch => {
             (0, !query.verbose)
         }
         CallError::Refused(refusal) if over(refusal) => (1, query.quiet),

@@ -1,14 +1,14 @@
 //! What `scontrol` does to jobs: `hold`, `release`, `requeue`, `suspend` and their kin.
 
 use spur_core::errors::SlurmError;
-use spur_core::job::reference::JobReference;
+use spur_core::job::reference::{JobReference, Part};
 use spur_core::job::{JobState, JobStatus};
 use spur_core::state::Assignment;
 use spur_core::views::JobView;
 use spur_proto::caller::CallError;
 use spur_proto::slurm::control_job_request::Action;
 use spur_proto::slurm::{
-    HoldJob, ListJobsRequest, ReleaseJob, RequeueJob, ResumeJob, SuspendJob, UpdateJob,
+    HoldJob, ListJobsRequest, NotifyJob, ReleaseJob, RequeueJob, ResumeJob, SuspendJob, UpdateJob,
 };
 
 use super::Session;
@@ -44,7 +44,8 @@ pub fn resume(session: &mut Session, words: &[&str]) -> u8 {
     each(session, words, &Action::Resume(ResumeJob {})).0
 }
 
-/// `notify ID TEXT`: nobody of ours hears it yet, which is said as where Slurm cannot tell anybody either.
+/// `notify ID TEXT`: a word to `salloc` or `srun`. Nobody hears it for a script, which is said as where Slurm
+/// cannot tell anybody either.
 pub fn notify(session: &mut Session, words: &[&str]) -> u8 {
     let Some(reference) = JobReference::parse(words[0]) else {
         return session.refuse(format!("Invalid job_id {}job notify failure: No error", words[0]));
@@ -52,12 +53,21 @@ pub fn notify(session: &mut Session, words: &[&str]) -> u8 {
     let request =
         ListJobsRequest { job_ids: vec![reference.job], ended: true, ..Default::default() };
     let jobs = session.controller().jobs(&request).unwrap_or_default();
-    let error = match jobs.iter().find(|job| reference.names(job)) {
-        None => SlurmError::InvalidJobId,
-        Some(job) if JobStatus(job.state).base() > JobState::Suspended => SlurmError::AlreadyDone,
-        Some(_) => SlurmError::Disabled,
+    let outcome = match jobs.iter().find(|job| reference.names(job)) {
+        None => Err(CallError::Refused(SlurmError::InvalidJobId)),
+        Some(job) if JobStatus(job.state).base() > JobState::Suspended => {
+            Err(CallError::Refused(SlurmError::AlreadyDone))
+        }
+        Some(job) => {
+            let whole = JobReference { job: job.job_id, part: Part::Whole, step: None };
+            let words = NotifyJob { words: words[1..].join(" ") };
+            session.controller().control(&whole, Action::Notify(words))
+        }
     };
-    session.refuse(format!("job notify failure: {error}"))
+    match outcome {
+        Ok(()) => 0,
+        Err(error) => session.refuse(format!("job notify failure: {error}")),
+    }
 }
 
 /// Before all other waiting jobs of its user, as far as niceness goes.
@@ -168,6 +178,7 @@ fn named(session: &mut Session, words: &[&str]) -> Vec<(String, Option<JobRefere
 #[cfg(test)]
 mod tests {
     use super::*;
+    use spur_core::views::JobDetail;
 
     #[test]
     fn the_first_of_a_user_is_as_nice_as_it_has_to_be() {
@@ -175,7 +186,7 @@ mod tests {
             job_id,
             uid,
             priority,
-            nice,
+            detail: Some(Box::new(JobDetail { nice, ..JobDetail::default() })),
             ..JobView::default()
         };
         let all = [job(1, 5, 100, 0), job(2, 5, 90, 3), job(3, 6, 900, 0)];

@@ -73,7 +73,7 @@ const ANY: usize = usize::MAX;
 #[rustfmt::skip]
 const KEYWORDS: &[Keyword] = &[
     keyword("abort", 3, (0, ANY), "stop the controllers", service::abort),
-    keyword("all", 3, (0, 0), "hidden partitions too, from now on", |s, _| { s.hidden = true; 0 }),
+    keyword("all", 3, (0, ANY), "hidden partitions too, from now on", |s, _| { s.hidden = true; 0 }),
     keyword("cancel_reboot", 3, (1, 1), "NODES: forget that they are to restart", reboot::cancel),
     keyword("cluster", 2, (1, 1), "NAME: ask this cluster from now on", service::cluster),
     keyword("completing", 3, (0, 0), "jobs that are completing, and where", ask::completing),
@@ -84,7 +84,7 @@ const KEYWORDS: &[Keyword] = &[
     keyword("exit", 3, (0, 0), "the end", |s, _| { s.over = true; 0 }),
     keyword("fsdampeningfactor", 3, (1, 1), "FACTOR: how much usage counts", levels::dampening),
     keyword("help", 3, (0, 0), "show this help", |_, _| { print(&help()); 0 }),
-    keyword("hide", 3, (0, 0), "no hidden partitions, from now on", |s, _| { s.hidden = false; 0 }),
+    keyword("hide", 3, (0, ANY), "no hidden partitions, from now on", |s, _| { s.hidden = false; 0 }),
     keyword("hold", 4, (1, ANY), "ID ...: keep jobs from starting", jobs::hold),
     keyword("holdu", 5, (1, ANY), "ID ...: the same, as their owner", jobs::uhold),
     keyword("listpids", 5, (0, 2), "[ID[.STEP] [NODE]]: processes of jobs on this machine", pids::list),
@@ -95,7 +95,7 @@ const KEYWORDS: &[Keyword] = &[
     keyword("quiet", 3, (0, 0), "no warnings, from now on", |s, _| { s.quiet = true; 0 }),
     keyword("quit", 4, (0, 0), "the end", |s, _| { s.over = true; 0 }),
     keyword("reboot", 3, (0, 4), "[ASAP] [nextstate=STATE] [reason=TEXT] ALL|NODES: restart nodes", reboot::reboot),
-    keyword("reconfigure", 3, (0, 0), "read the configuration again", service::reconfigure),
+    keyword("reconfigure", 3, (0, ANY), "read the configuration again", service::reconfigure),
     keyword("release", 3, (1, ANY), "ID ...: let held jobs start", jobs::release),
     keyword("requeuehold", 8, (1, ANY), "ID ...: back into the queue, and held", jobs::requeue_and_hold),
     keyword("requeue", 3, (1, ANY), "ID ...: back into the queue", jobs::requeue),
@@ -233,6 +233,15 @@ fn obey(session: &mut Session, words: &[&str]) -> u8 {
         }
         Some(keyword) if arguments.len() < keyword.words.0 => {
             session.refuse(format!("too few arguments for keyword:{name}"))
+        }
+        Some(Keyword { name: name @ ("verbose" | "version"), words: (_, most), .. })
+            if arguments.len() > *most =>
+        {
+            note(format!("too many arguments for {name} keyword"));
+            if *name == "version" {
+                print(&format!("{VERSION}\n"));
+            }
+            0
         }
         Some(keyword) if arguments.len() > keyword.words.1 => {
             session.refuse(format!("too many arguments for keyword:{name}"))

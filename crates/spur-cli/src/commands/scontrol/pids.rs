@@ -28,7 +28,7 @@ struct Member {
 pub fn list(session: &mut Session, words: &[&str]) -> u8 {
     let wanted = words.first().and_then(|word| JobReference::parse(word));
     if !words.is_empty() && wanted.is_none() {
-        return session.refuse(format!("Invalid job id specified: {}", words[0]));
+        return session.refuse(format!("\"{}\" does not look like a jobid", words[0]));
     }
     let node = words.get(1);
     print("PID      JOBID    STEPID   LOCALID GLOBALID\n");
@@ -68,7 +68,7 @@ pub fn list(session: &mut Session, words: &[&str]) -> u8 {
 /// `pidinfo PID`: the job of a process, and how long it may still run.
 pub fn info(session: &mut Session, words: &[&str]) -> u8 {
     let Ok(pid) = words[0].parse::<u32>() else {
-        return session.refuse(format!("Invalid pid: {}", words[0]));
+        return session.refuse("Failed to locate job for requested pid");
     };
     let member = read(&Path::new("/proc").join(pid.to_string()), pid);
     let Some(member) = member else {

@@ -127,6 +127,15 @@ fn slurmd(session: &mut Session, name: Option<&str>) -> u8 {
     0
 }
 
+/// Keys are told where the site keeps account of them.
+fn hide_wckeys(session: &mut Session, jobs: &mut [JobView]) {
+    let entries = session.controller().config().map(|config| config.entries).unwrap_or_default();
+    let tracked = entries.iter().any(|entry| entry.key == "TrackWCKey" && entry.value == "Yes");
+    if !tracked {
+        jobs.iter_mut().for_each(|job| job.wckey.clear());
+    }
+}
+
 fn jobs(session: &mut Session, id: Option<&str>) -> u8 {
     // A whole range of tasks is nothing that Slurm shows.
     let range = id.is_some_and(|id| id.contains('['));
@@ -163,6 +172,9 @@ fn jobs(session: &mut Session, id: Option<&str>) -> u8 {
     }
     if reference.is_none() {
         jobs.sort_by_key(order::id);
+    }
+    if session.notation == Notation::Table && jobs.iter().any(|job| !job.wckey.is_empty()) {
+        hide_wckeys(session, &mut jobs);
     }
     if session.notation != Notation::Table {
         let list = jobs.iter().map(|job| render::json(JOB_FIELDS, job)).collect();

@@ -116,6 +116,10 @@ pub fn create(session: &mut Session, words: &[&str]) -> u8 {
             let said = word.to_ascii_lowercase();
             ["state=future", "state=cloud"].contains(&said.as_str())
         };
+        if !words[0].contains('=') {
+            complain("scontrol", format!("Failed to parse nodeline '{}'", words.join(" ")));
+            return session.refuse("Error creating the node(s): Unspecified error");
+        }
         if !words.iter().any(|word| known(&word)) {
             let which = "Only State=FUTURE and State=CLOUD allowed for nodes created by scontrol";
             complain("scontrol", which);
@@ -159,6 +163,13 @@ pub fn create(session: &mut Session, words: &[&str]) -> u8 {
             complain("scontrol", complaint);
             return 1;
         }
+        let says = |key: &str| assignments.iter().any(|said| said.key.eq_ignore_ascii_case(key));
+        if !says("nodes") && !says("partition") && !says("partitionname") && says("nodecnt") {
+            print(
+                "Note, unless nodes are directly requested a reservation must exist in a single \
+                 partition.\nIf no partition is requested the default partition is assumed.\n",
+            );
+        }
     }
     let noun = if what == Entity::Partition { Noun::Partition } else { Noun::Reservation };
     let name = name.unwrap_or_default();
@@ -175,7 +186,13 @@ pub fn create(session: &mut Session, words: &[&str]) -> u8 {
 
 /// `delete PartitionName=old`
 pub fn delete(session: &mut Session, words: &[&str]) -> u8 {
-    let name = words[0].split_once('=').map_or("", |(_, name)| name);
+    if words.len() == 1 && !words[0].contains('=') {
+        let format = "Proper format is 'delete <ENTITY>=<ID>' or 'delete <ENTITY> <ID>'";
+        complain("scontrol", format);
+        return 1;
+    }
+    let name = words[0].split_once('=').map(|(_, name)| name);
+    let name = name.or(words.get(1).copied()).unwrap_or_default();
     let (noun, word) = match entity(key_of(words[0])) {
         Some(Entity::Partition) => (Noun::Partition, "delete_partition"),
         Some(Entity::Reservation) => (Noun::Reservation, "delete_reservation"),

@@ -114,6 +114,10 @@ fn load(
         partitions.retain(|partition| !partition.hidden);
     }
     nodes.retain(|node| is_wanted(query, node));
+    // Which cluster it is is told to those who ask for one.
+    if query.with_cluster.is_none() && query.notation == Notation::Table {
+        nodes.iter_mut().for_each(|node| node.cluster.clear());
+    }
     let longest = |lengths: &mut dyn Iterator<Item = usize>| lengths.max().unwrap_or(0);
     // The default partition carries a star.
     let widths = (

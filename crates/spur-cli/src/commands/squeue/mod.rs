@@ -193,7 +193,7 @@ fn layout<Row>(query: &Query, fields: &'static [Field<Row>]) -> format::Format<R
 
 fn checked_order(query: &Query) -> Result<order::Order, Ended> {
     let order = query.order();
-    for letter in &order.ignored {
+    for letter in order.ignored.iter().filter(|_| order.unknown.is_none()) {
         note(format!("squeue: Invalid sort specification: {letter}"));
     }
     match order.unknown {

@@ -134,7 +134,7 @@ impl Query {
         match name {
             "accounts" => self.accounts = list(value),
             "all" => self.hidden = true,
-            "array" | "array-unique" => self.each_task = true,
+            "array" => self.each_task = true,
             "clusters" => self.with_cluster = Some(value.to_string()),
             "format" | "Format" => self.take_format(name, value, variable)?,
             "hide" => self.hidden = false,

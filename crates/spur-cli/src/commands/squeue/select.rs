@@ -64,7 +64,11 @@ fn fits(query: &Query, job: &JobView) -> bool {
         && among(&query.accounts, &job.account)
         && among(&query.qos, &job.qos)
         && (query.licenses.is_empty() || asks_for(job))
-        && query.reservation.as_ref().is_none_or(|name| *name == job.reservation)
+        // Nobody is in one without a name.
+        && query
+            .reservation
+            .as_ref()
+            .is_none_or(|name| !name.is_empty() && *name == job.reservation)
         && query.nodes.as_ref().is_none_or(|nodes| overlap(&job.nodes, nodes))
 }
 
@@ -118,6 +122,7 @@ fn tasks_meant(query: &Query, job: &JobView) -> Option<Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use spur_core::views::JobDetail;
 
     fn array() -> JobView {
         JobView {
@@ -126,7 +131,10 @@ mod tests {
             array_task_string: "0,3,6,9".into(),
             name: "harr".into(),
             account: "physics".into(),
-            licenses: "matlab:2".into(),
+            detail: Some(Box::new(JobDetail {
+                licenses: "matlab:2".into(),
+                ..JobDetail::default()
+            })),
             ..JobView::default()
         }
     }

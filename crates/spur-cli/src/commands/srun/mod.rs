@@ -63,7 +63,7 @@ fn fill(request: &mut Request, args: &[String], rest: &[String]) -> Result<bool,
         arguments: &arguments,
         ..Surroundings::default()
     };
-    submission::read_hostfile(request)?;
+    submission::read_files(request)?;
     let filled = fill_defaults(request, around);
     submission::tell_notes(TOOL, request);
     filled?;
@@ -107,7 +107,7 @@ async fn execute(mut asked: Vec<Asked>) -> u8 {
         return submission::test_only(TOOL, &requests).await;
     }
     if let Some(job) = request.tool.job_id {
-        let mut attended = allocation::attend(job);
+        let mut attended = allocation::attend(TOOL, job);
         let step = launch(&voice, &asked, job, true, &mut attended).await;
         return step.map_or_else(|exit| exit, ended::exit_code);
     }

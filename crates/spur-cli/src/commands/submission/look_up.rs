@@ -15,10 +15,6 @@ use crate::zone;
 /// Looks up what only this side can: files that are named, the user to be, the cluster that is meant. Then
 /// tells what was understood, if that was asked.
 pub fn look_up(tool: Tool, request: &mut Request) -> Result<(), OptionError> {
-    if !request.tool.nodefile.is_empty() {
-        let names = node_names(&request.tool.nodefile)?;
-        request.job.placement_mut().nodelist = names;
-    }
     become_user(&request.tool.uid, &request.tool.gid)?;
     if request.tool.verbose > 0 {
         for line in report::defined_options(request, &zone::Local) {
@@ -46,9 +42,10 @@ pub fn look_up(tool: Tool, request: &mut Request) -> Result<(), OptionError> {
         wanted => {
             let found =
                 crate::commands::check_cluster(tool.name(), wanted, &mut Controller::find());
-            found
-                .map(|_| ())
-                .map_err(|crate::commands::Ended(exit)| OptionError::silent(exit.into()))
+            let own =
+                found.map_err(|crate::commands::Ended(exit)| OptionError::silent(exit.into()))?;
+            request.job.placement_mut().clusters = own;
+            Ok(())
         }
     }
 }
@@ -71,8 +68,57 @@ fn no_partition(tool: Tool, name: &str) -> OptionError {
     OptionError::error(format!("invalid partition specified: {name}\n{failed}"), 1)
 }
 
+/// Puts what files say in the place of their names, before anything follows from it.
+pub fn read_files(request: &mut Request) -> Result<(), OptionError> {
+    if request.said("nodefile") {
+        let refused = |problem: String| {
+            OptionError::error(format!("{problem}\nInvalid --nodefile node file"), BAD_VALUE)
+        };
+        if request.tool.nodefile.is_empty() {
+            return Err(OptionError::error("Invalid --nodefile node file", BAD_VALUE));
+        }
+        let names = node_names(&request.tool.nodefile).map_err(refused)?;
+        request.job.placement_mut().nodelist = names;
+    }
+    // What has a slash in it is the name of a file.
+    let place = request.job.placement();
+    let (wanted, unwanted) = (place.nodelist.clone(), place.exclude.clone());
+    let refused = |problem: String| OptionError::error(problem, 1);
+    if wanted.contains('/') {
+        request.job.placement_mut().nodelist = node_names(&wanted).map_err(refused)?;
+    }
+    if let Some(range) = backward_range(&wanted) {
+        let problem = format!("_parse_single_range: Invalid range: `{range}'");
+        return Err(refused(format!("{problem}\nmemory allocation failure")));
+    }
+    if unwanted.contains('/') {
+        request.job.placement_mut().exclude = node_names(&unwanted).map_err(refused)?;
+    }
+    if request.said("bbf") {
+        if request.said("bb") {
+            return Err(refused("Cannot specify both --burst-buffer and --bbf".to_string()));
+        }
+        let text = std::fs::read_to_string(&request.tool.burst_buffer_file).unwrap_or_default();
+        if text.is_empty() {
+            return Err(refused("Invalid --bbf specification".to_string()));
+        }
+        request.job.rare_mut().burst_buffer = text;
+    }
+    read_hostfile(request)
+}
+
+/// A range that goes down, as in `n[2-1]`: what Slurm finds wrong with a list before it sends it.
+fn backward_range(list: &str) -> Option<&str> {
+    let inside = list.split('[').skip(1).filter_map(|part| part.split_once(']'));
+    inside.flat_map(|(ranges, _)| ranges.split(',')).find(|range| {
+        let number = |end: &str| end.parse::<u64>().ok();
+        let ends = range.split_once('-').map(|(low, high)| (number(low), number(high)));
+        matches!(ends, Some((Some(low), Some(high))) if low > high)
+    })
+}
+
 /// `-m arbitrary` without a list of nodes: a task for each name in the file that SLURM_HOSTFILE says.
-pub fn read_hostfile(request: &mut Request) -> Result<(), OptionError> {
+fn read_hostfile(request: &mut Request) -> Result<(), OptionError> {
     let is_arbitrary = request.job.layout().distribution.eq_ignore_ascii_case("arbitrary");
     let path = std::env::var("SLURM_HOSTFILE").unwrap_or_default();
     if !is_arbitrary || path.is_empty() || !request.job.placement().nodelist.is_empty() {
@@ -101,13 +147,9 @@ pub fn read_hostfile(request: &mut Request) -> Result<(), OptionError> {
 }
 
 /// The nodes that a file names, a host list on each line.
-fn node_names(path: &str) -> Result<String, OptionError> {
-    let refused = |problem: String| {
-        OptionError::error(format!("{problem}\nInvalid --nodefile node file"), BAD_VALUE)
-    };
+fn node_names(path: &str) -> Result<String, String> {
     let text = std::fs::read_to_string(path).map_err(|error| {
-        let problem = reason(&error);
-        refused(format!("slurm_allocate_resources error opening file {path}, {problem}"))
+        format!("slurm_allocate_resources error opening file {path}, {}", reason(&error))
     })?;
     let mut names = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -115,10 +157,13 @@ fn node_names(path: &str) -> Result<String, OptionError> {
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        let wrong = |_| refused(format!("Invalid hostfile {path} contents on line {}", number + 1));
+        let wrong = |_| format!("Invalid hostfile {path} contents on line {}", number + 1);
         names.extend(hostlist::expand(line).map_err(wrong)?);
     }
-    Ok(names.join(","))
+    match names.is_empty() {
+        true => Err("Hostlist is empty!".to_string()),
+        false => Ok(names.join(",")),
+    }
 }
 
 /// `--uid` and `--gid`: root hands in a job for somebody else by being that user from here on, so that the
@@ -171,6 +216,8 @@ fn become_user(user: &str, group: &str) -> Result<(), OptionError> {
 /// a NUL byte.
 pub fn exported_file(path: &str) -> Result<Vec<u8>, OptionError> {
     let place = match path.parse::<u32>() {
+        // The standard ones carry no variables.
+        Ok(0..=2) => String::new(),
         Ok(descriptor) => format!("/proc/self/fd/{descriptor}"),
         Err(_) => path.to_string(),
     };

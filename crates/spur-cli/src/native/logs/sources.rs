@@ -7,7 +7,7 @@ use spur_core::filename::{self, Values};
 use spur_core::hostlist;
 use spur_core::job::reference::JobReference;
 use spur_core::job::{JobState, JobStatus};
-use spur_core::views::{AccountingView, JobView};
+use spur_core::views::{AccountingView, JobDetail, JobView};
 use spur_proto::caller::CallError;
 use spur_proto::slurm::{JobSelector, ListJobHistoryRequest, ListJobsRequest};
 
@@ -150,12 +150,15 @@ fn as_job(row: &AccountingView) -> JobView {
         het_job_id: row.het_job_id,
         het_job_offset: row.het_job_offset,
         state: row.state,
-        batch_host: hostlist::expand(&row.nodes)
-            .ok()
-            .and_then(|nodes| nodes.into_iter().next())
-            .unwrap_or_default(),
-        standard_output,
-        standard_error,
+        detail: Some(Box::new(JobDetail {
+            batch_host: hostlist::expand(&row.nodes)
+                .ok()
+                .and_then(|nodes| nodes.into_iter().next())
+                .unwrap_or_default(),
+            standard_output,
+            standard_error,
+            ..JobDetail::default()
+        })),
         ..JobView::default()
     }
 }

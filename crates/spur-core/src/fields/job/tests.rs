@@ -5,6 +5,7 @@ use crate::fields::format::{letters, names};
 use crate::fields::render::{self, RenderContext};
 use crate::fields::{Format, check_table};
 use crate::time::Timestamp;
+use crate::views::JobDetail;
 
 fn running() -> JobView {
     JobView {
@@ -13,7 +14,6 @@ fn running() -> JobView {
         partition: "debug".into(),
         account: "root".into(),
         user_name: "root".into(),
-        group_name: "root".into(),
         state: 1,
         submit_time: 1_794_766_042,
         start_time: 1_794_766_045,
@@ -24,32 +24,39 @@ fn running() -> JobView {
         num_tasks: 8,
         num_cpus: 8,
         priority: 10_365,
-        batch_host: "n1".into(),
         qos: "normal".into(),
-        comment: "a comment".into(),
-        cpus_per_task: Some(1),
-        memory_per_cpu_mb: Some(1000),
-        min_cpus_per_node: 1,
-        work_dir: "/home/user/work".into(),
-        tres_allocated: "cpu=8,mem=8000M,node=2,billing=8".into(),
+        detail: Some(Box::new(JobDetail {
+            group_name: "root".into(),
+            batch_host: "n1".into(),
+            comment: "a comment".into(),
+            cpus_per_task: Some(1),
+            memory_per_cpu_mb: Some(1000),
+            min_cpus_per_node: 1,
+            work_dir: "/home/user/work".into(),
+            tres_allocated: "cpu=8,mem=8000M,node=2,billing=8".into(),
+            ..JobDetail::default()
+        })),
         ..JobView::default()
     }
 }
 
 fn pending() -> JobView {
-    JobView {
-        job_id: 24,
-        name: "wn4".into(),
-        state: 0,
-        reason: 15,
-        state_description: "ReqNodeNotAvail, UnavailableNodes:n4".into(),
-        time_limit: Some(Limit::Is(60)),
-        start_time: 0,
-        end_time: 0,
-        nodes: String::new(),
-        num_nodes: 1,
-        required_nodes: "n4".into(),
-        ..running()
+    {
+        let mut told = JobView {
+            job_id: 24,
+            name: "wn4".into(),
+            state: 0,
+            reason: 15,
+            state_description: "ReqNodeNotAvail, UnavailableNodes:n4".into(),
+            time_limit: Some(Limit::Is(60)),
+            start_time: 0,
+            end_time: 0,
+            nodes: String::new(),
+            num_nodes: 1,
+            ..running()
+        };
+        told.required_nodes = "n4".into();
+        told
     }
 }
 
@@ -176,11 +183,12 @@ fn all_letters_with_bars() {
 
 #[test]
 fn requests_and_sizes() {
-    let job = JobView {
-        tres_per_node: "gres/gpu:mi300x:4".into(),
-        memory_per_cpu_mb: None,
-        memory_per_node_mb: Some(16_384),
-        ..running()
+    let job = {
+        let mut told = running();
+        told.tres_per_node = "gres/gpu:mi300x:4".into();
+        told.memory_per_cpu_mb = None;
+        told.memory_per_node_mb = Some(16_384);
+        told
     };
     assert_eq!(by_letters("%b %m", std::slice::from_ref(&job))[1], "gres:gpu:mi300x:4 16G");
     let context = RenderContext { no_convert: true, ..RenderContext::default() };

@@ -43,7 +43,8 @@ pub(super) fn attributes(request: &Request) -> BTreeMap<String, String> {
         };
         show("NumNodes", unless(nodes, "1"));
     }
-    show("NumTasks", unless(job.ntasks.unwrap_or(1).to_string(), "1"));
+    let tasks = crate::views::JobView::of_request(job).num_tasks;
+    show("NumTasks", unless(tasks.to_string(), "1"));
     // The controller keeps 16 bits.
     show(
         "CPUs/Task",

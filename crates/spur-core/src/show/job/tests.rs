@@ -4,55 +4,58 @@ use super::*;
 use crate::fields::RenderContext;
 use crate::show::text;
 use crate::time::Timestamp;
-use crate::views::JobNodeShare;
+use crate::views::{JobDetail, JobNodeShare};
 
 fn running() -> JobView {
     JobView {
         job_id: 7,
         name: "run2".into(),
         user_name: "root".into(),
-        group_name: "root".into(),
         priority: 10_365,
         account: "root".into(),
         qos: "normal".into(),
         state: 1,
-        requeue: true,
-        batch_flag: true,
         submit_time: 1_794_766_042,
         eligible_time: 1_794_766_042,
         accrue_time: 1_794_766_042,
         start_time: 1_794_766_045,
         end_time: 1_794_773_245,
-        last_sched_eval: 1_794_766_045,
         time_limit: Some(Limit::Is(120)),
         partition: "debug".into(),
-        alloc_node: "localhost".into(),
-        alloc_sid: 2468,
         nodes: "n[1-2]".into(),
-        batch_host: "n1".into(),
         num_nodes: 2,
         num_cpus: 8,
         num_tasks: 8,
-        cpus_per_task: Some(1),
-        tres_allocated: "cpu=8,mem=8000M,node=2,billing=8".into(),
-        min_cpus_per_node: 1,
-        memory_per_cpu_mb: Some(1000),
-        work_dir: "/home/user/work".into(),
-        comment: "a comment".into(),
-        resources: vec![
-            JobNodeShare {
-                name: "n1".into(),
-                cores: vec![4, 6, 7, 8, 36, 37, 38],
-                memory_mb: 7000,
-                ..Default::default()
-            },
-            JobNodeShare {
-                name: "n2".into(),
-                cores: vec![0],
-                memory_mb: 1000,
-                ..Default::default()
-            },
-        ],
+        detail: Some(Box::new(JobDetail {
+            group_name: "root".into(),
+            requeue: true,
+            batch_flag: true,
+            last_sched_eval: 1_794_766_045,
+            alloc_node: "localhost".into(),
+            alloc_sid: 2468,
+            batch_host: "n1".into(),
+            cpus_per_task: Some(1),
+            tres_allocated: "cpu=8,mem=8000M,node=2,billing=8".into(),
+            min_cpus_per_node: 1,
+            memory_per_cpu_mb: Some(1000),
+            work_dir: "/home/user/work".into(),
+            comment: "a comment".into(),
+            resources: vec![
+                JobNodeShare {
+                    name: "n1".into(),
+                    cores: vec![4, 6, 7, 8, 36, 37, 38],
+                    memory_mb: 7000,
+                    ..Default::default()
+                },
+                JobNodeShare {
+                    name: "n2".into(),
+                    cores: vec![0],
+                    memory_mb: 1000,
+                    ..Default::default()
+                },
+            ],
+            ..JobDetail::default()
+        })),
         ..JobView::default()
     }
 }
@@ -103,7 +106,15 @@ fn a_running_job_in_full() {
 
 #[test]
 fn a_running_job_in_one_line() {
-    let line = shown(&JobView { comment: String::new(), ..running() }, false, true);
+    let line = shown(
+        &{
+            let mut told = running();
+            told.comment = String::new();
+            told
+        },
+        false,
+        true,
+    );
     assert!(
         line.starts_with(
             "JobId=7 JobName=run2 UserId=root(0) GroupId=root(0) MCS_label=N/A Priority"
@@ -141,15 +152,18 @@ fn arrays_components_and_pending_jobs() {
     };
     assert_eq!(first(&component), "JobId=28 HetJobId=27 HetJobOffset=1 JobName=run2");
     assert!(shown(&component, false, false).contains("\n   HetJobIdSet=27-28\n   UserId="));
-    let pending = JobView {
-        state: 0,
-        state_description: "ReqNodeNotAvail, UnavailableNodes:n4".into(),
-        num_nodes: 3,
-        max_nodes: 3,
-        nodes: String::new(),
-        batch_host: String::new(),
-        scheduled_nodes: "n[1-3]".into(),
-        ..running()
+    let pending = {
+        let mut told = JobView {
+            state: 0,
+            state_description: "ReqNodeNotAvail, UnavailableNodes:n4".into(),
+            num_nodes: 3,
+            max_nodes: 3,
+            nodes: String::new(),
+            scheduled_nodes: "n[1-3]".into(),
+            ..running()
+        };
+        told.batch_host = String::new();
+        told
     };
     let told = shown(&pending, false, false);
     assert!(told.contains("Reason=ReqNodeNotAvail,_UnavailableNodes:n4 "), "{told}");
