@@ -92,6 +92,7 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     let local = Address::Unix(socket.clone());
     // Controllers of several machines know each other by their ports.
     let own = advertised.clone().filter(|it| controllers.contains(it)).unwrap_or(local);
+    let audit_copy = configuration.controller().and_then(|it| it.audit_log.clone());
     let has_accounting = accounting.is_some();
     let settings = settings(&configuration, has_accounting);
     let metrics = match metrics {
@@ -137,6 +138,7 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     tokio::spawn(follow(raft.clone(), inbox.clone(), own.clone(), left.clone()));
     if let Some(address) = accounting {
         tokio::spawn(accounting::rules::follow(inbox.clone(), address.clone()));
+        tokio::spawn(accounting::revoked::tell(inbox.clone(), address.clone()));
         tokio::spawn(accounting::send(inbox.clone(), state_dir.clone(), address));
     }
     tokio::spawn(count_jobs(inbox.clone()));
@@ -160,7 +162,7 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
         tokio::spawn(belong(raft.clone(), identity, joining, left.clone()));
     }
     let member = Member { raft: raft.clone(), id, left: left.clone(), trusted: trusted.clone() };
-    let audit = Audit::open(&state_dir)?;
+    let audit = Audit::open(&state_dir, audit_copy.map(PathBuf::from))?;
     let callers = Callers::new(inbox.clone(), trusted.clone(), audit.clone());
     let service =
         api::Service::new(inbox, raft.clone(), log_size, key, trusted, audit, reload_asked)

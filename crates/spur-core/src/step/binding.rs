@@ -279,9 +279,12 @@ fn bare(list: &str) -> String {
     list.split(',').map(|it| it.strip_prefix("0x").unwrap_or(it)).collect::<Vec<_>>().join(",")
 }
 
+/// The highest bit of a mask that is told.
+const HIGHEST: u32 = 65_535;
+
 /// `0x5`, as long as it needs to be.
 pub fn hexadecimal(bits: &[u32]) -> String {
-    let digits = bits.iter().max().map_or(1, |most| most / 4 + 1);
+    let digits = bits.iter().max().map_or(1, |most| (*most).min(HIGHEST) / 4 + 1);
     let digit = |place: u32| {
         let here =
             bits.iter().filter(|bit| *bit / 4 == place).fold(0, |sum, bit| sum | 1 << (bit % 4));

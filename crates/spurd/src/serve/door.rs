@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail};
 use prost::Message;
 use spur_net::assertion::{self, Assertion};
 use spur_net::{Identity, tls};
-use spur_proto::credential::{self, Refusal};
+use spur_proto::credential::{self, Refusal, Used};
 use spur_proto::entrance::now;
 use spur_proto::internal::StepHello;
 use spur_proto::seats::{Place, Seats, Stool};
@@ -84,6 +84,7 @@ pub struct Door {
     /// Who this machine is to others; nothing where it has not joined.
     machine: Option<Arc<Identity>>,
     keys: Arc<Mutex<Vec<Vec<u8>>>>,
+    used: Arc<Mutex<Used>>,
     /// Changes whenever a step has been given to a shepherd.
     begun: watch::Receiver<u64>,
 }
@@ -113,6 +114,7 @@ impl Door {
             node: node.to_string(),
             machine,
             keys: Arc::default(),
+            used: Arc::default(),
             begun,
         };
         tokio::spawn(door.clone().serve(listener));
@@ -242,11 +244,12 @@ impl Door {
         let fits = good.job == run.job.0
             && good.epoch == run.epoch.0
             && good.step == run.step.0
-            && good.nodes.contains(&self.node)
+            && good.node == self.node
             && uid.is_none_or(|uid| good.uid == uid || (hello.measure && uid == 0));
         if !fits || hello.node != self.node {
             bail!(Refusal::Other);
         }
+        self.used.lock().expect("no holder panics").take(&good, now())?;
         Ok((run, good.uid))
     }
 

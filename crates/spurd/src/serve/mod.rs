@@ -21,7 +21,7 @@ use spur_net::{Role, tls};
 use spur_proto::internal::controller_message::Message as Hears;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{MissedTickBehavior, interval};
-use tracing::{error, info, warn};
+use tracing::{debug, error, info, warn};
 use tracing_subscriber::EnvFilter;
 
 use crate::agent::{Agent, Found, Identity, Input, Output};
@@ -33,6 +33,7 @@ use crate::inventory;
 use crate::joining;
 use crate::load;
 use crate::machine::clock::boot_time;
+use crate::machine::oom;
 use crate::options::Options;
 use crate::processors;
 use crate::recover::{self, Fate};
@@ -49,6 +50,9 @@ pub fn serve(options: Options) -> Result<()> {
     let mut identity = offer.identity;
     let spool = spool::prepare(&options.state_dir)?;
     let _lock = spool::lock(&spool)?;
+    if !oom::spare() {
+        debug!("this process may be ended when the machine has no memory left");
+    }
     spool::warn_unless_reachable(&spool);
     recover::sweep(&spool).context("could not sweep the spool")?;
     GpuFiles::of(&offer.gpus, &options.sysfs_root)
