@@ -167,6 +167,11 @@ fn job_environment(request: &Request) -> Vec<u8> {
     for (name, value) in export.apply(&own) {
         bytes.extend_from_slice(format!("{name}={value}\0").as_bytes());
     }
+    // Who leaves the environment behind has that of a login on the node.
+    let leaves = matches!(export, Export::None | Export::Only(_));
+    if leaves || request.tool.get_user_env.is_some() {
+        bytes.extend_from_slice(b"SLURM_GET_USER_ENV=1\0");
+    }
     // What is no text has no name that --export could mean, but ALL is all.
     if matches!(export, Export::All(_)) {
         for (name, value) in std::env::vars_os() {

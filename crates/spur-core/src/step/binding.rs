@@ -375,6 +375,21 @@ pub fn memory(asked: &str, local_rank: u32, here: &[u32]) -> Option<MemoryBindin
     Some(MemoryBinding { domains, preferred, report: verbose.then_some((label, shown)) })
 }
 
+/// `--mem-bind` as its variables tell it: whether tasks tell what they are bound to, the kind and the list; nothing
+/// where memory is not bound.
+pub fn memory_words(asked: &str) -> Option<(bool, String, String)> {
+    let lower = asked.to_ascii_lowercase();
+    let words =
+        lower.split(',').filter(|word| !matches!(*word, "p" | "prefer" | "sort" | "nosort"));
+    let (verbose, kind) = split(&words.collect::<Vec<_>>().join(","));
+    let (name, list) = kind.split_once(':').unwrap_or((&kind, ""));
+    match name {
+        "local" | "rank" => Some((verbose, name.to_string(), String::new())),
+        "map_mem" | "mask_mem" => Some((verbose, format!("{name}:"), list.to_string())),
+        _ => None,
+    }
+}
+
 impl MemoryBinding {
     /// What a task says of itself, if it is to.
     pub fn told(&self, node: &str, rank: u32, local_rank: u32, pid: u32) -> Option<String> {

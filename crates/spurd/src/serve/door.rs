@@ -20,7 +20,7 @@ use spur_proto::entrance::now;
 use spur_proto::internal::StepHello;
 use spur_proto::seats::{Place, Seats, Stool};
 use spur_proto::step_io::{self, EVERYBODY, Frame, Frames, Kind};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, copy_bidirectional};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -228,9 +228,7 @@ impl Door {
         };
         match admitted.await {
             Ok(None) => {}
-            Ok(Some((mut near, _seat))) => {
-                let _ = copy_bidirectional(&mut caller, &mut near).await;
-            }
+            Ok(Some((near, _seat))) => connect(caller, near).await,
             Err(refusal) => refuse(&mut caller, &refusal).await,
         }
     }
@@ -319,6 +317,32 @@ async fn hear(acceptor: &TlsAcceptor, stream: TcpStream, mut stool: Stool) -> Re
     }
 }
 
+/// Carries what the two say to each other until the step has said its last. That the step listens no more, as when a
+/// short one ends before all of its input has come, takes nothing from what it has said.
+async fn connect(caller: impl AsyncRead + AsyncWrite, step: UnixStream) {
+    let (hears, says) = tokio::io::split(caller);
+    let (step_says, step_hears) = step.into_split();
+    let to_step = async {
+        carry(hears, step_hears).await;
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        () = carry(step_says, says) => {}
+        () = to_step => {}
+    }
+}
+
+async fn carry(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin) {
+    let mut bytes = vec![0; 64 << 10];
+    while let Ok(count @ 1..) = from.read(&mut bytes).await {
+        // What is said is passed on before anything else is heard.
+        if to.write_all(&bytes[..count]).await.is_err() || to.flush().await.is_err() {
+            return;
+        }
+    }
+    let _ = to.shutdown().await;
+}
+
 async fn give(shepherd: &mut Blocking, caller: OwnedFd, about: Vec<u8>) -> Result<()> {
     let mut shepherd = shepherd.try_clone()?;
     tokio::task::spawn_blocking(move || connection::give(&mut shepherd, caller.as_fd(), &about))
@@ -358,6 +382,26 @@ async fn next_frame(caller: &mut (impl AsyncRead + Unpin), frames: &mut Frames) 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn the_last_words_of_a_step_arrive_though_it_hears_no_more() {
+        let (mut caller, ours) = UnixStream::pair().expect("a pair");
+        let (mut step, near) = UnixStream::pair().expect("a pair");
+        caller.write_all(b"input that nobody reads").await.expect("is sent");
+        let joined = tokio::spawn(connect(ours, near));
+        step.write_all(b"last words").await.expect("is sent");
+        drop(step);
+        // The caller speaks on into the void.
+        for _ in 0..100 {
+            if caller.write_all(&[0; 4096]).await.is_err() {
+                break;
+            }
+        }
+        let mut heard = Vec::new();
+        let _ = caller.read_to_end(&mut heard).await;
+        assert_eq!(heard, b"last words");
+        joined.await.expect("ends");
+    }
 
     #[test]
     fn a_user_with_too_many_callers_keeps_nobody_else_out() {

@@ -3,6 +3,7 @@
 
 mod environment;
 mod hooks;
+mod login;
 mod plan;
 mod presence;
 mod sampler;

@@ -13,6 +13,7 @@ use nix::sys::stat::{Mode, umask};
 use nix::unistd;
 
 use super::environment::TMP_DIR;
+use super::login;
 use super::plan::Plan;
 use super::task_hooks;
 use crate::machine::child;
@@ -31,6 +32,11 @@ pub fn become_script(
     let error = match prepare(plan, born_in_group, words) {
         Ok(()) => {
             let mut variables = plan.environment.for_task(std::process::id(), tmp_dir(plan));
+            if variables.contains_key(login::ASKED)
+                && let Err(error) = login::add(&mut variables)
+            {
+                say_to_user(&format!("Failed to load current user environment variables: {error}"));
+            }
             limits::take(&mut variables, &plan.let_through).iter().for_each(|it| say_to_user(it));
             if let Err(code) = plan.hooks.run_prologs(&mut variables) {
                 child::leave(code)

@@ -2,6 +2,7 @@
 //! models look for.
 
 use spur_core::hostlist;
+use spur_core::idset::IdSet;
 use spur_core::job::{JobSpec, distribution};
 use spur_core::jobenv::{self, CpuBindFacts, GpuFacts, HereFacts, JobFacts, StepFacts, TaskFacts};
 use spur_core::step::StepSpec;
@@ -9,6 +10,7 @@ use spur_core::step::binding::{self, Binding};
 use spur_proto::internal::{Launch, StepLaunch, StepProgram};
 
 use super::program::tasks_per_node;
+use crate::confine;
 use crate::shepherd::environment as batch;
 use crate::shepherd::task_hooks::Variables;
 
@@ -43,6 +45,11 @@ impl Environment {
         if !asked.inside_allocation {
             batch::forget_choices(&mut sent, gpus.as_ref());
         }
+        // Inside a job what the script was told is no longer true of a step that took none of its GPUs.
+        if confine::own_gpus(launch).is_some_and(IdSet::is_empty) {
+            sent.retain(|name, _| !jobenv::GPU_CHOICES.iter().any(|it| it.as_bytes() == name));
+            sent.remove(b"SLURM_GPUS_ON_NODE".as_slice());
+        }
         let job_spec = launch.spec.clone().unwrap_or_default();
         let request = spec.request.as_deref().cloned().unwrap_or_default();
         let mut job = batch::facts(launch, &job_spec, &sent);
@@ -63,6 +70,7 @@ impl Environment {
             umask: asked.umask.unwrap_or(0o022),
             debug_level: asked.debug_level,
             inside_allocation: asked.inside_allocation,
+            mem_bind: mem_bind(&request),
             ..StepFacts::default()
         };
         let mut facts = facts;
@@ -123,6 +131,10 @@ impl Environment {
     /// What a task is told of this node.
     fn here(&self, local_rank: u32) -> HereFacts {
         let mut here = self.here.clone();
+        // As Slurm does: the first task of a node, where nobody said anything.
+        if local_rank == 0 && !self.sent.contains_key(b"TMPDIR".as_slice()) {
+            here.tmp_dir = batch::TMP_DIR.to_string();
+        }
         if let Some(gpus) = &mut here.gpus
             && !self.gpu_bind.is_empty()
             && !gpus.given.is_empty()
@@ -201,6 +213,11 @@ fn gpu_bind(request: &JobSpec, accelerators: &str) -> String {
     }
 }
 
+fn mem_bind(request: &JobSpec) -> Option<CpuBindFacts> {
+    let (verbose, kind, list) = binding::memory_words(&request.layout().mem_bind)?;
+    Some(CpuBindFacts { verbose, kind, list })
+}
+
 /// What `--preserve-env` is about.
 const PRESERVED: &[&str] = &["SLURM_JOB_NUM_NODES", "SLURM_NNODES", "SLURM_NPROCS", "SLURM_NTASKS"];
 
@@ -226,8 +243,12 @@ mod tests {
     fn told(ranks: &[u32], sent: &[u8]) -> Vec<String> {
         let launch =
             Launch { master_address: "big".to_string(), master_port: 15_007, ..Launch::default() };
-        let node =
-            StepNode { node: "n1".to_string(), ranks: ranks.to_vec(), cpus: 2, cpu_ids: None };
+        let node = StepNode {
+            node: "n1".to_string(),
+            ranks: ranks.to_vec(),
+            cpus: 2,
+            ..StepNode::default()
+        };
         let step = StepLaunch { nodes: vec![node], ..StepLaunch::default() };
         let asked = StepProgram { environment: sent.to_vec(), ..StepProgram::default() };
         let spec = StepSpec::default();
