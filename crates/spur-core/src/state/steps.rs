@@ -198,7 +198,10 @@ pub(super) fn end_allocation(
     }
     let mut job = (*job).clone();
     end_all(&mut job, effects);
-    let cause = crate::job::Cause::Exited;
+    let cause = match exit == ExitStatus::OUT_OF_MEMORY {
+        true => crate::job::Cause::OutOfMemory,
+        false => crate::job::Cause::Exited,
+    };
     let phase = Phase::Completing { started: since, allocation, cause, exit };
     let phase = jobs::rest(state, &job, phase);
     state.put_job(Job { phase, ..job });

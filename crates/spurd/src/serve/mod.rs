@@ -33,6 +33,7 @@ use crate::inventory;
 use crate::joining;
 use crate::load;
 use crate::machine::clock::boot_time;
+use crate::machine::connection::is_free;
 use crate::machine::oom;
 use crate::options::Options;
 use crate::processors;
@@ -105,7 +106,7 @@ pub fn serve(options: Options) -> Result<()> {
         }
         let hands_jobs_in = machine.as_ref().is_some_and(|it| matches!(it.role, Role::Login(_)));
         let (mut agent, runs, outputs) = recover(identity, &spool)?;
-        agent.ask_for_ports(network::is_free);
+        agent.ask_for_ports(is_free);
         let socket = spool.join(inventory::SOCKET);
         let machine = machine.map(Arc::new);
         let door = Door::open(&spool, &socket, &node, machine.clone(), runs.begun())?;

@@ -11,6 +11,7 @@ use spur_proto::internal::{Launch, StepLaunch, StepProgram};
 
 use super::program::tasks_per_node;
 use crate::confine;
+use crate::machine::connection::is_free;
 use crate::shepherd::environment as batch;
 use crate::shepherd::task_hooks::Variables;
 
@@ -86,6 +87,11 @@ impl Environment {
             facts.nodes.clone_from(&whole.nodes);
             facts.tasks_per_node.clone_from(&whole.tasks_per_node);
         }
+        // The same for all tasks, whichever of them is the first to listen there.
+        let port = match launch.master_port {
+            0 if facts.tasks_per_node.len() == 1 => own_port(launch.job, is_free).unwrap_or(0),
+            lent => lent,
+        };
         Environment {
             sent,
             job,
@@ -100,7 +106,7 @@ impl Environment {
             },
             ranks_here: here.ranks,
             gpu_bind: gpu_bind(&request, &spec.accel_bind),
-            master: (launch.master_address.clone(), launch.master_port),
+            master: (launch.master_address.clone(), port),
             marker: marker.to_string(),
             preserve: spec.preserve_env,
         }
@@ -200,6 +206,16 @@ impl Environment {
     }
 }
 
+/// Below those that the controller lends: it lends none to jobs of one processor, whose tasks are all here.
+const OWN_PORTS: (u32, u32) = (14_000, 1_000);
+
+/// A port for such a job. Jobs of one machine begin to look at different places.
+fn own_port(job: u32, is_free: impl Fn(u16) -> bool) -> Option<u32> {
+    let (first, count) = OWN_PORTS;
+    let ports = (0..count).map(|step| first + (job % count + step) % count);
+    ports.into_iter().find(|port| u16::try_from(*port).is_ok_and(&is_free))
+}
+
 /// `--accel-bind=g` asks for the nearest where nothing else is said.
 fn gpu_bind(request: &JobSpec, accelerators: &str) -> String {
     let asked = request.gpu.as_deref().cloned().unwrap_or_default();
@@ -266,5 +282,12 @@ mod tests {
         assert_eq!(told(&[0, 1], own), ["big", "9", "", "1", "1", "0"]);
         assert_eq!(told(&[1], b""), [""; 0]);
         assert_eq!(told(&[1], b"SPUR_RENDEZVOUS=1\0"), ["big", "15007", "1", "1", "0", "0"]);
+    }
+
+    #[test]
+    fn a_job_of_one_processor_has_a_port_of_its_node() {
+        assert_eq!(own_port(7_003, |_| true), Some(14_003));
+        assert_eq!(own_port(7_999, |port| port < 14_002), Some(14_000), "round and round");
+        assert_eq!(own_port(7, |_| false), None);
     }
 }
