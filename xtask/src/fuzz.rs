@@ -2,6 +2,7 @@
 //! libFuzzer, and no nightly toolchain.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
@@ -40,12 +41,13 @@ pub fn run(words: &[&str]) -> Result<()> {
     if !build.status().context("could not run cargo")?.success() {
         bail!("the targets were not built");
     }
+    let built = built(&target_dir)?;
     let mut findings = Vec::new();
     for name in all.iter().filter(|name| chosen.is_empty() || chosen.contains(&name.as_str())) {
         let (corpus, artifacts) = (folder.join("corpus").join(name), folder.join("artifacts"));
         fs::create_dir_all(&corpus)?;
         fs::create_dir_all(&artifacts)?;
-        let mut run = Command::new(target_dir.join("release").join(name));
+        let mut run = Command::new(built.join(name));
         run.arg(&corpus).args(LIMITS).arg(format!("-max_total_time={seconds}"));
         run.arg("-print_final_stats=1").arg("-verbosity=0").current_dir(&folder);
         run.arg(format!("-artifact_prefix={}/{name}-", artifacts.display()));
@@ -58,6 +60,15 @@ pub fn run(words: &[&str]) -> Result<()> {
         true => Ok(()),
         false => bail!("brought down: {}; see fuzz/artifacts", findings.join(", ")),
     }
+}
+
+/// Where cargo has put them: below the name of the machine's kind, where a configuration names one.
+fn built(target_dir: &Path) -> Result<PathBuf> {
+    let folders = fs::read_dir(target_dir)?.flatten().map(|entry| entry.path());
+    let mut places = folders.map(|folder| folder.join("release")).collect::<Vec<_>>();
+    places.insert(0, target_dir.join("release"));
+    places.retain(|place| place.join("hostlist").is_file());
+    places.into_iter().next().context("the targets were built, and are not to be found")
 }
 
 /// The names of all targets, which are those of their files.
