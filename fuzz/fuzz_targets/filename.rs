@@ -1,12 +1,6 @@
-//! Any pattern makes a name, and not a much longer one.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use spur_core::filename::{self, Values};
+#[path = "../bodies/mod.rs"]
+mod bodies;
 
-fuzz_target!(|pattern: &str| {
-    let values = Values { job: u32::MAX, step: Some(u32::MAX), ..Values::default() };
-    let name = filename::expand(pattern, &values);
-    assert!(name.len() <= 11 * pattern.len());
-    filename::is_per_task(pattern);
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| bodies::run("filename", bytes));

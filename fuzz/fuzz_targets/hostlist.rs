@@ -1,23 +1,6 @@
-//! What is read as a host list is bounded, and survives being written and read again.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use spur_core::hostlist;
+#[path = "../bodies/mod.rs"]
+mod bodies;
 
-fuzz_target!(|text: &str| {
-    let Ok(mut hosts) = hostlist::parse(text) else { return };
-    assert!(hosts.len() as u64 <= hostlist::MAX_HOSTS);
-    // A name may hold brackets that were never closed; then it reads as something else.
-    let plain = !hosts.names().any(|name| name.contains(['[', ']', ',']));
-    if hosts.len() < 2_000 && plain {
-        let names: Vec<String> = hosts.names().collect();
-        assert_eq!(hostlist::expand(&hosts.to_string()).as_ref(), Ok(&names));
-        assert_eq!(hostlist::expand(&hostlist::compress(&names)).as_ref(), Ok(&names));
-        hosts.sort();
-        let mut sorted: Vec<String> = hosts.names().collect();
-        let mut names = names;
-        sorted.sort();
-        names.sort();
-        assert_eq!(sorted, names);
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| bodies::run("hostlist", bytes));

@@ -1,19 +1,6 @@
-//! What a log or a snapshot holds is decoded or refused; what was decoded is written the same again.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use spur_core::state::stored::{Reader, decode_entries, encode_entries};
+#[path = "../bodies/mod.rs"]
+mod bodies;
 
-fuzz_target!(|bytes: &[u8]| {
-    if let Ok(entries) = decode_entries(bytes) {
-        let written = encode_entries(&entries);
-        assert_eq!(decode_entries(&written).expect("was written by us"), entries);
-    }
-    let mut reader = Reader::default();
-    for record in bytes.chunks(64) {
-        if reader.take(record).is_err() {
-            return;
-        }
-    }
-    let _ = reader.finish();
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| bodies::run("stored", bytes));

@@ -4,6 +4,7 @@ pub mod bench;
 pub mod completions;
 pub mod conformance;
 pub mod docs;
+pub mod fuzz;
 pub mod layers;
 pub mod man;
 pub mod mutations;

@@ -1,7 +1,7 @@
 //! `cargo xtask CHORE`.
 
 use anyhow::{Result, bail};
-use xtask::{bench, conformance, docs, layers, mutations, replay, root, vm};
+use xtask::{bench, conformance, docs, fuzz, layers, mutations, replay, root, vm};
 
 const USAGE: &str = "\
 cargo xtask layers [--write]   print which crate knows which, or write it into ARCHITECTURE.md
@@ -28,9 +28,11 @@ fn main() -> Result<()> {
         ["bench", rest @ ..] => bench::run(rest)?,
         ["replay", rest @ ..] => replay::run(rest)?,
         ["vm-test", rest @ ..] => vm::run(rest)?,
+        ["fuzz", rest @ ..] => fuzz::run(rest)?,
         ["mutations", rest @ ..] => mutations::run(rest)?,
         ["help" | "--help" | "-h"] => {
-            print!("{USAGE}{}{}{}{}", bench::USAGE, replay::USAGE, vm::USAGE, mutations::USAGE)
+            let others = [bench::USAGE, replay::USAGE, vm::USAGE, fuzz::USAGE, mutations::USAGE];
+            print!("{USAGE}{}", others.concat())
         }
         _ => {
             bail!("there is no such chore; see cargo xtask help")

@@ -132,9 +132,13 @@ pub static VARIABLES: &[Variable] = &[
     row("SLURM_LABELIO", TASK, |f| flag(f.step?.label)),
     row("SLURM_LAUNCH_NODE_IPADDR", TASK, |f| text(&f.step?.launcher_address)),
     row("SLURM_LOCALID", NODE, |f| number(f.task?.local_rank)),
-    row("SLURM_MEM_PER_CPU", BATCH, |f| f.job.memory_per_cpu_mb.and_then(number)).per_component(),
-    row("SLURM_MEM_PER_GPU", BATCH, |f| f.job.memory_per_gpu_mb.and_then(number)).per_component(),
-    row("SLURM_MEM_PER_NODE", BATCH, |f| f.job.memory_per_node_mb.and_then(number)).per_component(),
+    row("SLURM_MEM_BIND", TASK, |f| mem_bind(f, |b| format!("{},{}{}", verbosity(b), b.kind, b.list))),
+    row("SLURM_MEM_BIND_LIST", TASK, |f| mem_bind(f, |b| b.list.clone())),
+    row("SLURM_MEM_BIND_TYPE", TASK, |f| mem_bind(f, |b| b.kind.clone())),
+    row("SLURM_MEM_BIND_VERBOSE", TASK, |f| mem_bind(f, |b| verbosity(b).into())),
+    row("SLURM_MEM_PER_CPU", JOB, |f| f.job.memory_per_cpu_mb.and_then(number)).per_component(),
+    row("SLURM_MEM_PER_GPU", JOB, |f| f.job.memory_per_gpu_mb.and_then(number)).per_component(),
+    row("SLURM_MEM_PER_NODE", JOB, |f| f.job.memory_per_node_mb.and_then(number)).per_component(),
     row("SLURM_NNODES", ALL, |f| number(f.step.map_or(f.job.cpus_per_node.len(), |s| s.tasks_per_node.len()))),
     row("SLURM_NODEID", NODE, |f| here(f, |h| number(h.node_id))),
     row("SLURM_NODELIST", ALL, |f| text(&f.job.nodes)),
@@ -208,7 +212,8 @@ fn of_components(job: &JobFacts, mut found: Vec<(String, String)>) -> Vec<(Strin
     ];
     const OLDER: &[&str] = &["SLURM_JOBID", "SLURM_NNODES", "SLURM_NODELIST", "SLURM_NODE_ALIASES"];
     let of_one = |name: &str| name.contains("_HET_GROUP_") || name.contains("_PACK_GROUP_");
-    found.retain(|(name, _)| of_one(name) || OF_THE_WHOLE.contains(&name.as_str()));
+    let is_told = |name: &str| of_one(name) && !name.starts_with("SLURM_MEM_PER_");
+    found.retain(|(name, _)| is_told(name) || OF_THE_WHOLE.contains(&name.as_str()));
     for (number, component) in job.components.iter().enumerate() {
         let facts = Facts { job: component, step: None, task: None };
         for variable in VARIABLES.iter().filter(|variable| OLDER.contains(&variable.name)) {
@@ -300,6 +305,10 @@ fn array(facts: &Facts<'_>, get: fn(&ArrayFacts) -> u32) -> Option<String> {
 
 fn bind(facts: &Facts<'_>, get: fn(&CpuBindFacts) -> String) -> Option<String> {
     facts.step?.cpu_bind.as_ref().map(get)
+}
+
+fn mem_bind(facts: &Facts<'_>, get: fn(&CpuBindFacts) -> String) -> Option<String> {
+    facts.step?.mem_bind.as_ref().map(get)
 }
 
 fn verbosity(bind: &CpuBindFacts) -> &'static str {

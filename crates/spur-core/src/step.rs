@@ -1,6 +1,7 @@
 //! Steps: what `srun` asks for.
 
 pub mod binding;
+pub mod gpus;
 pub mod layout;
 pub mod refusal;
 

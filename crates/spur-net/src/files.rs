@@ -12,10 +12,12 @@ pub const SECRET: u32 = 0o600;
 /// Readable by all.
 pub const PUBLIC: u32 = 0o644;
 
+/// What a file holds.
 pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
     fs::read(path).map_err(|source| failed("read", path, source))
 }
 
+/// What a file holds, if there is one.
 pub fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, Error> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -48,6 +50,7 @@ pub fn write(path: &Path, mode: u32, bytes: &[u8]) -> Result<(), Error> {
     write().map_err(|source| failed("write", path, source))
 }
 
+/// The error of an attempt on a file.
 pub fn failed(attempt: &'static str, path: &Path, source: std::io::Error) -> Error {
     Error::File { attempt, path: path.display().to_string(), source }
 }

@@ -3,7 +3,7 @@
 
 pub mod assertion;
 pub mod authority;
-mod files;
+pub mod files;
 pub mod identity;
 pub mod jwt;
 pub mod role;

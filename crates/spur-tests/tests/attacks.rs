@@ -451,6 +451,7 @@ fn a_coordinator_raises_nobody_and_looks_after_its_own_account_alone() {
         format!("scancel {foreign}"),
         format!("scontrol release {foreign}"),
         format!("scontrol update jobid={theirs} nice=-10"),
+        format!("scontrol update jobid={theirs} account=biology"),
         format!("scontrol suspend {theirs}"),
         format!("srun --jobid={theirs} id"),
         "sacctmgr -i modify user daemon set adminlevel=admin".to_string(),
@@ -470,6 +471,10 @@ fn a_coordinator_raises_nobody_and_looks_after_its_own_account_alone() {
         "daemon|None\nnobody|None\nroot|Administrator"
     );
     assert_eq!(cluster.squeue(&foreign, "%T %r"), "PENDING JobHeldUser");
+    assert_eq!(cluster.squeue(&theirs, "%a"), "physics");
+    let own = submit("physics");
+    let moved = run_as(NOBODY, &format!("scontrol update jobid={own} account=biology"));
+    assert_eq!(moved.0, Some(0), "its owner may: {}", moved.2);
     assert_eq!(run_as(DAEMON, &format!("scancel {theirs}")).0, Some(0));
     // What was text stays text, in every field there is.
     let nasty = "x'; DROP TABLE jobs; -- \\\" ${IFS} %s";

@@ -20,8 +20,13 @@ use spur_net::{Identity, Role};
 use spur_proto::entrance::now;
 use spur_proto::internal::agent_message::Message as Says;
 use spur_proto::internal::controller_message::Message as Hears;
-use spur_proto::internal::{AgentMessage, Health, Hello, PortTaken, Report, Reports};
-use spur_proto::slurm::{EnrolRequest, PingRequest};
+use spur_proto::internal::{
+    AgentMessage, Health, Hello, PortTaken, Report, Reports, Run, StepHello,
+};
+use spur_proto::proof::Proof;
+use spur_proto::slurm::{
+    EnrolRequest, GetRulesRequest, PingRequest, StepAccess, StepAccessRequest,
+};
 use spur_proto::status::from_status;
 use spur_proto::{client, step_io};
 use spur_tests::harness::until;
@@ -369,4 +374,115 @@ fn an_agent_hears_out_who_has_a_credential() {
     if is_root() {
         assert_eq!(site.spur(&["srun", "true"]).status, Some(0));
     }
+}
+
+/// The answer of an agent to the first words of a caller.
+async fn answered(access: &StepAccess, at: usize, hello: &StepHello) -> Result<(), String> {
+    let authority = CertificateDer::from(access.authority.clone());
+    let visitor = Dialler::visitor(&authority).expect("is usable");
+    let node = &access.nodes[at];
+    let mut line = dial(&visitor, &node.address, &Role::Compute(node.name.clone())).await;
+    line.write_all(&step_io::hello(hello)).await.expect("is heard");
+    let (mut frames, mut bytes) = (step_io::Frames::default(), vec![0; 4096]);
+    loop {
+        if let Some(frame) = frames.take_frame().expect("is a frame") {
+            let said = String::from_utf8_lossy(&frame.payload).into_owned();
+            return if frame.kind == step_io::Kind::Refused { Err(said) } else { Ok(()) };
+        }
+        let count = line.read(&mut bytes).await.expect("answers");
+        assert!(count > 0, "it hung up without a word");
+        frames.push(&bytes[..count]);
+    }
+}
+
+#[test]
+fn a_step_credential_is_for_one_node_and_one_use() {
+    if !is_root() {
+        eprintln!("SKIPPED: needs root");
+        return;
+    }
+    let mut site = Site::new();
+    let token = site.token(&["--uses", "2"]);
+    for name in ["n1", "n2"] {
+        assert_eq!(site.join(&token, name).status, Some(0));
+        site.agent(name, &controllers(&token));
+    }
+    until("both are there", || site.is_idle("n1,n2"));
+    let step = format!("{} srun sleep 1000", spur_tests::harness::binary("spur").display());
+    let words = ["sbatch", "--parsable", "-N2", "-o", "/dev/null", "--wrap", &step];
+    let job = site.spur(&words).out;
+    let steps = || site.spur(&["squeue", "-h", "-s", "-j", &job, "-o", "%i"]).out;
+    until("its step runs", || steps().contains(&format!("{job}.0")).then_some(()));
+    let socket = client::Address::parse(&site.socket()).expect("an address");
+    runtime().block_on(async {
+        let access = async || {
+            let mut controller = client::controller(client::connect_lazily(&socket));
+            let job_id = job.parse().expect("a number");
+            let asked = StepAccessRequest { job_id, step_id: 0 };
+            controller.access_step(asked).await.expect("is ours").into_inner()
+        };
+        let access = access().await;
+        let epoch = access.job.as_ref().map_or(0, |job| job.epoch);
+        let hello = |credential_of: usize, node: usize| StepHello {
+            run: Some(Run { job: access.job_id, epoch, step: Some(0) }),
+            credential: access.nodes[credential_of].credential.clone(),
+            signature: access.nodes[credential_of].signature.clone(),
+            node: access.nodes[node].name.clone(),
+            measure: true,
+            ..StepHello::default()
+        };
+        // What the one node was shown starts nothing on the other.
+        let elsewhere = answered(&access, 1, &hello(0, 1)).await.expect_err("of another node");
+        assert!(elsewhere.contains("another step, user or node"), "{elsewhere}");
+        assert_eq!(answered(&access, 0, &hello(0, 0)).await, Ok(()));
+        let replayed = answered(&access, 0, &hello(0, 0)).await.expect_err("a second time");
+        assert!(replayed.contains("used already"), "{replayed}");
+        assert_eq!(answered(&access, 1, &hello(1, 1)).await, Ok(()), "the refusal used up nothing");
+    });
+    site.spur(&["scancel", &job]);
+}
+
+#[test]
+fn accounting_knows_which_tokens_are_worthless() {
+    let mut site = Site::empty();
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr();
+    let accounting = free.expect("an address").to_string();
+    let (state, listen) = (site.path("state"), format!("{},127.0.0.1:0", site.socket()));
+    let words = ["--state-dir", &state, "--listen", &listen, "--accounting", &accounting];
+    let controller = site.start("spurctld", &words);
+    site.is_led(&site.socket());
+    let joined = site.join(&site.token(&["--role", "dbd"]), "dbd");
+    assert_eq!(joined.status, Some(0), "{}", joined.err);
+    let (dir, socket) = (site.path("dbd"), site.path("dbd.sock"));
+    let (database, listen) = (format!("sqlite:{dir}/a.db"), format!("unix:{socket},{accounting}"));
+    let words = ["--state-dir", &dir, "--database-url", &database, "--listen", &listen];
+    let daemon = site.start("spurdbd", &words);
+    let said = site.spur(&["scontrol", "token", "lifespan=600"]).out;
+    let token = said.strip_prefix("SLURM_JWT=").expect("is printed").to_string();
+    let authority = read_authority(Path::new(&site.path("state/authority/ca.pem")));
+    let authority = authority.expect("is there");
+    let address = client::Address::parse(&accounting).expect("an address");
+    // Who is turned away at the entrance or by the table is out; who finds nobody there knows nothing.
+    let is_let_in = || {
+        let proof = Proof::Token { token: token.clone(), authority: authority.clone() };
+        runtime().block_on(async {
+            let channel = client::connect_accounting(&address, Some(proof)).await.ok()?;
+            let rules = client::accounting(channel).get_rules(GetRulesRequest::default()).await;
+            match rules {
+                Ok(_) => Some(true),
+                Err(status) => (from_status(&status)? == SlurmError::AccessDenied).then_some(false),
+            }
+        })
+    };
+    until("the token opens", || (is_let_in() == Some(true)).then_some(()));
+    assert_eq!(site.spur(&["scontrol", "token", "revoke"]).status, Some(0));
+    until("the token opens nothing", || (is_let_in() == Some(false)).then_some(()));
+    // Also after a restart, with no controller there to tell.
+    for gone in [controller, daemon] {
+        site.daemons[gone].signal(nix::sys::signal::Signal::SIGKILL);
+    }
+    until("nobody listens", || std::net::TcpStream::connect(&accounting).is_err().then_some(()));
+    site.start("spurdbd", &words);
+    until("it listens again", || is_let_in().map(drop));
+    assert_eq!(is_let_in(), Some(false));
 }

@@ -41,12 +41,16 @@ const SYNC_EVERY: Duration = Duration::from_secs(1);
 pub const REFUSED: &str = "refused";
 
 impl Audit {
-    /// Goes on where the files end.
-    pub fn open(state_dir: &Path) -> anyhow::Result<Audit> {
+    /// Goes on where the files end. Every line goes to `copy` as well, if there is to be one.
+    pub fn open(state_dir: &Path, copy: Option<PathBuf>) -> anyhow::Result<Audit> {
         let dir = state_dir.join("audit");
         let at = || format!("could not use {}", dir.display());
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&dir).with_context(at)?;
-        let book = Book::open(&dir).with_context(at)?;
+        let book = Book { copy, ..Book::open(&dir).with_context(at)? };
+        if let Some(copy) = &book.copy {
+            // A mistake in the name is better told now than when the first line is lost.
+            appended(copy).with_context(|| format!("could not use {}", copy.display()))?;
+        }
         let (records, waiting) = sync_channel(WAITING);
         let name = "audit".to_string();
         let lost = Arc::<AtomicU64>::default();
@@ -73,6 +77,7 @@ impl Audit {
 
 struct Book {
     dir: PathBuf,
+    copy: Option<PathBuf>,
     number: u32,
     file: File,
     size: u64,
@@ -104,7 +109,7 @@ impl Book {
             None => End::default(),
         };
         let refusals = Refusals { since: Instant::now(), written: 0, left_out: 0 };
-        Ok(Book { dir: dir.to_path_buf(), number, file, size, end, refusals })
+        Ok(Book { dir: dir.to_path_buf(), copy: None, number, file, size, end, refusals })
     }
 
     fn write_all(mut self, records: &Receiver<Record>, lost: &AtomicU64) {
@@ -132,7 +137,10 @@ impl Book {
                 continue;
             }
             match self.append(&lines, &mut synced) {
-                Ok(()) => lines.clear(),
+                Ok(()) => {
+                    self.copy(&lines);
+                    lines.clear();
+                }
                 Err(error) => {
                     tracing::error!(%error, "could not write the audit log; trying again");
                     std::thread::sleep(SYNC_EVERY);
@@ -148,6 +156,17 @@ impl Book {
         let (line, end) = audit::tie(&self.end, &record);
         lines.push_str(&line);
         self.end = end;
+    }
+
+    /// The copy is opened anew each time: whoever gathers logs moves files away. One that cannot be written
+    /// stops nothing, for the log itself has the lines.
+    fn copy(&self, lines: &str) {
+        let Some(path) = &self.copy else { return };
+        let copied = appended(path).and_then(|mut file| file.write_all(lines.as_bytes()));
+        if let Err(error) = copied {
+            let path = path.display();
+            tracing::error!(%error, %path, "lines of the audit log were not copied");
+        }
     }
 
     fn append(&mut self, lines: &str, synced: &mut Instant) -> std::io::Result<()> {
@@ -199,9 +218,12 @@ fn name(number: u32) -> String {
     format!("{number:06}.log")
 }
 
+fn appended(path: &Path) -> std::io::Result<File> {
+    File::options().append(true).create(true).mode(0o600).open(path)
+}
+
 fn append(dir: &Path, number: u32) -> std::io::Result<(File, u64)> {
-    let path = dir.join(name(number));
-    let file = File::options().append(true).create(true).mode(0o600).open(path)?;
+    let file = appended(&dir.join(name(number)))?;
     let size = file.metadata()?.len();
     Ok((file, size))
 }
@@ -245,7 +267,8 @@ mod tests {
     fn the_chain_goes_on_over_restarts_and_torn_lines() {
         let dir = tempfile::tempdir().expect("a directory");
         let note = |what: &str| {
-            let audit = Audit::open(dir.path()).expect("opens");
+            let copy = Some(dir.path().join("copy"));
+            let audit = Audit::open(dir.path(), copy).expect("opens");
             audit.note("uid 0".to_string(), what.to_string(), "done".to_string());
         };
         note("one");
@@ -259,5 +282,12 @@ mod tests {
             .iter()
             .try_fold(End::default(), |end, line| audit::check(&end, line).map(|(_, end)| end));
         assert_eq!(end.map(|end| end.number), Ok(2));
+        let copied = || fs::read_to_string(dir.path().join("copy")).unwrap_or_default();
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while copied().lines().count() < 2 && Instant::now() < deadline {
+            std::thread::yield_now();
+        }
+        assert_eq!(copied().lines().collect::<Vec<_>>(), lines);
+        assert!(Audit::open(dir.path(), Some(dir.path().to_path_buf())).is_err(), "no file");
     }
 }

@@ -94,6 +94,7 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     let local = Address::Unix(socket.clone());
     // Controllers of several machines know each other by their ports.
     let own = advertised.clone().filter(|it| controllers.contains(it)).unwrap_or(local);
+    let audit_copy = configuration.controller().and_then(|it| it.audit_log.clone());
     let metrics = match metrics {
         Some(address) => Some(metrics::listen(address).await?),
         None => None,
@@ -148,6 +149,7 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
             }
             came.notify_one();
             tokio::spawn(accounting::rules::follow(inbox.clone(), address.clone()));
+            tokio::spawn(accounting::revoked::tell(inbox.clone(), address.clone()));
             accounting::send(inbox, state_dir, address).await;
         });
     }
@@ -172,7 +174,7 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
         tokio::spawn(belong(raft.clone(), identity, joining, left.clone()));
     }
     let member = Member { raft: raft.clone(), id, left: left.clone(), trusted: trusted.clone() };
-    let audit = Audit::open(&state_dir)?;
+    let audit = Audit::open(&state_dir, audit_copy.map(PathBuf::from))?;
     let callers = Callers::new(inbox.clone(), trusted.clone(), audit.clone());
     let service =
         api::Service::new(inbox, raft.clone(), log_size, key, trusted, audit, reload_asked)

@@ -155,8 +155,17 @@ pub fn cpu_ids(launch: &Launch) -> Option<&IdSet> {
 
 /// The node's numbers of the GPUs that a run was given here.
 pub fn given(launch: &Launch) -> Vec<u32> {
+    if let Some(own) = own_gpus(launch) {
+        return own.iter().collect();
+    }
     let gres = share(launch).map(|share| &share.gres[..]).unwrap_or_default();
     gres.iter().filter(|gres| gres.name == GPU).flat_map(|gres| gres.ids.iter()).collect()
+}
+
+/// Those that a step took of its job's, if it did not take them all.
+pub fn own_gpus(launch: &Launch) -> Option<&IdSet> {
+    let step = launch.step.as_ref()?;
+    step.nodes.get(step.node_id as usize)?.gpus.as_ref()
 }
 
 /// The numbers of those that are there.

@@ -19,5 +19,6 @@ mod serve;
 pub mod shepherd;
 
 pub use machine::nursery::{self, NURSERY};
+pub use machine::oom;
 pub use serve::serve;
 pub use shepherd::SHEPHERD;

@@ -56,6 +56,19 @@ fn memory_over_the_limit_ends_out_of_memory_whatever_the_script_says() {
     assert!(output.ends_with(expected), "{output}");
 }
 
+/// The shepherd is spared when the machine has no memory left; what it runs is not.
+#[test]
+fn a_run_is_not_spared_as_its_agent_is() {
+    if !spurd::oom::spare() {
+        eprintln!("SKIPPED: this user may spare nobody");
+        return;
+    }
+    let spool = Spool::new();
+    let script = "#!/bin/sh\ncat /proc/self/oom_score_adj /proc/$PPID/oom_score_adj\n";
+    assert_eq!(spool.run(launch(script)), Ending::Exited(0));
+    assert_eq!(spool.output("slurm-1.out"), b"0\n-1000\n");
+}
+
 /// Who holds more processors has a larger part of those that are shared.
 #[test]
 fn a_run_weighs_as_much_as_its_processors() {

@@ -14,7 +14,7 @@ use spur_proto::slurm::{
     ChangeRulesReply, ChangeRulesRequest, GetRulesRequest, HistoryPoint, IngestReply,
     IngestRequest, ListEventsReply, ListEventsRequest, ListJobHistoryReply, ListJobHistoryRequest,
     ListTransactionsReply, ListTransactionsRequest, PingAccountingReply, PingAccountingRequest,
-    SumUsageReply, SumUsageRequest,
+    SumUsageReply, SumUsageRequest, TellRevokedReply, TellRevokedRequest,
 };
 use spur_proto::status::to_status;
 use tokio::sync::{mpsc, watch};
@@ -25,6 +25,7 @@ use tonic::{Code, Request, Response, Status};
 use crate::db::{Connection, Error};
 use crate::history::Reader;
 use crate::pool::Pool;
+use crate::revoked::Revoked;
 use crate::rules::{Author, Outcome};
 use crate::{events, history, ingest, rules, usage};
 
@@ -41,6 +42,8 @@ pub struct Service {
     pub settings: Arc<Vec<String>>,
     /// Seconds that one question of a user may be about at most.
     pub max_span: Option<i64>,
+    /// Whose tokens are worthless.
+    pub revoked: Arc<Revoked>,
 }
 
 type Answer<T> = Result<Response<T>, Status>;
@@ -231,6 +234,12 @@ impl Accounting for Service {
         let find = move |connection: &mut _| rules::transactions(connection, &request);
         let transactions = self.pool.with(find).await.map_err(trouble)?;
         Ok(Response::new(ListTransactionsReply { transactions }))
+    }
+
+    async fn tell_revoked(&self, request: Request<TellRevokedRequest>) -> Answer<TellRevokedReply> {
+        let learnt = self.revoked.learn(&request.into_inner().revoked);
+        learnt.map_err(|error| Status::new(Code::Unavailable, format!("{error:#}")))?;
+        Ok(Response::new(TellRevokedReply {}))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::Parser;
 use spur_core::config::{self, Config};
 use spur_core::time::duration;
@@ -11,6 +11,7 @@ use spur_proto::client::Address;
 use spurdbd::db::Location;
 use spurdbd::purge::{self, Keep};
 use spurdbd::serve::{self, Options};
+use spurdbd::url;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// The accounting daemon of Spur clusters.
@@ -20,10 +21,14 @@ struct Arguments {
     /// Stay in the foreground (it always does; service managers expect the flag).
     #[arg(short = 'D')]
     foreground: bool,
-    /// Where everything is kept: postgresql://USER:PASSWORD@HOST/NAME, or sqlite:FILE. Without it
-    /// SPUR_DATABASE_URL counts, which other users of the machine cannot read.
+    /// Where everything is kept: postgresql://USER:PASSWORD@HOST/NAME, or sqlite:FILE. A password here is seen by
+    /// all users of the machine until the daemon has started; then it is gone from the list of processes.
     #[arg(long)]
     database_url: Option<String>,
+    /// A file, readable by the daemon alone, with what --database-url would say. Without either
+    /// SPUR_DATABASE_URL counts, which other users of the machine cannot read.
+    #[arg(long, value_name = "FILE", conflicts_with = "database_url")]
+    database_url_file: Option<PathBuf>,
     /// Where to listen: unix:/PATH, and ADDRESS:PORT for other machines, with a comma between.
     #[arg(long, default_value = "unix:/run/spur/spurdbd.sock")]
     listen: String,
@@ -108,9 +113,14 @@ fn span_secs(text: &str) -> anyhow::Result<i64> {
 }
 
 fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let from_environment = || std::env::var("SPUR_DATABASE_URL").ok();
+    let from_environment = || std::env::var(url::VARIABLE).ok();
     let config = configuration(arguments)?;
-    let url = arguments.database_url.clone().or_else(from_environment);
+    let url = match (&arguments.database_url, &arguments.database_url_file) {
+        (Some(url), _) if url::has_password(url) => bail!(url::hidden(url)),
+        (Some(url), _) => Some(url.clone()),
+        (None, Some(file)) => Some(url::read(file)?),
+        (None, None) => from_environment(),
+    };
     let url = url.or_else(|| config.as_ref().and_then(|it| it.accounting.database_url.clone()));
     let database = Location::parse(url.as_deref().unwrap_or(EMBEDDED)).context(
         "--database-url is neither postgresql://USER:PASSWORD@HOST/NAME nor sqlite:FILE",

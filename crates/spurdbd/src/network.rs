@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -19,6 +19,8 @@ use spur_proto::entrance::{Peer, Register, now};
 use spur_proto::proof::{self, Proof};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
+
+use crate::revoked::Revoked;
 
 /// Listens for other machines, as the machine that this one has become.
 pub async fn open(
@@ -37,7 +39,8 @@ pub async fn open(
     };
     let users = std::fs::read_to_string(dir.join("users")).context("no key of users' tokens")?;
     let users = unhex(users.trim()).and_then(|key| PublicKey::new(&key));
-    let callers = Callers::new(users.context("no key of users' tokens")?, &own);
+    let revoked = Arc::new(Revoked::open(&dir)?);
+    let callers = Callers::new(users.context("no key of users' tokens")?, &own, revoked);
     let listener = TcpListener::bind((host.as_str(), *port)).await;
     let listener = listener.with_context(|| format!("could not listen on {address}"))?;
     let acceptor = tls::acceptor(&own)?;
@@ -68,6 +71,8 @@ async fn stay_valid(own: Identity, dir: PathBuf) {
 pub struct Callers {
     users: PublicKey,
     audiences: [String; 2],
+    /// Whose tokens are worthless.
+    pub revoked: Arc<Revoked>,
     known: Mutex<BTreeMap<String, Known>>,
 }
 
@@ -78,17 +83,19 @@ type Known = (Instant, Option<(u32, u32)>);
 const REMEMBERED: Duration = Duration::from_secs(60);
 
 impl Callers {
-    fn new(users: PublicKey, own: &Identity) -> Callers {
+    fn new(users: PublicKey, own: &Identity, revoked: Arc<Revoked>) -> Callers {
         let hash = own.authority_hash();
         let audiences = [jwt::accounting_audience(&hash), jwt::audience(&hash)];
-        Callers { users, audiences, known: Mutex::default() }
+        Callers { users, audiences, revoked, known: Mutex::default() }
     }
 
     fn claims(&self, token: &str) -> Option<Claims> {
-        self.audiences.iter().find_map(|audience| {
+        let mut audiences = self.audiences.iter();
+        let claims = audiences.find_map(|audience| {
             let keys = Keys { cluster: self.users.clone(), audience: audience.clone(), site: None };
             jwt::verify(token, &keys, now())
-        })
+        });
+        claims.filter(|claims| self.revoked.allows(&claims.user, claims.issued))
     }
 
     fn by_token(&self, token: &str) -> Actor {
@@ -148,6 +155,7 @@ mod tests {
     use super::*;
     use spur_net::Authority;
     use spur_net::identity::{Bearer, MachineKey};
+    use spur_proto::slurm::RevokedTokens;
 
     #[test]
     fn controllers_by_certificate_users_by_token_and_nobody_else() {
@@ -156,7 +164,8 @@ mod tests {
         let public = key.public();
         let certificate = authority.certify(&Role::Dbd, &public).expect("is signed");
         let own = Identity::new(key, &certificate, authority.certificate(), "").expect("fits");
-        let callers = Callers::new(authority.users().public(), &own);
+        let revoked = Arc::new(Revoked::default());
+        let callers = Callers::new(authority.users().public(), &own, revoked.clone());
         let bearer = |role| Peer::Machine(Bearer { role, key: public.clone() });
         let node = Role::Compute("n1".to_string());
         assert_eq!(callers.actor(&bearer(Role::Controller), None), Actor::Controller);
@@ -168,6 +177,8 @@ mod tests {
         };
         let (hash, later) = (authority.hash(), now() + 60);
         let good = sign(jwt::accounting_audience(&hash), later, authority.users());
+        assert_eq!(callers.actor(&good, None), Actor::Anonymous, "no controller has told yet");
+        revoked.learn(&[]).expect("is taken");
         assert_eq!(callers.actor(&good, None).uid(), Some(Uid::ROOT));
         for bad in [
             sign(jwt::accounting_audience(&hash), now() - 1, authority.users()),
@@ -176,5 +187,9 @@ mod tests {
         ] {
             assert_eq!(callers.actor(&bad, None), Actor::Anonymous);
         }
+        let (user_name, until) = ("root".to_string(), now());
+        revoked.learn(&[RevokedTokens { user_name, until }]).expect("is taken");
+        assert_eq!(callers.actor(&good, None), Actor::Anonymous);
+        assert_eq!(callers.actor(&bearer(Role::Controller), None), Actor::Controller);
     }
 }

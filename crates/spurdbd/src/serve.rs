@@ -21,6 +21,7 @@ use crate::migrate;
 use crate::network;
 use crate::pool::Pool;
 use crate::purge::{self, Keep};
+use crate::revoked::Revoked;
 use crate::{rollup, rules, settings};
 
 /// How the daemon is started.
@@ -65,18 +66,19 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     let (pool, private) = (Pool::start(&options.database)?, options.private.clone());
     let settings = Arc::new(settings::told(&options, entrance::now()));
     let max_span = options.max_span;
-    let service = Service { pool, engine, rules_version, private, settings, max_span };
-    tokio::spawn(look_after(service.pool.clone(), options.keep.clone()));
+    tokio::spawn(look_after(pool.clone(), options.keep.clone()));
     let listener = listen(&options.socket)?;
-    let (network, judge, register): (_, Arc<dyn Judge>, Arc<dyn Register>) = match &options.network
-    {
+    type Knows = (Arc<dyn Judge>, Arc<dyn Register>, Arc<Revoked>);
+    let (network, (judge, register, revoked)): (_, Knows) = match &options.network {
         Some(address) => {
             let (network, callers) = network::open(address, &options.state_dir).await?;
             let callers = Arc::new(callers);
-            (Some(network), callers.clone(), callers)
+            let revoked = callers.revoked.clone();
+            (Some(network), (callers.clone(), callers, revoked))
         }
-        None => (None, Arc::new(Local), Arc::new(entrance::Nobody)),
+        None => (None, (Arc::new(Local), Arc::new(entrance::Nobody), Arc::default())),
     };
+    let service = Service { pool, engine, rules_version, private, settings, max_span, revoked };
     tracing::info!(socket = %options.socket.display(), engine, "ready");
     let serving = Server::builder()
         .layer(DoorLayer::new(judge))

@@ -165,7 +165,6 @@ const WITHOUT_EFFECT: &[Said] = &[
     ("timeouts.get_env_timeout", |it| it.timeouts.get_env_timeout != Timeouts::default().get_env_timeout),
     ("controller.leader_program", |it| it.controller.leader_program.is_some()),
     ("controller.follower_program", |it| it.controller.follower_program.is_some()),
-    ("controller.audit_log", |it| it.controller.audit_log.is_some()),
     ("scheduler.time_slice", |it| it.scheduler.time_slice != Scheduler::default().time_slice),
     ("scheduler.consume = \"memory\"", |it| it.scheduler.consume == Consume::Memory),
     ("partitions.max_cpus_per_socket", |it| it.partitions.iter().any(|it| it.max_cpus_per_socket != Partition::default().max_cpus_per_socket)),

@@ -56,6 +56,8 @@ pub struct StepShare {
     pub cpus: u32,
     /// Which of its job's; empty where they are not told apart.
     pub cpu_ids: IdSet,
+    /// Which of its job's GPUs it has there; nothing where it has them all.
+    pub gpus: Option<IdSet>,
     /// In which boot of the node it was started; see `Node::boots`.
     pub boot: u32,
     /// The node has reported its end.
@@ -92,6 +94,14 @@ impl Steps {
             true => held.iter().take(cpus as usize).collect(),
             false => free.into_iter().collect(),
         }
+    }
+
+    /// GPUs that living steps have taken on a node, of all that its job has there. Batch scripts and overlapping
+    /// steps take none.
+    pub fn busy_gpus(&self, node: &NodeName, all: &IdSet) -> IdSet {
+        let taking = |step: &&Arc<Step>| step.spec.as_ref().is_some_and(|spec| !spec.overlap);
+        let shares = self.live.values().filter(taking).filter_map(|step| step.on(node));
+        shares.flat_map(|share| share.gpus.as_ref().unwrap_or(all).iter()).collect()
     }
 
     /// Steps that a node has not reported the end of.

@@ -143,6 +143,8 @@ pub struct StepFacts {
     pub distribution: String,
     /// `--cpu-bind`: verbosity, type and list.
     pub cpu_bind: Option<CpuBindFacts>,
+    /// `--mem-bind`, the same way.
+    pub mem_bind: Option<CpuBindFacts>,
     /// `--cpu-freq`
     pub cpu_freq: String,
     /// `--label`
@@ -163,7 +165,7 @@ pub struct StepFacts {
     pub reserved_ports: String,
 }
 
-/// `--cpu-bind`, taken apart.
+/// `--cpu-bind` or `--mem-bind`, taken apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuBindFacts {
     /// `verbose` rather than `quiet`.

@@ -50,16 +50,26 @@ impl JobFacts {
     }
 }
 
-/// One task for each node, and the rest in order to where there are processors for more.
+/// Tasks that were said go round the nodes as far as there are processors for them; where nobody said how many, there
+/// are as many as fit.
 fn tasks_per_node(spec: &JobSpec, cpus: &[u32]) -> Vec<u32> {
     let per_task = spec.cpus_per_task.unwrap_or(1).max(1);
-    let mut left = spec.ntasks.unwrap_or(0).saturating_sub(cpus.len() as u32);
-    let tasks = cpus.iter().map(|cpus| {
-        let more = left.min((cpus / per_task).saturating_sub(1));
-        left -= more;
-        1 + more
-    });
-    tasks.collect()
+    if let Some(each) = spec.ntasks_per_node {
+        return vec![each; cpus.len()];
+    }
+    let room: Vec<u32> = cpus.iter().map(|cpus| (cpus / per_task).max(1)).collect();
+    let Some(tasks) = spec.ntasks.filter(|_| spec.ntasks_said) else { return room };
+    let mut placed: Vec<u32> = vec![1; cpus.len()];
+    let mut left = tasks.saturating_sub(cpus.len() as u32);
+    while left > 0 && placed.iter().zip(&room).any(|(has, room)| has < room) {
+        for (has, room) in placed.iter_mut().zip(&room) {
+            if *has < *room && left > 0 {
+                *has += 1;
+                left -= 1;
+            }
+        }
+    }
+    placed
 }
 
 #[cfg(test)]
@@ -68,10 +78,18 @@ mod tests {
 
     #[test]
     fn tasks_go_where_the_processors_are() {
-        let asked = |ntasks, cpus_per_task| JobSpec { ntasks, cpus_per_task, ..JobSpec::default() };
+        let asked = |ntasks: Option<u32>, cpus_per_task| {
+            let ntasks_said = ntasks.is_some();
+            JobSpec { ntasks, ntasks_said, cpus_per_task, ..JobSpec::default() }
+        };
         assert_eq!(tasks_per_node(&asked(Some(4), None), &[3, 1]), [3, 1]);
-        assert_eq!(tasks_per_node(&asked(None, None), &[4, 4]), [1, 1]);
+        assert_eq!(tasks_per_node(&asked(Some(5), None), &[64, 64]), [3, 2]);
+        assert_eq!(tasks_per_node(&asked(None, None), &[64, 64]), [64, 64]);
+        assert_eq!(tasks_per_node(&asked(None, Some(4)), &[64, 64]), [16, 16]);
         assert_eq!(tasks_per_node(&asked(Some(3), Some(2)), &[4, 4]), [2, 1]);
         assert_eq!(tasks_per_node(&asked(Some(1), None), &[4]), [1]);
+        assert_eq!(tasks_per_node(&asked(Some(9), None), &[2, 2]), [2, 2]);
+        let each = JobSpec { ntasks_per_node: Some(2), ..asked(Some(3), None) };
+        assert_eq!(tasks_per_node(&each, &[64, 64]), [2, 2]);
     }
 }

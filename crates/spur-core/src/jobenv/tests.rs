@@ -542,6 +542,8 @@ fn allocation_of_salloc() {
         cpus_per_node: vec![2, 1],
         tasks_per_node: vec![2, 1],
         tasks: Some(3),
+        // What nobody asked for is not told.
+        memory_per_cpu_mb: None,
         ..job()
     };
     expect(allocation(&job), SALLOC_ENV);

@@ -26,6 +26,8 @@ pub struct Surroundings<'a> {
     pub zone: &'a dyn Zone,
     /// Whether jobs may set cores aside with `--core-spec` and `--thread-spec`.
     pub core_spec_allowed: bool,
+    /// Whether it is asked for a step of a job that is there: what the job's variables say may contradict it.
+    pub inside_job: bool,
 }
 
 impl Default for Surroundings<'_> {
@@ -37,6 +39,7 @@ impl Default for Surroundings<'_> {
             now: Timestamp(0),
             zone: &FixedOffset::UTC,
             core_spec_allowed: false,
+            inside_job: false,
         }
     }
 }
@@ -55,7 +58,7 @@ pub fn fill_defaults(request: &mut Request, around: Surroundings<'_>) -> Result<
     if request.job.placement().reboot {
         request.job.sharing = Some(Sharing::Exclusive as i32);
     }
-    nodes_and_tasks(request)?;
+    nodes_and_tasks(request, around.inside_job)?;
     if request.asked_by == Tool::Srun {
         // Both ask for CPUs of the step's own, no more than it says.
         request.step.exact |= request.said("cpus-per-task") || request.said("exclusive");
@@ -148,7 +151,7 @@ fn specialized(request: &mut Request, allowed: bool) {
     (placement.core_spec, placement.thread_spec) = (None, None);
 }
 
-fn nodes_and_tasks(request: &mut Request) -> Result<(), OptionError> {
+fn nodes_and_tasks(request: &mut Request, inside_job: bool) -> Result<(), OptionError> {
     nodes_of_list(request)?;
     request.job.ntasks_said = request.job.ntasks.is_some();
     if let Some(tasks) = request.job.ntasks {
@@ -160,7 +163,8 @@ fn nodes_and_tasks(request: &mut Request) -> Result<(), OptionError> {
     let tasks = tasks_before_gpus(request);
     // Nodes that follow from GPUs have tasks of their own only when they are there.
     let nodes = request.job.nodes_min.unwrap_or(1);
-    let tasks = gpus::settle(request, tasks).map_err(|message| OptionError::error(message, 1))?;
+    let settled = gpus::settle(request, tasks, inside_job);
+    let tasks = settled.map_err(|message| OptionError::error(message, 1))?;
     let job = &mut request.job;
     let by_nodes = nodes.saturating_mul(job.ntasks_per_node.unwrap_or(1));
     job.ntasks = Some(tasks.number().unwrap_or(by_nodes));

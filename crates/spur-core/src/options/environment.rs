@@ -16,6 +16,11 @@ pub fn read(tool: Tool, lookup: impl Fn(&str) -> Option<String>) -> Vec<Setting>
             if *name == "SLURM_JOB_NAME" && lookup("SLURM_JOB_ID").is_some() {
                 continue;
             }
+            // A plane has its size in a variable of its own.
+            let value = match (*name, value.as_str(), lookup("SLURM_DIST_PLANESIZE")) {
+                ("SLURM_DISTRIBUTION", "plane", Some(size)) => format!("plane={size}"),
+                _ => value,
+            };
             let value = match option.arg {
                 Arg::None if !raises(&value) => continue,
                 // `--verbose` may be said several times; its variable holds the number.

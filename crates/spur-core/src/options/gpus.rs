@@ -26,7 +26,11 @@ impl Tasks {
 }
 
 /// Checks the GPUs of a request and fills in what follows from them. The error is what Slurm says.
-pub(super) fn settle(request: &mut Request, tasks: Tasks) -> Result<Tasks, String> {
+pub(super) fn settle(
+    request: &mut Request,
+    tasks: Tasks,
+    inside_job: bool,
+) -> Result<Tasks, String> {
     let Request { job, notes, .. } = request;
     let gpu = job.gpu();
     for list in [&gpu.gpus, &gpu.gpus_per_node, &gpu.gpus_per_socket, &gpu.gpus_per_task] {
@@ -36,6 +40,10 @@ pub(super) fn settle(request: &mut Request, tasks: Tasks) -> Result<Tasks, Strin
         }
     }
     let gpus = Gpus::of(job);
+    // Of a step the controller decides, which knows what its job has.
+    if inside_job {
+        return if gpus.mixed { Err(MIXED.to_owned()) } else { Ok(tasks) };
+    }
     let tasks = gpus.check(job, tasks)?;
     let tasks = with_each_gpu(gpus, job, notes, tasks)?;
     if let Some(size @ 1..) = job.gpu().memory_per_gpu
@@ -54,6 +62,8 @@ pub(super) fn settle(request: &mut Request, tasks: Tasks) -> Result<Tasks, Strin
     }
     Ok(tasks)
 }
+
+const MIXED: &str = "Invalid GRES specification (with and without type identification)";
 
 fn invalid(problem: &str) -> String {
     format!("{problem}\nInvalid generic resource (gres) specification")
@@ -126,9 +136,7 @@ impl Gpus {
             ));
         }
         if self.mixed {
-            return Err(
-                "Invalid GRES specification (with and without type identification)".to_owned()
-            );
+            return Err(MIXED.to_owned());
         }
         if let Some(each) = per_socket {
             let Some(sockets) = job.layout().sockets_per_node else {

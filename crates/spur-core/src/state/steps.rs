@@ -8,7 +8,7 @@ use crate::ids::{JobId, NodeName, StepId};
 use crate::idset::IdSet;
 use crate::job::{ExitStatus, Job, Phase, RequestId, Step, StepShare};
 use crate::state::{CreateStep, Effect, Finish, Outcome, Reply, State, jobs};
-use crate::step::layout;
+use crate::step::{gpus, layout};
 use crate::time::Timestamp;
 
 /// Most steps a job may have at a time: each is kept in memory by every controller.
@@ -26,6 +26,7 @@ pub(super) fn begin_batch(
         ranks: vec![0],
         cpus: 0,
         cpu_ids: IdSet::default(),
+        gpus: None,
         boot: job.boot,
         over: false,
         usage: None,
@@ -55,6 +56,7 @@ pub(super) fn begin_presence(state: &State, job: &mut Job, effects: &mut Vec<Eff
         ranks: Vec::new(),
         cpus: 0,
         cpu_ids: IdSet::default(),
+        gpus: None,
         boot: state.nodes.get(&share.node).map_or(0, |node| node.boots),
         over: false,
         usage: None,
@@ -91,6 +93,8 @@ pub(super) fn create(
     let held = holds(&job)?;
     let placed = layout::lay_out(&create.spec, held, &job.steps.busy())?;
     layout::check_share(&create.spec, held, &placed)?;
+    let busy = |node: &NodeName| job.steps.busy_gpus(node, &gpus::all(held, node));
+    let gpus = gpus::choose(&create.spec, &job.spec, held, &placed, busy)?;
     let most = state.settings.config.limits.max_step_count.min(StepId::MAX.0);
     if job.steps.next >= most || job.steps.live.len() >= MOST_STEPS {
         return Err(SlurmError::StepLimit);
@@ -101,7 +105,9 @@ pub(super) fn create(
     };
     let shares: Vec<StepShare> = placed
         .into_iter()
-        .map(|placed| StepShare {
+        .zip(gpus)
+        .map(|(placed, gpus)| StepShare {
+            gpus,
             boot: state.nodes.get(&placed.node).map_or(0, |node| node.boots),
             cpu_ids: cpu_ids(&placed.node, placed.cpus),
             node: placed.node,
@@ -192,7 +198,10 @@ pub(super) fn end_allocation(
     }
     let mut job = (*job).clone();
     end_all(&mut job, effects);
-    let cause = crate::job::Cause::Exited;
+    let cause = match exit == ExitStatus::OUT_OF_MEMORY {
+        true => crate::job::Cause::OutOfMemory,
+        false => crate::job::Cause::Exited,
+    };
     let phase = Phase::Completing { started: since, allocation, cause, exit };
     let phase = jobs::rest(state, &job, phase);
     state.put_job(Job { phase, ..job });

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::auth::Actor;
+use crate::auth::{Action, Actor, Target, may};
 use crate::errors::SlurmError;
 use crate::job::{Array, ArraySpec, Hold, Job, JobSpec, Phase};
 use crate::limit::Limit;
@@ -85,6 +85,8 @@ pub(super) fn job(
         changed.granted.minutes = None;
     }
     changed.spec = Arc::new(draft.spec);
+    // Who looks after an account takes nobody's job to another one.
+    may(by, Action::ControlJob, Target::from(&changed))?;
     Ok(changed)
 }
 

@@ -279,9 +279,12 @@ fn bare(list: &str) -> String {
     list.split(',').map(|it| it.strip_prefix("0x").unwrap_or(it)).collect::<Vec<_>>().join(",")
 }
 
+/// The highest bit of a mask that is told.
+const HIGHEST: u32 = 65_535;
+
 /// `0x5`, as long as it needs to be.
 pub fn hexadecimal(bits: &[u32]) -> String {
-    let digits = bits.iter().max().map_or(1, |most| most / 4 + 1);
+    let digits = bits.iter().max().map_or(1, |most| (*most).min(HIGHEST) / 4 + 1);
     let digit = |place: u32| {
         let here =
             bits.iter().filter(|bit| *bit / 4 == place).fold(0, |sum, bit| sum | 1 << (bit % 4));
@@ -370,6 +373,21 @@ pub fn memory(asked: &str, local_rank: u32, here: &[u32]) -> Option<MemoryBindin
     };
     let shown = if domains.is_empty() { hexadecimal(here) } else { hexadecimal(&domains) };
     Some(MemoryBinding { domains, preferred, report: verbose.then_some((label, shown)) })
+}
+
+/// `--mem-bind` as its variables tell it: whether tasks tell what they are bound to, the kind and the list; nothing
+/// where memory is not bound.
+pub fn memory_words(asked: &str) -> Option<(bool, String, String)> {
+    let lower = asked.to_ascii_lowercase();
+    let words =
+        lower.split(',').filter(|word| !matches!(*word, "p" | "prefer" | "sort" | "nosort"));
+    let (verbose, kind) = split(&words.collect::<Vec<_>>().join(","));
+    let (name, list) = kind.split_once(':').unwrap_or((&kind, ""));
+    match name {
+        "local" | "rank" => Some((verbose, name.to_string(), String::new())),
+        "map_mem" | "mask_mem" => Some((verbose, format!("{name}:"), list.to_string())),
+        _ => None,
+    }
 }
 
 impl MemoryBinding {

@@ -2,6 +2,7 @@
 //! there. Nothing waits for it.
 
 pub mod outbox;
+pub mod revoked;
 pub mod rules;
 
 use std::convert::Infallible;

@@ -26,6 +26,8 @@ const VARIABLES: Limit = limit("environment", 4_096, "variables");
 const DESCRIPTION: Limit = limit("job description", 256 << 10, "bytes");
 /// As in Slurm.
 const COMPONENTS: Limit = limit("job", 128, "components");
+/// As in Slurm.
+const NAME: Limit = limit("name", 1 << 10, "bytes");
 const COMMENT: Limit = limit("comment", 1 << 10, "bytes");
 const DEPENDENCIES: Limit = limit("dependency", 10_000, "jobs");
 const NAMED: Limit = limit("question", 10_000, "jobs by number");
@@ -61,6 +63,7 @@ pub(super) fn components<'a>(
     COMPONENTS.check(specs.clone().count())?;
     for spec in specs {
         DESCRIPTION.check(spec.encoded_len())?;
+        NAME.check(spec.name.len())?;
         COMMENT.check(spec.rare().comment.as_ref().map_or(0, String::len))?;
         DEPENDENCIES.check(dependencies(&spec.dependency))?;
     }
@@ -77,6 +80,7 @@ pub(super) fn changes(assignments: &[Assignment]) -> Result<(), Status> {
     CHANGES.check(assignments.iter().map(|it| it.key.len() + it.value.len()).sum())?;
     for Assignment { key, value } in assignments {
         match key.to_ascii_lowercase().as_str() {
+            "name" | "jobname" => NAME.check(value.len())?,
             "comment" | "admincomment" => COMMENT.check(value.len())?,
             "dependency" => DEPENDENCIES.check(dependencies(value))?,
             _ => {}
@@ -149,8 +153,13 @@ mod tests {
                 "the dependency has 10001 jobs, the limit is 10000",
             ),
             (
-                spec(|it| it.name = text(262_000)),
-                spec(|it| it.name = text(262_144)),
+                spec(|it| it.name = text(1024)),
+                spec(|it| it.name = text(1025)),
+                "the name has 1025 bytes, the limit is 1024",
+            ),
+            (
+                spec(|it| it.submit_line = text(262_000)),
+                spec(|it| it.submit_line = text(262_144)),
                 "the job description has",
             ),
         ];

@@ -265,19 +265,24 @@ impl Service {
         let job = published.state.jobs.get(&job).ok_or(to_status(SlurmError::InvalidJobId))?;
         let step = job.steps.live.get(&step).ok_or(to_status(SlurmError::AlreadyDone))?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let (credential, signature) = self.key.sign(&Credential {
-            job: job.id.0,
-            epoch: job.epoch.0,
-            step: step.id.0,
-            uid: job.owner.uid.0,
-            nodes: step.shares.iter().map(|share| share.node.to_string()).collect(),
-            expires: now as i64 + LIFETIME_SECS,
-        });
-        let nodes = step.shares.iter().map(|share| StepAccessNode {
-            name: share.node.to_string(),
-            address: published.addresses.get(&share.node).cloned().unwrap_or_default(),
-            ranks: share.ranks.clone(),
-            cpus: share.cpus,
+        let nodes = step.shares.iter().map(|share| {
+            let (credential, signature) = self.key.sign(&Credential {
+                job: job.id.0,
+                epoch: job.epoch.0,
+                step: step.id.0,
+                uid: job.owner.uid.0,
+                node: share.node.to_string(),
+                expires: now as i64 + LIFETIME_SECS,
+                serial: 0,
+            });
+            StepAccessNode {
+                name: share.node.to_string(),
+                address: published.addresses.get(&share.node).cloned().unwrap_or_default(),
+                ranks: share.ranks.clone(),
+                cpus: share.cpus,
+                credential,
+                signature,
+            }
         });
         let hooks = &published.state.settings.config.hooks;
         let kill_wait = published.state.settings.config.timeouts.kill_wait;
@@ -288,8 +293,6 @@ impl Service {
             job_id: job.id.0,
             step_id: step.id.0,
             nodes: nodes.collect(),
-            credential,
-            signature,
             job: Some(allocation(&published, job)),
             spec: step.spec.as_deref().cloned(),
             authority: self

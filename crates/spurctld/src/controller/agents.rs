@@ -665,6 +665,7 @@ fn step_launch(step: &Step, node: &NodeName) -> Option<StepLaunch> {
         ranks: share.ranks.clone(),
         cpus: share.cpus,
         cpu_ids: Some(share.cpu_ids.clone()),
+        gpus: share.gpus.clone(),
     };
     let node_id = step.shares.iter().position(|share| share.node == *node)? as u32;
     let nodes = step.shares.iter().map(on_node).collect();

@@ -54,6 +54,12 @@ pub fn take(from: &mut UnixStream) -> io::Result<(OwnedFd, Vec<u8>)> {
     Ok((connection, about))
 }
 
+/// Whether nobody on this machine listens there.
+pub fn is_free(port: u16) -> bool {
+    let bound = std::net::TcpListener::bind((std::net::Ipv4Addr::UNSPECIFIED, port));
+    !matches!(bound, Err(error) if error.kind() == std::io::ErrorKind::AddrInUse)
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::fd::AsFd;

@@ -11,6 +11,7 @@ pub mod limits;
 pub mod measure;
 pub mod nursery;
 pub mod nvml;
+pub mod oom;
 pub mod pidfd;
 pub mod privilege;
 pub mod processes;

@@ -6,6 +6,8 @@ use std::io;
 use nix::errno::Errno;
 use nix::unistd::{self, Gid, Uid, User};
 
+use super::oom;
+
 /// Whom to become.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Credentials {
@@ -91,16 +93,19 @@ impl Credentials {
 pub struct Error {
     attempt: &'static str,
     #[source]
-    source: Errno,
+    source: io::Error,
 }
 
-/// Becomes the user for good. Groups go first, since only root may set them; the user last; then both
+/// Becomes the user for good. What spares a daemon goes before anything else; groups go first, since only root may set them; the user last; then both
 /// are read back, and root must be out of reach.
 pub fn become_user(credentials: &Credentials) -> Result<(), Error> {
-    let attempt = |attempt| move |source| Error { attempt, source };
+    let attempt = |attempt| move |source: Errno| Error { attempt, source: source.into() };
+    let refused = |attempt| Error { attempt, source: Errno::EPERM.into() };
     let Credentials { uid, gid, groups, hardened } = credentials;
+    let spared = |source| Error { attempt: "be no longer spared", source };
+    oom::no_longer_spare().map_err(spared)?;
     if let Some(groups) = groups {
-        clear_ambient_capabilities();
+        clear_ambient_capabilities().map_err(attempt("give up ambient capabilities"))?;
         if *hardened {
             empty_bounding_set().map_err(attempt("give up capabilities"))?;
         }
@@ -114,11 +119,15 @@ pub fn become_user(credentials: &Credentials) -> Result<(), Error> {
     let group_is_set = groups.is_none()
         || [in_groups.real, in_groups.effective, in_groups.saved].iter().all(|is| is == gid);
     if !are_set || !group_is_set {
-        return Err(Error { attempt: "become the user", source: Errno::EPERM });
+        return Err(refused("become the user"));
+    }
+    let others = unistd::getgroups().map_err(attempt("read the groups back"))?;
+    if groups.as_ref().is_some_and(|groups| others.iter().any(|it| !groups.contains(it))) {
+        return Err(refused("leave the groups of others"));
     }
     let root = Uid::from_raw(0);
     if !uid.is_root() && (unistd::setuid(root).is_ok() || unistd::seteuid(root).is_ok()) {
-        return Err(Error { attempt: "give up root", source: Errno::EPERM });
+        return Err(refused("give up root"));
     }
     if *hardened {
         // SAFETY: plain numbers.
@@ -147,9 +156,15 @@ fn empty_bounding_set() -> nix::Result<()> {
 }
 
 /// They would survive the change of user.
-fn clear_ambient_capabilities() {
-    // SAFETY: plain numbers. Kernels before 4.3 know no ambient capabilities, so a refusal is fine.
-    unsafe { libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) };
+fn clear_ambient_capabilities() -> nix::Result<()> {
+    // SAFETY: plain numbers.
+    let cleared =
+        unsafe { libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) };
+    match Errno::result(cleared) {
+        // Kernels before 4.3 know no ambient capabilities.
+        Ok(_) | Err(Errno::EINVAL) => Ok(()),
+        Err(errno) => Err(errno),
+    }
 }
 
 #[cfg(test)]

@@ -15,12 +15,12 @@ use anyhow::{Context, Result, bail};
 use prost::Message;
 use spur_net::assertion::{self, Assertion};
 use spur_net::{Identity, tls};
-use spur_proto::credential::{self, Refusal};
+use spur_proto::credential::{self, Refusal, Used};
 use spur_proto::entrance::now;
 use spur_proto::internal::StepHello;
 use spur_proto::seats::{Place, Seats, Stool};
 use spur_proto::step_io::{self, EVERYBODY, Frame, Frames, Kind};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, copy_bidirectional};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -84,6 +84,7 @@ pub struct Door {
     /// Who this machine is to others; nothing where it has not joined.
     machine: Option<Arc<Identity>>,
     keys: Arc<Mutex<Vec<Vec<u8>>>>,
+    used: Arc<Mutex<Used>>,
     /// Changes whenever a step has been given to a shepherd.
     begun: watch::Receiver<u64>,
 }
@@ -113,6 +114,7 @@ impl Door {
             node: node.to_string(),
             machine,
             keys: Arc::default(),
+            used: Arc::default(),
             begun,
         };
         tokio::spawn(door.clone().serve(listener));
@@ -226,9 +228,7 @@ impl Door {
         };
         match admitted.await {
             Ok(None) => {}
-            Ok(Some((mut near, _seat))) => {
-                let _ = copy_bidirectional(&mut caller, &mut near).await;
-            }
+            Ok(Some((near, _seat))) => connect(caller, near).await,
             Err(refusal) => refuse(&mut caller, &refusal).await,
         }
     }
@@ -242,11 +242,12 @@ impl Door {
         let fits = good.job == run.job.0
             && good.epoch == run.epoch.0
             && good.step == run.step.0
-            && good.nodes.contains(&self.node)
+            && good.node == self.node
             && uid.is_none_or(|uid| good.uid == uid || (hello.measure && uid == 0));
         if !fits || hello.node != self.node {
             bail!(Refusal::Other);
         }
+        self.used.lock().expect("no holder panics").take(&good, now())?;
         Ok((run, good.uid))
     }
 
@@ -316,6 +317,32 @@ async fn hear(acceptor: &TlsAcceptor, stream: TcpStream, mut stool: Stool) -> Re
     }
 }
 
+/// Carries what the two say to each other until the step has said its last. That the step listens no more, as when a
+/// short one ends before all of its input has come, takes nothing from what it has said.
+async fn connect(caller: impl AsyncRead + AsyncWrite, step: UnixStream) {
+    let (hears, says) = tokio::io::split(caller);
+    let (step_says, step_hears) = step.into_split();
+    let to_step = async {
+        carry(hears, step_hears).await;
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        () = carry(step_says, says) => {}
+        () = to_step => {}
+    }
+}
+
+async fn carry(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin) {
+    let mut bytes = vec![0; 64 << 10];
+    while let Ok(count @ 1..) = from.read(&mut bytes).await {
+        // What is said is passed on before anything else is heard.
+        if to.write_all(&bytes[..count]).await.is_err() || to.flush().await.is_err() {
+            return;
+        }
+    }
+    let _ = to.shutdown().await;
+}
+
 async fn give(shepherd: &mut Blocking, caller: OwnedFd, about: Vec<u8>) -> Result<()> {
     let mut shepherd = shepherd.try_clone()?;
     tokio::task::spawn_blocking(move || connection::give(&mut shepherd, caller.as_fd(), &about))
@@ -355,6 +382,26 @@ async fn next_frame(caller: &mut (impl AsyncRead + Unpin), frames: &mut Frames) 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn the_last_words_of_a_step_arrive_though_it_hears_no_more() {
+        let (mut caller, ours) = UnixStream::pair().expect("a pair");
+        let (mut step, near) = UnixStream::pair().expect("a pair");
+        caller.write_all(b"input that nobody reads").await.expect("is sent");
+        let joined = tokio::spawn(connect(ours, near));
+        step.write_all(b"last words").await.expect("is sent");
+        drop(step);
+        // The caller speaks on into the void.
+        for _ in 0..100 {
+            if caller.write_all(&[0; 4096]).await.is_err() {
+                break;
+            }
+        }
+        let mut heard = Vec::new();
+        let _ = caller.read_to_end(&mut heard).await;
+        assert_eq!(heard, b"last words");
+        joined.await.expect("ends");
+    }
 
     #[test]
     fn a_user_with_too_many_callers_keeps_nobody_else_out() {

@@ -21,7 +21,7 @@ use spur_net::{Role, tls};
 use spur_proto::internal::controller_message::Message as Hears;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{MissedTickBehavior, interval};
-use tracing::{error, info, warn};
+use tracing::{debug, error, info, warn};
 use tracing_subscriber::EnvFilter;
 
 use crate::agent::{Agent, Found, Identity, Input, Output};
@@ -33,6 +33,8 @@ use crate::inventory;
 use crate::joining;
 use crate::load;
 use crate::machine::clock::boot_time;
+use crate::machine::connection::is_free;
+use crate::machine::oom;
 use crate::options::Options;
 use crate::processors;
 use crate::recover::{self, Fate};
@@ -49,6 +51,9 @@ pub fn serve(options: Options) -> Result<()> {
     let mut identity = offer.identity;
     let spool = spool::prepare(&options.state_dir)?;
     let _lock = spool::lock(&spool)?;
+    if !oom::spare() {
+        debug!("this process may be ended when the machine has no memory left");
+    }
     spool::warn_unless_reachable(&spool);
     recover::sweep(&spool).context("could not sweep the spool")?;
     GpuFiles::of(&offer.gpus, &options.sysfs_root)
@@ -101,7 +106,7 @@ pub fn serve(options: Options) -> Result<()> {
         }
         let hands_jobs_in = machine.as_ref().is_some_and(|it| matches!(it.role, Role::Login(_)));
         let (mut agent, runs, outputs) = recover(identity, &spool)?;
-        agent.ask_for_ports(network::is_free);
+        agent.ask_for_ports(is_free);
         let socket = spool.join(inventory::SOCKET);
         let machine = machine.map(Arc::new);
         let door = Door::open(&spool, &socket, &node, machine.clone(), runs.begun())?;

@@ -45,9 +45,3 @@ fn towards((host, port): (&str, u16)) -> Option<IpAddr> {
     socket.connect(there).ok()?;
     Some(socket.local_addr().ok()?.ip())
 }
-
-/// Whether nobody on this machine listens there.
-pub fn is_free(port: u16) -> bool {
-    let bound = std::net::TcpListener::bind((std::net::Ipv4Addr::UNSPECIFIED, port));
-    !matches!(bound, Err(error) if error.kind() == std::io::ErrorKind::AddrInUse)
-}

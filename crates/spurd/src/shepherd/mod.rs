@@ -3,6 +3,7 @@
 
 mod environment;
 mod hooks;
+mod login;
 mod plan;
 mod presence;
 mod sampler;
@@ -10,7 +11,6 @@ mod script;
 mod step;
 mod task;
 mod task_hooks;
-mod user_env;
 mod watch;
 
 use std::ffi::{OsStr, OsString};

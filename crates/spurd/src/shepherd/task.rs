@@ -13,8 +13,9 @@ use nix::sys::stat::{Mode, umask};
 use nix::unistd;
 
 use super::environment::TMP_DIR;
+use super::login;
 use super::plan::Plan;
-use super::{task_hooks, user_env};
+use super::task_hooks;
 use crate::machine::child;
 use crate::machine::handover;
 use crate::machine::limits;
@@ -31,7 +32,11 @@ pub fn become_script(
     let error = match prepare(plan, born_in_group, words) {
         Ok(()) => {
             let mut variables = plan.environment.for_task(std::process::id(), tmp_dir(plan));
-            user_env::add(&mut variables);
+            if variables.contains_key(login::ASKED)
+                && let Err(error) = login::add(&mut variables)
+            {
+                say_to_user(&format!("Failed to load current user environment variables: {error}"));
+            }
             limits::take(&mut variables, &plan.let_through).iter().for_each(|it| say_to_user(it));
             if let Err(code) = plan.hooks.run_prologs(&mut variables) {
                 child::leave(code)

@@ -38,6 +38,7 @@ fn way(status: u32) -> String {
     let core = if status & 0x80 != 0 { " (core dumped)" } else { "" };
     match exit.signal {
         0 => format!("Exited with exit code {}", exit.code),
+        _ if exit == ExitStatus::OUT_OF_MEMORY => "Out Of Memory".to_string(),
         signal => format!("{}{core}", signal::text(signal.into())),
     }
 }
@@ -64,6 +65,7 @@ mod tests {
         );
         assert_eq!(lines("n2", &[(4, 139)]), ["n2: task 4: Segmentation fault (core dumped)"]);
         assert_eq!((exit_code(512), exit_code(9), exit_code(143), exit_code(0)), (2, 137, 143, 0));
+        assert_eq!(lines("n2", &[(4, 125)]), ["n2: task 4: Out Of Memory"]);
         assert_eq!(ranges(&[3, 0, 1, 2, 7]), "0-3,7");
     }
 }

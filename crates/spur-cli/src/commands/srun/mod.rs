@@ -61,8 +61,13 @@ fn fill(request: &mut Request, args: &[String], rest: &[String]) -> Result<bool,
         work_dir: &cwd,
         command: rest.first().map_or("", String::as_str),
         arguments: &arguments,
+        inside_job: request.tool.job_id.is_some(),
         ..Surroundings::default()
     };
+    // Who says so takes nothing of what the job has.
+    if request.said("gres") && request.job.gres.is_empty() {
+        request.step.gres = "none".to_string();
+    }
     submission::read_files(request)?;
     let filled = fill_defaults(request, around);
     submission::tell_notes(TOOL, request);

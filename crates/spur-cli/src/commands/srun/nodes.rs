@@ -129,8 +129,8 @@ fn hello(access: &StepAccess, node: &StepAccessNode) -> StepHello {
     let epoch = access.job.as_ref().map_or(0, |job| job.epoch);
     StepHello {
         run: Some(Run { job: access.job_id, epoch, step: step_name(StepId(access.step_id)) }),
-        credential: access.credential.clone(),
-        signature: access.signature.clone(),
+        credential: node.credential.clone(),
+        signature: node.signature.clone(),
         node: node.name.clone(),
         ..StepHello::default()
     }

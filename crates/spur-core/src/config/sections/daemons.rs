@@ -54,7 +54,8 @@ section! {
     user: String = "spur".to_string(), Controller, [];
     /// Where metrics are served for scraping.
     metrics_addr: Option<SocketAddr> = None, Controller, [];
-    /// The file to which every change and every refusal is appended.
+    /// A file to which every change and every refusal is appended as well, for programs that gather logs; what
+    /// `spur audit` reads is below `state_dir`.
     audit_log: Option<String> = None, Controller, [];
     /// When a DOWN node comes back by itself.
     return_to_service: ReturnToService = ReturnToService::Silent, Now, ["ReturnToService"];

@@ -20,6 +20,7 @@ const AROUND: Surroundings<'static> = Surroundings {
     now: Timestamp(1_794_000_000),
     zone: &crate::time::FixedOffset::UTC,
     core_spec_allowed: false,
+    inside_job: false,
 };
 
 const TOOLS: [Tool; 3] = [Tool::Sbatch, Tool::Srun, Tool::Salloc];

@@ -92,6 +92,9 @@ struct StoredStepShare {
     usage: Option<Usage>,
     #[prost(message, optional, tag = "7")]
     cpu_ids: Option<IdSet>,
+    /// Missing where it has all that its job has.
+    #[prost(message, optional, tag = "8")]
+    gpus: Option<IdSet>,
 }
 
 impl From<&CreateStep> for StoredCreateStep {
@@ -181,6 +184,7 @@ impl From<&Step> for StoredStep {
             over: share.over,
             usage: share.usage.as_deref().copied(),
             cpu_ids: (!share.cpu_ids.is_empty()).then(|| share.cpu_ids.clone()),
+            gpus: share.gpus.clone(),
         };
         StoredStep {
             id: step.id.0,
@@ -206,6 +210,7 @@ impl TryFrom<StoredStep> for Step {
             over: share.over,
             usage: share.usage.map(Box::new),
             cpu_ids: share.cpu_ids.unwrap_or_default(),
+            gpus: share.gpus,
         };
         Ok(Step {
             id: StepId(stored.id),

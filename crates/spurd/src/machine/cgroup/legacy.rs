@@ -52,9 +52,14 @@ impl LegacyPart {
         {
             self.job.write("pids.max", &processes.to_string())?;
         }
+        Ok(())
+    }
+
+    /// On the step's own group: other steps of the job may have other devices.
+    fn deny(&self, limits: &Limits) -> Result<(), Error> {
         if self.has(Controller::Devices) {
             for device in &limits.denied {
-                self.job.write("devices.deny", &device.line())?;
+                self.step.write("devices.deny", &device.line())?;
             }
         }
         Ok(())
@@ -81,6 +86,7 @@ impl Part for LegacyPart {
         self.job.make()?;
         self.limit(limits)?;
         self.step.make()?;
+        self.deny(limits)?;
         if self.has(Controller::Cpuset) { inherit_cpuset(&self.step) } else { Ok(()) }
     }
 

@@ -2,6 +2,7 @@
 //! models look for.
 
 use spur_core::hostlist;
+use spur_core::idset::IdSet;
 use spur_core::job::{JobSpec, distribution};
 use spur_core::jobenv::{self, CpuBindFacts, GpuFacts, HereFacts, JobFacts, StepFacts, TaskFacts};
 use spur_core::step::StepSpec;
@@ -9,6 +10,8 @@ use spur_core::step::binding::{self, Binding};
 use spur_proto::internal::{Launch, StepLaunch, StepProgram};
 
 use super::program::tasks_per_node;
+use crate::confine;
+use crate::machine::connection::is_free;
 use crate::shepherd::environment as batch;
 use crate::shepherd::task_hooks::Variables;
 
@@ -43,6 +46,11 @@ impl Environment {
         if !asked.inside_allocation {
             batch::forget_choices(&mut sent, gpus.as_ref());
         }
+        // Inside a job what the script was told is no longer true of a step that took none of its GPUs.
+        if confine::own_gpus(launch).is_some_and(IdSet::is_empty) {
+            sent.retain(|name, _| !jobenv::GPU_CHOICES.iter().any(|it| it.as_bytes() == name));
+            sent.remove(b"SLURM_GPUS_ON_NODE".as_slice());
+        }
         let job_spec = launch.spec.clone().unwrap_or_default();
         let request = spec.request.as_deref().cloned().unwrap_or_default();
         let mut job = batch::facts(launch, &job_spec, &sent);
@@ -63,6 +71,7 @@ impl Environment {
             umask: asked.umask.unwrap_or(0o022),
             debug_level: asked.debug_level,
             inside_allocation: asked.inside_allocation,
+            mem_bind: mem_bind(&request),
             ..StepFacts::default()
         };
         let mut facts = facts;
@@ -78,6 +87,11 @@ impl Environment {
             facts.nodes.clone_from(&whole.nodes);
             facts.tasks_per_node.clone_from(&whole.tasks_per_node);
         }
+        // The same for all tasks, whichever of them is the first to listen there.
+        let port = match launch.master_port {
+            0 if facts.tasks_per_node.len() == 1 => own_port(launch.job, is_free).unwrap_or(0),
+            lent => lent,
+        };
         Environment {
             sent,
             job,
@@ -92,7 +106,7 @@ impl Environment {
             },
             ranks_here: here.ranks,
             gpu_bind: gpu_bind(&request, &spec.accel_bind),
-            master: (launch.master_address.clone(), launch.master_port),
+            master: (launch.master_address.clone(), port),
             marker: marker.to_string(),
             preserve: spec.preserve_env,
         }
@@ -123,6 +137,10 @@ impl Environment {
     /// What a task is told of this node.
     fn here(&self, local_rank: u32) -> HereFacts {
         let mut here = self.here.clone();
+        // As Slurm does: the first task of a node, where nobody said anything.
+        if local_rank == 0 && !self.sent.contains_key(b"TMPDIR".as_slice()) {
+            here.tmp_dir = batch::TMP_DIR.to_string();
+        }
         if let Some(gpus) = &mut here.gpus
             && !self.gpu_bind.is_empty()
             && !gpus.given.is_empty()
@@ -188,6 +206,16 @@ impl Environment {
     }
 }
 
+/// Below those that the controller lends: it lends none to jobs of one processor, whose tasks are all here.
+const OWN_PORTS: (u32, u32) = (14_000, 1_000);
+
+/// A port for such a job. Jobs of one machine begin to look at different places.
+fn own_port(job: u32, is_free: impl Fn(u16) -> bool) -> Option<u32> {
+    let (first, count) = OWN_PORTS;
+    let ports = (0..count).map(|step| first + (job % count + step) % count);
+    ports.into_iter().find(|port| u16::try_from(*port).is_ok_and(&is_free))
+}
+
 /// `--accel-bind=g` asks for the nearest where nothing else is said.
 fn gpu_bind(request: &JobSpec, accelerators: &str) -> String {
     let asked = request.gpu.as_deref().cloned().unwrap_or_default();
@@ -199,6 +227,11 @@ fn gpu_bind(request: &JobSpec, accelerators: &str) -> String {
         ("", per_task) => format!("per_task:{per_task}"),
         (said, _) => said.to_string(),
     }
+}
+
+fn mem_bind(request: &JobSpec) -> Option<CpuBindFacts> {
+    let (verbose, kind, list) = binding::memory_words(&request.layout().mem_bind)?;
+    Some(CpuBindFacts { verbose, kind, list })
 }
 
 /// What `--preserve-env` is about.
@@ -226,8 +259,12 @@ mod tests {
     fn told(ranks: &[u32], sent: &[u8]) -> Vec<String> {
         let launch =
             Launch { master_address: "big".to_string(), master_port: 15_007, ..Launch::default() };
-        let node =
-            StepNode { node: "n1".to_string(), ranks: ranks.to_vec(), cpus: 2, cpu_ids: None };
+        let node = StepNode {
+            node: "n1".to_string(),
+            ranks: ranks.to_vec(),
+            cpus: 2,
+            ..StepNode::default()
+        };
         let step = StepLaunch { nodes: vec![node], ..StepLaunch::default() };
         let asked = StepProgram { environment: sent.to_vec(), ..StepProgram::default() };
         let spec = StepSpec::default();
@@ -245,5 +282,12 @@ mod tests {
         assert_eq!(told(&[0, 1], own), ["big", "9", "", "1", "1", "0"]);
         assert_eq!(told(&[1], b""), [""; 0]);
         assert_eq!(told(&[1], b"SPUR_RENDEZVOUS=1\0"), ["big", "15007", "1", "1", "0", "0"]);
+    }
+
+    #[test]
+    fn a_job_of_one_processor_has_a_port_of_its_node() {
+        assert_eq!(own_port(7_003, |_| true), Some(14_003));
+        assert_eq!(own_port(7_999, |port| port < 14_002), Some(14_000), "round and round");
+        assert_eq!(own_port(7, |_| false), None);
     }
 }

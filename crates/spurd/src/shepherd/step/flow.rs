@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::killpg;
 use nix::unistd::Pid;
+use spur_core::job::ExitStatus;
 use spur_core::views::TaskUsage;
 use spur_proto::step_io::{EVERYBODY, Frame, INPUT_WINDOW, Kind};
 
@@ -108,9 +109,8 @@ impl Flow {
         self.say_if_out_of_memory();
         self.clients.tell(Kind::Over, EVERYBODY, &[]);
         self.say_goodbye()?;
-        let oom_kills = self.program.group.as_ref().map_or(0, |group| group.measure().oom_kills);
         let used: Vec<_> = self.tasks.list.iter().map(|task| (task.rank, task.used)).collect();
-        let ending = match oom_kills {
+        let ending = match self.oom_kills() {
             _ if self.fence.has_tripped() => Ending::NodeFault(REASON.to_string()),
             0 => Ending::Exited(self.tasks.status()),
             _ => Ending::OutOfMemory,
@@ -138,7 +138,12 @@ impl Flow {
         let rank = task.rank;
         // What it wrote before it ended comes before the word that it has.
         self.read_tasks(true);
-        self.clients.tell(Kind::Exited, rank, &status.to_le_bytes());
+        // A task that lost a process for want of memory has failed, whatever it says itself.
+        let told = match self.oom_kills() {
+            0 => status,
+            _ => ExitStatus::OUT_OF_MEMORY.to_wait(),
+        };
+        self.clients.tell(Kind::Exited, rank, &told.to_le_bytes());
         if self.program.hooks.epilogs.is_empty() {
             return;
         }
@@ -326,8 +331,13 @@ impl Flow {
         }
     }
 
+    /// How many of the step's processes here were ended for want of memory.
+    fn oom_kills(&self) -> u64 {
+        self.program.group.as_ref().map_or(0, |group| group.measure().oom_kills)
+    }
+
     fn say_if_out_of_memory(&mut self) {
-        let kills = self.program.group.as_ref().map_or(0, |group| group.measure().oom_kills);
+        let kills = self.oom_kills();
         if kills > 0 {
             let line = format!(
                 "slurmstepd: error: Detected {kills} oom-kill event(s) in StepId={}. Some of your \

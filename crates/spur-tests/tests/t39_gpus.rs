@@ -1,0 +1,83 @@
+//! GPUs of steps: what `srun` takes of what its job has.
+
+use spur_tests::harness::Cluster;
+
+const SHOW: &str = "echo $SLURM_PROCID: ${SLURM_STEP_GPUS:-none} of ${SLURM_GPUS_ON_NODE:-0}";
+
+/// What a script inside an allocation prints, line by line.
+fn inside(cluster: &Cluster, options: &[&str], script: &str) -> Vec<String> {
+    let words = [&["--quiet"], options, &["bash", "-c", script]].concat();
+    let said = cluster.run_words("salloc", &words);
+    assert_eq!(said.status, 0, "{}{}", said.stdout, said.stderr);
+    said.stdout.lines().map(str::to_string).collect()
+}
+
+#[test]
+fn a_step_has_all_gpus_of_its_job_or_those_it_asks_for() {
+    let cluster = Cluster::up_with("n1", 8, &["--gres", "gpu:trial:4"]);
+    let steps = [
+        ("--ntasks=1", "0: 0,1,2,3 of 4"),
+        ("--ntasks=1 --gpus=1", "0: 0 of 1"),
+        ("--ntasks=1 --gres=gpu:2", "0: 0,1 of 2"),
+        ("--ntasks=1 --gpus-per-node=3", "0: 0,1,2 of 3"),
+        ("--ntasks=1 --gres=none", "0: none of 0"),
+        ("--ntasks=1 --gpus=0", "0: none of 0"),
+        ("--ntasks=2 --gpus-per-task=2", "0: 0,1 of 4\n1: 2,3 of 4"),
+    ];
+    let lines: Vec<String> = steps
+        .iter()
+        .map(|(options, _)| format!("srun {options} bash -c '{SHOW}' | sort"))
+        .collect();
+    let shown = inside(&cluster, &["--ntasks=4", "--gpus=4"], &lines.join("\n"));
+    let expected: Vec<&str> = steps.iter().flat_map(|(_, shown)| shown.lines()).collect();
+    assert_eq!(shown, expected);
+    let more = "srun --ntasks=1 --gpus=5 true 2>&1; echo $?";
+    let shown = inside(&cluster, &["--ntasks=4", "--gpus=4"], more);
+    assert_eq!(shown.last().map(String::as_str), Some("1"));
+    let refusal = "Invalid generic resource (gres) specification";
+    assert!(shown.iter().any(|line| line.ends_with(refusal)), "{shown:?}");
+    // What only came along with a whole node belongs to the script, not to its steps.
+    let shown = inside(&cluster, &["--exclusive"], &format!("srun --ntasks=1 bash -c '{SHOW}'"));
+    assert_eq!(shown, ["0: none of 0"]);
+}
+
+#[test]
+fn steps_beside_each_other_have_different_gpus_and_wait_for_those_of_others() {
+    let cluster = Cluster::up_with("n1", 8, &["--gres", "gpu:trial:2"]);
+    // Each goes on once it has seen the other; the third has to wait for one of them.
+    let script = "
+        one='echo $SLURM_STEP_GPUS > $0.has; until [ -s $1.has ]; do sleep 0.05; done; rm -f go'
+        srun --exact --ntasks=1 --gpus=1 bash -c \"$one\" a b &
+        srun --exact --ntasks=1 --gpus=1 bash -c \"$one\" b a &
+        wait
+        srun --exact --ntasks=1 --gpus=2 bash -c 'echo all $SLURM_STEP_GPUS'
+        cat a.has b.has | sort";
+    let shown = inside(&cluster, &["--ntasks=4", "--gpus=2"], script);
+    assert_eq!(shown, ["all 0,1", "0", "1"]);
+    let busy = "
+        srun --exact --ntasks=1 bash -c ': > began; until [ -e go ]; do sleep 0.05; done; echo first' &
+        until [ -e began ]; do sleep 0.05; done
+        srun --exact --ntasks=1 --overlap --gpus=1 bash -c 'echo overlaps $SLURM_STEP_GPUS'
+        srun --immediate=1 --exact --ntasks=1 --gpus=1 true 2> refused || echo busy
+        : > go
+        wait";
+    let shown = inside(&cluster, &["--ntasks=4", "--gpus=2"], busy);
+    assert_eq!(shown, ["overlaps 0", "busy", "first"]);
+}
+
+#[test]
+fn a_job_that_leaves_its_environment_behind_has_that_of_a_login() {
+    let cluster = Cluster::up("n1", 2);
+    let show =
+        "echo ${MINE:-none} $HOME $(command -v env > /dev/null && echo found) $SLURM_GET_USER_ENV";
+    for (export, mine) in [("NONE", "none"), ("MINE=7", "7")] {
+        let export = format!("--export={export}");
+        let words = ["--wait", &export, "-o", "out", "--wrap", show];
+        let said = cluster.run_words("sbatch", &words);
+        assert_eq!(said.status, 0, "{}", said.stderr);
+        let home = nix::unistd::User::from_uid(nix::unistd::geteuid()).ok().flatten();
+        let home = home.expect("we are somebody").dir.display().to_string();
+        let shown = std::fs::read_to_string(cluster.work_dir().join("out")).expect("is there");
+        assert_eq!(shown, format!("{mine} {home} found 1\n"));
+    }
+}
