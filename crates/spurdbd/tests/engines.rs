@@ -406,8 +406,8 @@ fn clusters_share_a_database_and_nothing_else() {
         };
         let c = ("c".to_string(), JobState::Completed.number());
         let d = ("d".to_string(), JobState::Failed.number());
-        assert_eq!(states(&["c"]).await, [c.clone()]);
-        assert_eq!(states(&["d"]).await, [d.clone()]);
+        assert_eq!(states(&["c"]).await, std::slice::from_ref(&c));
+        assert_eq!(states(&["d"]).await, std::slice::from_ref(&d));
         assert_eq!(states(&["c", "d"]).await, [c.clone(), d.clone()]);
         assert_eq!(states(&[]).await, [c, d], "the same number is another job elsewhere");
         let rules = daemon.client.get_rules(GetRulesRequest::default()).await.expect("rules");
