@@ -24,8 +24,10 @@ fn a_step_has_all_gpus_of_its_job_or_those_it_asks_for() {
         ("--ntasks=1 --gpus=0", "0: none of 0"),
         ("--ntasks=2 --gpus-per-task=2", "0: 0,1 of 4\n1: 2,3 of 4"),
     ];
-    let lines: Vec<String> =
-        steps.iter().map(|(options, _)| format!("srun {options} bash -c '{SHOW}' | sort")).collect();
+    let lines: Vec<String> = steps
+        .iter()
+        .map(|(options, _)| format!("srun {options} bash -c '{SHOW}' | sort"))
+        .collect();
     let shown = inside(&cluster, &["--ntasks=4", "--gpus=4"], &lines.join("\n"));
     let expected: Vec<&str> = steps.iter().flat_map(|(_, shown)| shown.lines()).collect();
     assert_eq!(shown, expected);
@@ -66,7 +68,8 @@ fn steps_beside_each_other_have_different_gpus_and_wait_for_those_of_others() {
 #[test]
 fn a_job_that_leaves_its_environment_behind_has_that_of_a_login() {
     let cluster = Cluster::up("n1", 2);
-    let show = "echo ${MINE:-none} $HOME $(command -v env > /dev/null && echo found) $SLURM_GET_USER_ENV";
+    let show =
+        "echo ${MINE:-none} $HOME $(command -v env > /dev/null && echo found) $SLURM_GET_USER_ENV";
     for (export, mine) in [("NONE", "none"), ("MINE=7", "7")] {
         let export = format!("--export={export}");
         let words = ["--wait", &export, "-o", "out", "--wrap", show];
