@@ -6,7 +6,8 @@ const SHOW: &str = "echo $SLURM_PROCID: ${SLURM_STEP_GPUS:-none} of ${SLURM_GPUS
 
 /// What a script inside an allocation prints, line by line.
 fn inside(cluster: &Cluster, options: &[&str], script: &str) -> Vec<String> {
-    let words = [&["--quiet"], options, &["bash", "-c", script]].concat();
+    let script = format!("PATH={}:$PATH\n{script}", cluster.dir().join("bin").display());
+    let words = [&["--quiet"], options, &["bash", "-c", &script]].concat();
     let said = cluster.run_words("salloc", &words);
     assert_eq!(said.status, 0, "{}{}", said.stdout, said.stderr);
     said.stdout.lines().map(str::to_string).collect()
