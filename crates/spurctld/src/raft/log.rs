@@ -272,9 +272,9 @@ impl RaftLogStorage<TypeConfig> for LogStore {
         let entries: Vec<Entry> = entries.into_iter().collect();
         let records = entries.iter().map(encode::record).collect();
         self.memory().entries.extend(entries.into_iter().map(|entry| (entry.log_id.index, entry)));
-        self.writer.send(Job::Append(records, callback)).map_err(|_| {
-            io_error(ErrorSubject::Logs, AnyError::error(STOPPED))
-        })
+        self.writer
+            .send(Job::Append(records, callback))
+            .map_err(|_| io_error(ErrorSubject::Logs, AnyError::error(STOPPED)))
     }
 
     async fn truncate(&mut self, from: LogId<u64>) -> StorageResult<()> {
