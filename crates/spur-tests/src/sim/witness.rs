@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use spur_core::ids::JobId;
 use spur_core::job::{Cause, ExitStatus, Job, Phase, RequestId};
-use spur_core::state::{Command, Outcome, State, check};
+use spur_core::state::{Command, Entry, Outcome, State, check};
 use spur_core::views::AccountingRecord;
 use spurd::run::RunId;
 
@@ -52,36 +52,35 @@ impl Witness {
         self.complaints.push(format!("{invariant}: {what}"));
     }
 
-    /// Entries are committed, and the state is what they made of it.
-    pub fn committed(&mut self, committed: &Committed, state: &State, clients: &Clients) {
-        self.read(committed);
-        for entry in committed.1.iter() {
-            // What was given to the node before its reboot was known is gone too.
-            if let Command::RegisterNode(node) = &entry.command {
-                let boot = self.boots.insert(node.name.to_string(), node.boot_id.clone());
-                if boot.is_some_and(|boot| boot != node.boot_id) {
-                    self.reboots(node.name.as_str());
-                }
+    /// What an entry says about nodes, before it is looked at what became of jobs.
+    fn notes(&mut self, entry: &Entry) {
+        // What was given to the node before its reboot was known is gone too.
+        if let Command::RegisterNode(node) = &entry.command {
+            let boot = self.boots.insert(node.name.to_string(), node.boot_id.clone());
+            if boot.is_some_and(|boot| boot != node.boot_id) {
+                self.reboots(node.name.as_str());
             }
-            if let Command::GiveUp { node, runs } = &entry.command {
-                for (job, epoch) in runs {
-                    let run = RunId::batch(*job, *epoch);
-                    // What is given up has ended: by its fence, by itself, or it never began.
-                    self.may_be_lost.insert(run);
-                    if self.committed_starts.get(&run).map(String::as_str) == Some(node.as_str())
-                        && self.spawned.contains(&run)
-                        && !self.fenced.contains(&run)
-                        && !self.exits.contains_key(&run)
-                        && !self.rebooted.contains(&run)
-                    {
-                        self.complain(
-                            "I4 single-run",
-                            format!("{run:?} is given up while it runs"),
-                        );
-                    }
+        }
+        if let Command::GiveUp { node, runs } = &entry.command {
+            for (job, epoch) in runs {
+                let run = RunId::batch(*job, *epoch);
+                // What is given up has ended: by its fence, by itself, or it never began.
+                self.may_be_lost.insert(run);
+                if self.committed_starts.get(&run).map(String::as_str) == Some(node.as_str())
+                    && self.spawned.contains(&run)
+                    && !self.fenced.contains(&run)
+                    && !self.exits.contains_key(&run)
+                    && !self.rebooted.contains(&run)
+                {
+                    self.complain("I4 single-run", format!("{run:?} is given up while it runs"));
                 }
             }
         }
+    }
+
+    /// Entries are committed, and the state is what they made of it.
+    pub fn committed(&mut self, committed: &Committed, state: &State, clients: &Clients) {
+        self.read(committed);
         for problem in check::problems(state) {
             self.complain("I7 no-oversubscription", problem);
         }

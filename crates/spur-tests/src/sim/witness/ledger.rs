@@ -85,6 +85,7 @@ impl Witness {
     }
 
     fn is_entered(&mut self, entry: &Entry, applied: &Applied, before: &State) {
+        self.notes(entry);
         self.denies(entry, applied, before);
         match &entry.command {
             Command::Submit(submit) => {
