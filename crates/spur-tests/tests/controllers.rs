@@ -23,6 +23,7 @@ struct Submitted {
     ended: Instant,
 }
 
+/// I1, I2, I4 and I10, and a new leader in time.
 #[test]
 fn the_leader_is_killed_again_and_again_and_every_job_runs_once() {
     let cluster = Cluster::up_with("n[1-2]", 4, &["--controllers", "3"]);
@@ -114,6 +115,7 @@ fn signal(pid: i32, signal: Signal) {
     kill(Pid::from_raw(pid), signal).expect("the process is there");
 }
 
+/// I18 outage-harmless.
 #[test]
 fn a_job_that_ends_while_all_controllers_are_away_is_recorded() {
     let cluster = Cluster::up_with("n1", 2, &["--controllers", "3"]);

@@ -1,5 +1,6 @@
 //! Controller, agents and accounting are killed with -9 in the middle of a stream of jobs. Every acknowledged job
-//! must end exactly once with its own exit code, its output to the byte, no id twice, nothing left over.
+//! must end exactly once with its own exit code, its output to the byte, no id twice, nothing left over: I1, I2, I4,
+//! I9, I10, I11, I12 and I13 of ARCHITECTURE.md.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;

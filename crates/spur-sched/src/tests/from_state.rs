@@ -3,12 +3,13 @@
 use crate::Planner;
 use spur_core::auth::Actor;
 use spur_core::blob::BlobHash;
-use spur_core::ids::Epoch;
+use spur_core::ids::{Epoch, JobId, StepId};
 use spur_core::job::{ExitStatus, JobSpec, Removal, RequestId};
 use spur_core::node::Inventory;
 use spur_core::state::State;
 use spur_core::state::{
-    Blob, Command, Control, Entry, Finish, Origin, Outcome, RegisterNode, Settings, Submit, apply,
+    Blob, Command, Control, Entry, Finish, JobAction, JobStart, Origin, Outcome, RegisterNode,
+    Settings, Submit, apply,
 };
 use spur_core::time::Timestamp;
 use spur_core::views::{AssociationView, QosView, RulesView};
@@ -206,6 +207,33 @@ fn partitions_are_for_accounts_and_qos_that_they_name() {
     assert!(barred.iter().all(|it| plan.contains(&(*it).to_string())), "{plan:?}");
     assert!(plan.contains(&"5 QOSNotAllowed".to_string()), "{plan:?}");
     assert_eq!(plan.iter().filter(|it| it.contains(" on n1")).count(), 3, "{plan:?}");
+}
+
+/// Of an array that may run one task at a time, one came back to the queue and the last of the others runs: the
+/// throttle holds for whoever came back, also in the eyes of a planner that has seen it all.
+#[test]
+fn a_task_that_came_back_waits_for_the_others_of_its_array() {
+    let mut planner = Planner::default();
+    let spec = JobSpec { ntasks: Some(1), array: "0-1%1".to_string(), ..JobSpec::default() };
+    let mut cluster = cluster(&[4]).submit(spec);
+    let starts = planner.plan(&cluster.0).starts;
+    assert_eq!(starts.len(), 1, "{starts:?}");
+    let first = JobStart { task: Some(0), ..starts[0].clone() };
+    let second = JobStart { task: Some(1), ..first.clone() };
+    cluster.apply(Command::Start(vec![first]));
+    planner.plan(&cluster.0);
+    let task = cluster.0.task_of(JobId(1), 0).expect("it runs").id;
+    let action = JobAction::Requeue { hold: false };
+    let (by, tasks, request) = (Actor::Controller, None, None);
+    cluster.apply(Command::Control(Box::new(Control { job: task, tasks, action, by, request })));
+    let finish = Finish::lost(task, Epoch(1), StepId::BATCH);
+    cluster.apply(Command::Finished { node: "n1".into(), finishes: vec![finish] });
+    planner.plan(&cluster.0);
+    cluster.apply(Command::Start(vec![second]));
+    let running = cluster.0.jobs.values().filter(|job| job.phase.holds().is_some()).count();
+    assert_eq!(running, 1, "only the second runs");
+    assert!(planner.plan(&cluster.0).starts.is_empty());
+    assert!(Planner::default().plan(&cluster.0).starts.is_empty());
 }
 
 /// A cluster of one node where jobs of `high` displace those of `low`, as these words say.

@@ -184,6 +184,14 @@ impl Follower {
                 Phase::Ended { .. } => {}
             }
         }
+        // Tasks that came back wait on their own, and their array's throttle stays for them.
+        for (old, _) in &changed {
+            let Some(array) = old.filter(|it| it.waiting_tasks().is_some()) else { continue };
+            let mut back = state.array(array.id).filter(|it| it.phase == Phase::Pending);
+            if let Some(throttle) = back.find_map(|it| throttle(it)) {
+                put_throttle(planner, array.id, throttle);
+            }
+        }
         for (_, new) in &changed {
             let Some(new) = new else { continue };
             match &new.phase {
@@ -225,8 +233,7 @@ impl Follower {
             return;
         }
         if let Some(throttle) = throttle(job) {
-            let counter = Counter { max: throttle, reason: Reason::JobArrayTaskLimit };
-            planner.put_counter(&array_name(job.array_id().unwrap_or(job.id)), Some(&counter));
+            put_throttle(planner, job.array_id().unwrap_or(job.id), throttle);
         }
         let tasks_wait = job.waits.is_some() && job.waiting_tasks().is_some();
         // Reservations that draw jobs in come and go with time.
@@ -513,6 +520,11 @@ fn read_reservations(planner: &mut Planner, state: &State) {
 }
 
 /// How many tasks of a job's array may run at once.
+fn put_throttle(planner: &mut Planner, array: JobId, throttle: u64) {
+    let counter = Counter { max: throttle, reason: Reason::JobArrayTaskLimit };
+    planner.put_counter(&array_name(array), Some(&counter));
+}
+
 fn throttle(job: &Job) -> Option<u64> {
     let throttle = match job.array.as_deref()? {
         Array::Waiting(tasks) => tasks.throttle,

@@ -7,10 +7,13 @@ use spur_core::blob::BlobHash;
 use spur_core::ids::{Gid, JobId, Uid};
 use spur_core::job::{JobSpec, Owner, RequestId};
 use spur_core::limit::Limit;
-use spur_core::state::{Administer, Assignment, Blob, Command, Control, Noun, Submit, Verb};
+use spur_core::state::{
+    Administer, Assignment, Blob, Command, Control, JobAction, Noun, Submit, Verb,
+};
 use spur_core::time::Timestamp;
 use spurctld::controller::Ticket;
 
+use super::books::FEW;
 use super::chance::Chance;
 
 /// All users of the schedule.
@@ -38,12 +41,28 @@ impl Clients {
             ntasks: Some(chance.between(1, 4) as u32),
             time_limit: Some(Limit::Is(chance.between(1, 3))).filter(|_| chance.one_in(4)),
             partition: if chance.one_in(5) { "high" } else { "low" }.to_string(),
+            qos: if chance.one_in(4) { FEW.0 } else { "" }.to_string(),
             ..JobSpec::default()
         };
-        // Two components that fit on one node.
+        // Some wait for a job before them to end well; whoever waits in vain goes.
+        let spec = match self.told.values().nth(chance.below(8) as usize).copied() {
+            Some(before) if chance.one_in(3) => {
+                let mut spec = JobSpec { dependency: format!("afterok:{before}"), ..spec };
+                spec.lifecycle_mut().kill_on_invalid_dep = Some(true);
+                spec
+            }
+            _ => spec,
+        };
+        // Two components that fit on one node, or some tasks of which not all run at once.
         let het = chance.one_in(6);
         let spec = match het {
             true => JobSpec { nodes_min: None, ntasks: Some(2), ..spec },
+            false if chance.one_in(6) => JobSpec {
+                nodes_min: None,
+                ntasks: Some(1),
+                array: format!("0-{}%{}", chance.between(1, 3), chance.between(1, 2)),
+                ..spec
+            },
             false => spec,
         };
         let second = JobSpec { ntasks: Some(chance.between(1, 2) as u32), ..spec.clone() };
@@ -72,6 +91,38 @@ pub fn cancel(job: JobId) -> Command {
     let by = Actor::user(Uid(1000), Gid(1000), Level::None);
     Command::Control(Box::new(Control::cancel(job, by)))
 }
+
+/// What somebody tries who may do nothing to a job, or to the cluster.
+pub fn intrude(job: JobId, chance: &mut Chance) -> Command {
+    let by = Actor::user(INTRUDER, Gid(INTRUDER.0), Level::None);
+    let action = match chance.below(6) {
+        0 => JobAction::Cancel,
+        1 => JobAction::Hold { as_user: true },
+        2 => JobAction::Requeue { hold: true },
+        3 => JobAction::Suspend,
+        4 => {
+            let said = Assignment { key: "TimeLimit".to_string(), value: "1".to_string() };
+            JobAction::Update(vec![said])
+        }
+        _ => {
+            let said = [("State", "DRAIN"), ("Reason", "mine")];
+            let said = said
+                .map(|(key, value)| Assignment { key: key.to_string(), value: value.to_string() });
+            return Command::Administer(Box::new(Administer {
+                noun: Noun::Node,
+                verb: Verb::Update,
+                name: "n1".to_string(),
+                assignments: said.to_vec(),
+                by,
+                request: None,
+            }));
+        }
+    };
+    Command::Control(Box::new(Control { job, tasks: None, action, by, request: None }))
+}
+
+/// Who may do nothing.
+pub const INTRUDER: Uid = Uid(2000);
 
 /// Keeps a node from the others for some minutes, whatever runs there.
 pub fn reserve(now: Timestamp, node: u64, minutes: u64) -> Command {

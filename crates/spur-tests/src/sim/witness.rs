@@ -1,14 +1,21 @@
 //! Sees everything from outside and complains: the invariants of the launch protocol, by name.
 
+mod fencing;
+mod ledger;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use spur_core::ids::JobId;
 use spur_core::job::{Cause, ExitStatus, Job, Phase, RequestId};
 use spur_core::state::{Command, Entry, Outcome, State, check};
+use spur_core::views::AccountingRecord;
+use spurd::run::RunId;
 
 use super::client::Clients;
+use super::consensus::Committed;
 use super::node::{Node, Run};
-use spurd::run::RunId;
+use fencing::Heard;
+use ledger::Ledger;
 
 /// What was seen so far.
 #[derive(Default)]
@@ -23,54 +30,57 @@ pub struct Witness {
     fenced: BTreeSet<Run>,
     ended: BTreeMap<Run, Phase>,
     requests: BTreeMap<JobId, Option<RequestId>>,
+    /// What the log says, read a second time.
+    ledger: Ledger,
+    /// What agents have heard, by node.
+    heard: BTreeMap<usize, Heard>,
+    /// Nothing ends a run because nobody is heard.
+    waits: bool,
+    /// Runs that were there when all controllers went away for long.
+    outlasted: BTreeSet<Run>,
     /// What went wrong.
     pub complaints: Vec<String>,
 }
 
 impl Witness {
-    fn complain(&mut self, invariant: &str, what: String) {
+    /// Before anything happened. With `waits`, nothing may end a run because nobody is heard.
+    pub fn new(waits: bool) -> Witness {
+        Witness { waits, ..Witness::default() }
+    }
+
+    pub fn complain(&mut self, invariant: &str, what: String) {
         self.complaints.push(format!("{invariant}: {what}"));
     }
 
-    /// Entries are committed, and the state is what they made of it.
-    pub fn committed(&mut self, entries: &[Entry], state: &State, clients: &Clients) {
-        for entry in entries {
-            // What was given to the node before its reboot was known is gone too.
-            if let Command::RegisterNode(node) = &entry.command {
-                let boot = self.boots.insert(node.name.to_string(), node.boot_id.clone());
-                if boot.is_some_and(|boot| boot != node.boot_id) {
-                    self.reboots(node.name.as_str());
-                }
+    /// What an entry says about nodes, before it is looked at what became of jobs.
+    fn notes(&mut self, entry: &Entry) {
+        // What was given to the node before its reboot was known is gone too.
+        if let Command::RegisterNode(node) = &entry.command {
+            let boot = self.boots.insert(node.name.to_string(), node.boot_id.clone());
+            if boot.is_some_and(|boot| boot != node.boot_id) {
+                self.reboots(node.name.as_str());
             }
-            if let Command::GiveUp { node, runs } = &entry.command {
-                for (job, epoch) in runs {
-                    let run = RunId::batch(*job, *epoch);
-                    // What is given up has ended: by its fence, by itself, or it never began.
-                    self.may_be_lost.insert(run);
-                    if self.committed_starts.get(&run).map(String::as_str) == Some(node.as_str())
-                        && self.spawned.contains(&run)
-                        && !self.fenced.contains(&run)
-                        && !self.exits.contains_key(&run)
-                        && !self.rebooted.contains(&run)
-                    {
-                        self.complain(
-                            "I4 single-run",
-                            format!("{run:?} is given up while it runs"),
-                        );
-                    }
-                }
-            }
-            if let Command::Start(starts) = &entry.command {
-                for start in starts {
-                    let Some(job) = state.jobs.get(&start.job) else { continue };
-                    if job.epoch == start.epoch && job.phase != Phase::Pending {
-                        let node = start.allocation.first_node().map(ToString::to_string);
-                        self.committed_starts
-                            .insert(RunId::batch(start.job, start.epoch), node.unwrap_or_default());
-                    }
+        }
+        if let Command::GiveUp { node, runs } = &entry.command {
+            for (job, epoch) in runs {
+                let run = RunId::batch(*job, *epoch);
+                // What is given up has ended: by its fence, by itself, or it never began.
+                self.may_be_lost.insert(run);
+                if self.committed_starts.get(&run).map(String::as_str) == Some(node.as_str())
+                    && self.spawned.contains(&run)
+                    && !self.fenced.contains(&run)
+                    && !self.exits.contains_key(&run)
+                    && !self.rebooted.contains(&run)
+                {
+                    self.complain("I4 single-run", format!("{run:?} is given up while it runs"));
                 }
             }
         }
+    }
+
+    /// Entries are committed, and the state is what they made of it.
+    pub fn committed(&mut self, committed: &Committed, state: &State, clients: &Clients) {
+        self.read(committed);
         for problem in check::problems(state) {
             self.complain("I7 no-oversubscription", problem);
         }
@@ -81,13 +91,21 @@ impl Witness {
                 self.complain("I1 acked-submit-durable", format!("job {id} of request {request}"));
             }
         }
-        for job in state.jobs.values() {
-            self.look_at(job);
+    }
+
+    /// All controllers go away for long.
+    pub fn outage(&mut self, nodes: &[Node]) {
+        if self.waits {
+            self.outlasted.extend(nodes.iter().flat_map(Node::alive));
         }
     }
 
     /// A restart found this state: what was on its way to the disk at the crash may be in it.
-    pub fn recovered(&mut self, state: &State) {
+    pub fn recovered(&mut self, committed: &[Committed], state: &State) {
+        committed.iter().for_each(|committed| self.read(committed));
+        if *state != self.ledger.state {
+            self.complain("I15 replicas-equal", "a restart found another state".to_string());
+        }
         for job in state.jobs.values() {
             if let Some(node) = job.phase.holds().and_then(|held| held.first_node()) {
                 self.committed_starts.insert(RunId::batch(job.id, job.epoch), node.to_string());
@@ -108,6 +126,7 @@ impl Witness {
             Some(_) => {}
             None if job.phase.is_over() => {
                 self.ended.insert(run, job.phase.clone());
+                self.ledger.ends(job);
                 self.ends_truly(job);
             }
             None => {}
@@ -135,7 +154,10 @@ impl Witness {
             // It was ended before it began.
             None if matches!(cause, Cause::Cancelled { .. } | Cause::TimeLimit) && fenced => {}
             _ => {
-                self.complain("I9 exit-truth", format!("{run:?} recorded {exit:?}, was {known:?}"))
+                let what = format!("{run:?} recorded {exit:?}, was {known:?}");
+                let outlasted = self.outlasted.contains(&run);
+                let name = if outlasted { "I18 outage-harmless" } else { "I9 exit-truth" };
+                self.complain(name, what);
             }
         }
     }
@@ -176,6 +198,9 @@ impl Witness {
     pub fn fenced(&mut self, run: Run) {
         self.may_be_lost.insert(run);
         self.fenced.insert(run);
+        if self.waits {
+            self.complain("I18 outage-harmless", format!("{run:?} was ended for silence"));
+        }
     }
 
     /// The kernel tells a shepherd how its job ended.
@@ -193,9 +218,21 @@ impl Witness {
     }
 
     /// After the last fault and some quiet time.
-    pub fn at_rest(&mut self, state: &State, replayed: &State, nodes: &[Node], clients: &Clients) {
-        if state != replayed {
+    pub fn at_rest(
+        &mut self,
+        state: &State,
+        replayed: &State,
+        rows: &[AccountingRecord],
+        nodes: &[Node],
+        clients: &Clients,
+    ) {
+        if state != replayed || *state != self.ledger.state {
             self.complain("I15 replicas-equal", "a restart would find another state".to_string());
+        }
+        let (has, is) = (rows.len(), self.ledger.records.len());
+        if has != is {
+            let what = format!("the database has {has} records, the log {is}");
+            self.complain("I10 accounting-exactly-once", what);
         }
         for job in state.jobs.values().filter(|job| !job.phase.is_over()) {
             self.complain("liveness", format!("job {} is still {:?}", job.id, job.phase));

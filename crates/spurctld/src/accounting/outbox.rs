@@ -49,6 +49,8 @@ impl<D: Disk> Outbox<D> {
             if let Some(record) = scan.frames.last().and_then(|frame| decode(frame.payload)) {
                 last = record.number;
             }
+            // An earlier life may have died between writing and syncing. From now on this counts.
+            disk.sync(&name)?;
             segment = Some(Segment { name, len: scan.good, durable: scan.good });
         }
         Ok(Outbox { disk, segment, last, unwritten: Vec::new() })
@@ -187,7 +189,7 @@ fn decode(payload: &[u8]) -> Option<AccountingRecord> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use spur_disk::RealDisk;
+    use spur_disk::{RealDisk, SimDisk};
 
     fn records(numbers: std::ops::RangeInclusive<u64>) -> Vec<AccountingRecord> {
         let job = spur_core::views::AccountingView { name: "x".repeat(1000), ..Default::default() };
@@ -273,6 +275,17 @@ mod tests {
             }
         }
         assert_eq!(read(&mut reader, &disk(), 5)[..2], [6, 7], "asked for what was read before");
+    }
+
+    /// The log may be cut once everything is synced, and what an earlier life wrote is a part of everything.
+    #[test]
+    fn what_an_earlier_life_did_not_sync_survives_a_power_cut_after_the_next_sync() {
+        let disk = SimDisk::new();
+        Outbox::open(disk.clone()).unwrap().add(records(1..=3)).unwrap();
+        Outbox::open(disk.clone()).unwrap().sync().unwrap();
+        disk.crash(|_| 0);
+        let told = Reader::default().read_after(&disk, 0).unwrap();
+        assert_eq!(told.len(), 3);
     }
 
     #[test]

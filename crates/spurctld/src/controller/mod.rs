@@ -435,7 +435,9 @@ impl<D: Disk> Controller<D> {
                 self.attach_texts(&mut records)?;
                 out.push(Output::Record(records));
             }
-            self.planning.wanted |= changes_the_plan(&entry.command);
+            // A pass after starts that were all refused would only propose them again.
+            let is_refused = applied.reply == Ok(Reply::Started(0));
+            self.planning.wanted |= changes_the_plan(&entry.command) && !is_refused;
             if let Some(waiter) = self.proposals.applied(entry.origin) {
                 self.answer(now, waiter, applied.reply, out);
             }

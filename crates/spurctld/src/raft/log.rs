@@ -126,18 +126,13 @@ impl LogStore {
     async fn ask(
         &self,
         subject: ErrorSubject<u64>,
-        job: impl FnOnce(oneshot::Sender<Result<(), store::Error>>) -> Job,
+        job: impl FnOnce(oneshot::Sender<()>) -> Job,
     ) -> StorageResult<()> {
         let (done, outcome) = oneshot::channel();
-        let sent = self.writer.send(job(done));
-        let result = match sent {
-            Ok(()) => outcome.await.map_err(|error| AnyError::new(&error)),
-            Err(_) => Err(AnyError::error("the log's writer has stopped")),
-        };
-        match result {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(io_error(subject, AnyError::new(&error))),
-            Err(error) => Err(io_error(subject, error)),
+        let is_sent = self.writer.send(job(done)).is_ok();
+        match is_sent && outcome.await.is_ok() {
+            true => Ok(()),
+            false => Err(io_error(subject, AnyError::error(STOPPED))),
         }
     }
 }
@@ -160,45 +155,54 @@ fn weight(entry: &Entry) -> usize {
     }
 }
 
+const STOPPED: &str = "the log's writer has stopped";
 const UNKNOWN: &str = "what the disk holds is unknown";
 
 enum Job {
     Append(Vec<Record>, LogFlushed<TypeConfig>),
-    Vote(Vec<u8>, oneshot::Sender<Result<(), store::Error>>),
-    Truncate(u64, oneshot::Sender<Result<(), store::Error>>),
-    Purge(store::Position, oneshot::Sender<Result<(), store::Error>>),
+    Vote(Vec<u8>, oneshot::Sender<()>),
+    Truncate(u64, oneshot::Sender<()>),
+    Purge(store::Position, oneshot::Sender<()>),
 }
 
 fn write<D: Disk>(mut log: Log<D>, jobs: mpsc::Receiver<Job>, size: &Size, failed: &Failed) {
     for job in jobs {
-        match job {
+        let done = match job {
             Job::Append(records, flushed) => {
                 let before = log.size();
-                if let Err(error) = append(&mut log, &records, size) {
-                    failed(anyhow::Error::from(error).context(UNKNOWN));
-                    return;
+                let written = with_room(size, || log.append(&records));
+                if written.is_ok() {
+                    size.add(log.size() - before);
+                    flushed.log_io_completed(Ok(()));
                 }
-                size.add(log.size() - before);
-                flushed.log_io_completed(Ok(()));
+                written
             }
-            Job::Vote(bytes, done) => {
-                let _ = done.send(log.keep(VOTE, &bytes));
-            }
-            Job::Truncate(from, done) => {
-                let _ = done.send(log.truncate(from));
-            }
-            Job::Purge(upto, done) => {
-                let _ = done.send(log.purge(upto));
-            }
+            Job::Vote(bytes, done) => tell(done, with_room(size, || log.keep(VOTE, &bytes))),
+            Job::Truncate(from, done) => tell(done, with_room(size, || log.truncate(from))),
+            Job::Purge(upto, done) => tell(done, with_room(size, || log.purge(upto))),
+        };
+        if let Err(error) = done {
+            failed(anyhow::Error::from(error).context(UNKNOWN));
+            return;
         }
     }
 }
 
+/// Tells whoever waits that it is done. A failure is not for them: the process stops.
+fn tell(done: oneshot::Sender<()>, result: Result<(), store::Error>) -> Result<(), store::Error> {
+    result.map(|()| {
+        let _ = done.send(());
+    })
+}
+
 /// Writes, or waits for room on a full disk: nothing is acknowledged meanwhile, and nothing is lost.
 /// Any other failure, a failed sync above all, leaves unknown what the disk holds: the process stops.
-fn append<D: Disk>(log: &mut Log<D>, records: &[Record], size: &Size) -> Result<(), store::Error> {
+fn with_room(
+    size: &Size,
+    mut work: impl FnMut() -> Result<(), store::Error>,
+) -> Result<(), store::Error> {
     loop {
-        match log.append(records) {
+        match work() {
             Ok(()) => {
                 size.full.store(false, Ordering::Relaxed);
                 return Ok(());
@@ -268,9 +272,9 @@ impl RaftLogStorage<TypeConfig> for LogStore {
         let entries: Vec<Entry> = entries.into_iter().collect();
         let records = entries.iter().map(encode::record).collect();
         self.memory().entries.extend(entries.into_iter().map(|entry| (entry.log_id.index, entry)));
-        self.writer.send(Job::Append(records, callback)).map_err(|_| {
-            io_error(ErrorSubject::Logs, AnyError::error("the log's writer has stopped"))
-        })
+        self.writer
+            .send(Job::Append(records, callback))
+            .map_err(|_| io_error(ErrorSubject::Logs, AnyError::error(STOPPED)))
     }
 
     async fn truncate(&mut self, from: LogId<u64>) -> StorageResult<()> {

@@ -27,6 +27,9 @@ const TWICE: Duration = Duration::from_secs(1);
 /// Endings that come together are told together.
 const GATHER: Duration = Duration::from_millis(30);
 
+/// How long tasks that were killed may take to be gone before the controller ends their step.
+const KILLED_FIRST: Duration = Duration::from_secs(1);
+
 /// What people are told to wait beyond `KillWait`.
 const MORE_SECS: u32 = 2;
 
@@ -266,7 +269,7 @@ impl Step<'_> {
         }
         self.say("forcing job termination").await;
         self.abort().await;
-        self.end_step().await;
+        self.end_step(Duration::ZERO).await;
     }
 
     async fn say_how_it_stands(&mut self) {
@@ -285,7 +288,7 @@ impl Step<'_> {
     async fn terminate(&mut self) {
         if !self.terminating {
             self.say(format!("Terminating StepId={}", self.name)).await;
-            self.end_step().await;
+            self.end_step(Duration::ZERO).await;
         }
     }
 
@@ -301,12 +304,13 @@ impl Step<'_> {
     }
 
     /// Has the controller end the step on every node; it goes on doing so whatever becomes of us.
-    async fn end_step(&mut self) {
+    async fn end_step(&mut self, after: Duration) {
         self.terminating = true;
         for Part { access, .. } in self.parts {
             let (job_id, step_id) = (access.job_id, access.step_id);
             // Not waited for: who presses the keys again must be heard.
             tokio::spawn(async move {
+                tokio::time::sleep(after).await;
                 let ask = |mut client: ControllerClient<_>| async move {
                     client.signal_step(SignalStepRequest { job_id, step_id, signal: 0 }).await
                 };
@@ -338,7 +342,8 @@ impl Step<'_> {
             self.say(format!("Terminating StepId={}", self.name)).await;
             self.abort().await;
             self.pass_on(libc::SIGKILL);
-            self.end_step().await;
+            // As in Slurm they are killed, not asked; only who is not reached from here is ended by the controller.
+            self.end_step(KILLED_FIRST).await;
         }
     }
 
