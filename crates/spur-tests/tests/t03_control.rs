@@ -17,7 +17,7 @@ fn done(cluster: &Cluster, line: &str) {
 #[test]
 fn jobs_are_held_released_suspended_and_changed() {
     let cluster = Cluster::up("n1", 1);
-    let job = submit(&cluster, &["-H", "-J", "a"]);
+    let job = submit(&cluster, &["-H", "-J", "a", "--mem=1"]);
     until("it is held", || (cluster.squeue(&job, "%r") == "JobHeldUser").then_some(()));
     done(&cluster, &format!("scontrol update jobid={job} timelimit=7 jobname=b"));
     assert_eq!(cluster.squeue(&job, "%l %j"), "7:00 b");
@@ -25,7 +25,7 @@ fn jobs_are_held_released_suspended_and_changed() {
     until("it runs", || (cluster.squeue(&job, "%T") == "RUNNING").then_some(()));
     done(&cluster, &format!("scontrol suspend {job}"));
     until("it stands still", || (cluster.squeue(&job, "%T") == "SUSPENDED").then_some(()));
-    let other = submit(&cluster, &["-J", "c"]);
+    let other = submit(&cluster, &["-J", "c", "--mem=1"]);
     until("its processor is another's", || {
         (cluster.squeue(&other, "%T") == "RUNNING").then_some(())
     });

@@ -58,7 +58,7 @@ fn a_step_is_ended_and_its_job_goes_on() {
     });
     assert_eq!(cluster.squeue(&job, "%T"), "RUNNING");
     let told = cluster.run(&format!("scancel {step}"));
-    let refusal = format!("Kill job error on job step id {step}: Invalid job id specified\n");
+    let refusal = format!("Kill job error on job step id {job}: Invalid job id specified\n");
     assert_eq!((told.status, told.stderr), (225, format!("scancel: error: {refusal}")));
 }
 
