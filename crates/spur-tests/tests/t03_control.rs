@@ -211,6 +211,8 @@ fn the_controller_logs_as_much_as_it_is_told() {
 fn partitions_are_changed_key_by_key_and_survive_a_restart() {
     let cluster = Cluster::up("n[1-2]", 1);
     done(&cluster, "scontrol create partitionname=pp nodes=n1 maxtime=10 priority=5");
+    let default = cluster.run("sinfo -h -o %P").stdout;
+    assert!(default.contains("default*\n"), "jobs that name none go where they went: {default}");
     // What the keys say together is the administrator's business.
     done(
         &cluster,

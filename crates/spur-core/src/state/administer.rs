@@ -177,8 +177,12 @@ fn put_partition(
     if is_said && !rules.nodes.names().iter().all(known) {
         return Err(SlurmError::InvalidNodeName);
     }
-    let mut all: Vec<sections::Partition> =
-        state.partitions.iter().map(|partition| (*partition.rules).clone()).collect();
+    // One that is the default for being alone stays it when another comes.
+    let present = state.partitions.iter().map(|partition| sections::Partition {
+        default: partition.is_default.then_some(true).or(partition.rules.default),
+        ..(*partition.rules).clone()
+    });
+    let mut all: Vec<sections::Partition> = present.collect();
     if rules.default == Some(true) {
         all.iter_mut().for_each(|other| other.default = other.default.and(Some(false)));
     }
