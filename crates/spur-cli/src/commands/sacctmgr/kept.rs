@@ -28,8 +28,10 @@ pub async fn reservations(
     for kept in reply.into_inner().events {
         let is_meant = names.is_empty() || names.contains(&kept.reservation.to_lowercase());
         let (start, end) = (kept.start_time, kept.end_time.min(zone::now().0));
+        // What is to come is shown to whoever asks for that time.
+        let is_to_come = wanted.end == 0 && start > zone::now().0;
         // What ended before it began was never there.
-        if !is_meant || kept.end_time <= start {
+        if !is_meant || is_to_come || kept.end_time <= start {
             continue;
         }
         let request = SumUsageRequest {
