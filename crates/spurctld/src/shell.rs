@@ -326,6 +326,8 @@ impl<D: Disk> Shell<D> {
             if now.boot_ms - last_tick >= TICK.as_millis() as u64 {
                 last_tick = now.boot_ms;
                 self.feed(Input::Tick);
+                // There may be room by now for what the disk was too full for.
+                self.keep(Outbox::write);
                 self.hand_out_state();
             }
             // Readers who are told of a commit find it.

@@ -275,6 +275,10 @@ impl World {
             }
             Event::Tick(life) if life == self.life && self.host.life.is_some() => {
                 self.feed(controller::Input::Tick);
+                // As in production: there may be room by now for what the disk was too full for.
+                if let Some(life) = self.host.life.as_mut() {
+                    let _ = life.outbox.write();
+                }
                 self.after(250, Event::Tick(life));
             }
             Event::Written(life) if life == self.life => self.written(),
