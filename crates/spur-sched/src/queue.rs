@@ -146,6 +146,8 @@ impl Queue {
             return;
         }
         self.emptied = 0;
+        // A class may have no jobs but some that are not sorted in yet.
+        self.sort_in();
         self.by_address.clear();
         self.kept.clear();
         self.unused.clear();

@@ -452,3 +452,25 @@ fn sockets_that_are_asked_for_have_free_cores() {
     assert_eq!(nodes.clone().job(both).plan(), ["1 on n1:1"]);
     assert_eq!(nodes.job(|_| {}).started().job(both).plan(), ["2 on n2:1"]);
 }
+
+/// Classes without jobs are used again once they are many, and one whose first job has just come is not one of them.
+#[test]
+fn no_job_is_forgotten_when_classes_are_tidied_up() {
+    let cluster = Cluster::default().node("n1", |_| {}).node("n2", |_| {});
+    let mut planner = Planner::of(&cluster.view, cluster.policy);
+    let job = |number: u32, secs: i64| {
+        let one = Cluster::default().job(|shape| shape.secs = secs);
+        let one = one.view.pending.values().next().cloned().expect("it waits");
+        Arc::new(PendingJob { id: JobId(number), ..(*one).clone() })
+    };
+    for number in 1..=2000 {
+        planner.put_job(&job(number, 60 * i64::from(number)));
+        planner.remove_job(JobId(number));
+    }
+    for number in [2001, 2002] {
+        planner.put_job(&job(number, 60 * i64::from(number)));
+        let starts = planner.decide(cluster.view.now).starts;
+        let started: Vec<u32> = starts.iter().map(|start| start.job.0).collect();
+        assert_eq!(started, (2001..=number).collect::<Vec<u32>>());
+    }
+}
