@@ -63,16 +63,15 @@ fn i11_nothing_is_left_of_crowds_daemons_and_the_deaf() {
         let words = [&["--parsable", "-o", "/dev/null"], words, &["deaf.sh"]].concat();
         cluster.run_words("sbatch", &words).stdout.trim().to_string()
     };
+    let leaves_nobody = |id: &str| {
+        assert_eq!(cluster.run_words("scancel", &[id]).status, 0);
+        until("its end is known", || (cluster.squeue(id, "%T") == "CANCELLED").then_some(()));
+        let left = cluster.processes().list();
+        assert_eq!(sleepers(), 0, "job {id} has ended, and left these: {left:?}");
+    };
     let id = submit(&[]);
     until("the crowd is there", || (sleepers() > CROWD).then_some(()));
-    assert_eq!(cluster.run_words("scancel", &[&id]).status, 0);
-    until("its end is known", || (cluster.squeue(&id, "%T") == "CANCELLED").then_some(()));
-    assert_eq!(
-        sleepers(),
-        0,
-        "job {id} has ended, and left these: {:?}",
-        cluster.processes().list()
-    );
+    leaves_nobody(&id);
     // A job that ends by itself takes its children along, too.
     let script = "(setsid sh -c '(exec sleep 3005) &' &); sleep 3006 & exit 0";
     let done = cluster.run_words("sbatch", &["--wait", "-o", "/dev/null", "--wrap", script]);
@@ -84,12 +83,5 @@ fn i11_nothing_is_left_of_crowds_daemons_and_the_deaf() {
     let agent =
         until("its agent", || cluster.processes().with(&[" -N n1 ", "spurd"]).into_iter().next());
     Processes::kill(agent);
-    assert_eq!(cluster.run_words("scancel", &[&id]).status, 0);
-    until("its end is known", || (cluster.squeue(&id, "%T") == "CANCELLED").then_some(()));
-    assert_eq!(
-        sleepers(),
-        0,
-        "job {id} has ended, and left these: {:?}",
-        cluster.processes().list()
-    );
+    leaves_nobody(&id);
 }

@@ -173,7 +173,6 @@ const WITHOUT_EFFECT: &[Said] = &[
     ("scheduler.pack_nodes", |it| it.scheduler.pack_nodes != Scheduler::default().pack_nodes),
     ("nodes.restricted_cores_per_gpu", |it| it.nodes.iter().any(|it| it.restricted_cores_per_gpu != Node::default().restricted_cores_per_gpu)),
     ("nodes.bcast_address", |it| it.nodes.iter().any(|it| it.bcast_address.is_some())),
-    ("partitions.exclusive_topology", |it| it.partitions.iter().any(|it| it.exclusive_topology)),
     ("hooks.prolog_controller", |it| !it.hooks.prolog_controller.is_empty()),
     ("hooks.epilog_controller", |it| !it.hooks.epilog_controller.is_empty()),
     ("hooks.reservation_prolog", |it| it.hooks.reservation_prolog.is_some()),
