@@ -37,7 +37,8 @@ use crate::output::note;
 /// How many jobs are fetched in one answer.
 const JOBS_AT_ONCE: u32 = 5_000;
 
-type Client = ControllerClient<Channel>;
+/// What calls a controller.
+pub type Client = ControllerClient<Channel>;
 
 /// How long a command waits for a controller that is away, restarting for one.
 const PATIENCE: Duration = Duration::from_secs(10);

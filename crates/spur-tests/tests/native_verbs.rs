@@ -157,4 +157,11 @@ fn a_second_up_starts_what_is_missing_and_needs_no_words() {
     });
     up(&[]);
     until("all is well", || (cluster.run("spur doctor").status == 0).then_some(()));
+    // Other nodes the next time: those of before are none of the cluster's.
+    cluster.down();
+    up(&["--nodes", "n[1-2]"]);
+    until("n3 is forgotten", || {
+        (cluster.run("sinfo -h -a -o %N").stdout == "n[1-2]\n").then_some(())
+    });
+    until("and not missed", || (cluster.run("spur doctor").status == 0).then_some(()));
 }

@@ -15,6 +15,9 @@ use spur_core::errors::exit::REMOVED;
 use super::layout::Layout;
 use crate::output::note;
 
+/// What agents are called begins with this; the node's name follows.
+pub const AGENT: &str = "spurd-";
+
 /// A daemon as it is to be run.
 #[derive(Clone, Debug)]
 pub struct Daemon {

@@ -7,6 +7,7 @@ pub mod doctor;
 pub mod down;
 pub mod env;
 pub mod exec;
+mod former;
 pub mod health;
 pub mod history;
 pub mod init;

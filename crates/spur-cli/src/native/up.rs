@@ -18,7 +18,8 @@ use spur_proto::client::Address;
 use spur_proto::slurm::ListNodesRequest;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::daemons::{self, Daemon, Process};
+use super::daemons::{self, AGENT, Daemon, Process};
+use super::former;
 use super::layout::Layout;
 use super::news::News;
 use super::shape::Shape;
@@ -247,6 +248,7 @@ async fn supervise(
         _ = terminate.recv() => return Ok(true),
         _ = interrupt.recv() => return Ok(true),
     }
+    tokio::spawn(former::forget(layout.clone(), former::agents(layout, &daemons)));
     let mut news = (!quiet).then(|| News::new(layout.clone()));
     loop {
         tokio::select! {
@@ -400,8 +402,6 @@ fn daemons(
     }
     Ok(daemons)
 }
-
-const AGENT: &str = "spurd-";
 
 /// The daemons that are nodes.
 fn agents(daemons: &[Daemon]) -> impl Iterator<Item = &Daemon> {

@@ -10,6 +10,7 @@ use crate::ids::{NodeName, Uid};
 use crate::job::Phase;
 use crate::node::{Node, Note};
 use crate::partition::Partition;
+use crate::reservation::Reservation;
 use crate::state::{Administer, Effect, Noun, Reply, State, Verb, fences, reservations};
 use crate::update::{self, NodeChange, NodeVerb};
 
@@ -126,12 +127,15 @@ fn changed(state: &State, node: &Node, change: &NodeChange, by: Uid) -> Result<N
     Ok(node)
 }
 
-/// Forgets nodes that are gone: nothing runs there, and nobody is heard.
+/// Forgets nodes on which nothing runs and that no reservation has. An agent that is there comes back with its
+/// next start.
 fn delete_nodes(state: &mut State, change: &Administer) -> Result<Reply, SlurmError> {
     let names = names(change)?;
     for name in &names {
-        let node = state.nodes.get(name).ok_or(SlurmError::InvalidNodeName)?;
-        if node.link.is_up() || state.index.on_node.contains_key(name) {
+        state.nodes.get(name).ok_or(SlurmError::InvalidNodeName)?;
+        let has = |reservation: &Arc<Reservation>| reservation.nodes.contains(name);
+        let is_busy = state.index.on_node.get(name).is_some_and(|jobs| !jobs.is_empty());
+        if is_busy || state.reservations.values().any(has) {
             return Err(SlurmError::NodesBusy);
         }
     }
