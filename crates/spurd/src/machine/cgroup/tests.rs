@@ -135,9 +135,7 @@ fn memory_over_the_limit_is_counted() {
     // At most 256 MB, should nobody stop it.
     let mut child = shell(&group, "head -c 268435456 /dev/zero | tail | wc -c");
     child.wait().expect("waits");
-    let usage = group.measure();
-    assert!(usage.oom_kills > 0, "{usage:?}");
-    assert!(usage.memory_peak_bytes.is_none_or(|peak| peak >= 30 << 20), "{usage:?}");
+    assert!(group.oom_kills() > 0);
 }
 
 #[test]
