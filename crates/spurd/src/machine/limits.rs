@@ -49,8 +49,9 @@ pub fn take(variables: &mut BTreeMap<Vec<u8>, Vec<u8>>, let_through: &[String]) 
 pub fn hold(limits: &[Limit]) -> Vec<String> {
     let mut complaints = Vec::new();
     for Limit { name, resource, wanted, asked } in limits {
-        let Ok((_, most)) = getrlimit(*resource) else { continue };
-        let set = setrlimit(*resource, (*wanted).min(most), most);
+        let Ok((now, most)) = getrlimit(*resource) else { continue };
+        let wants = (*wanted).min(most);
+        let set = if now == wants { Ok(()) } else { setrlimit(*resource, wants, most) };
         if *asked && (set.is_err() || *wanted > most) {
             complaints.push(format!("Can't propagate RLIMIT_{name} of {wanted} from submit host"));
         }

@@ -118,19 +118,21 @@ impl Run<'_> {
         }
         // Looked for only now: whoever forgets a run removes the launch first and the claim last, so a
         // shepherd that comes late finds either a claim or no launch.
-        let launch = self.node.spool.join(RunFile::Launch.name(self.run));
-        if !launch.exists() {
-            fs::remove_file(self.node.spool.join(RunFile::Shepherd.name(self.run)))?;
-            return Ok(FORGOTTEN);
-        }
-        let last = self.run(&launch, &claim);
+        let launch = match fs::read(self.node.spool.join(RunFile::Launch.name(self.run))) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                fs::remove_file(self.node.spool.join(RunFile::Shepherd.name(self.run)))?;
+                return Ok(FORGOTTEN);
+            }
+            launch => launch,
+        };
+        let last = self.run(launch, &claim);
         script::put_away(&self.node.spool, self.run, &mut self.own.script);
         self.write_down(&last, &claim)?;
         Ok(0)
     }
 
-    fn run(&mut self, launch: &Path, claim: &Claim) -> LastWord {
-        let read = || -> Result<Launch> { Ok(Launch::decode(fs::read(launch)?.as_slice())?) };
+    fn run(&mut self, launch: io::Result<Vec<u8>>, claim: &Claim) -> LastWord {
+        let read = || -> Result<Launch> { Ok(Launch::decode(launch?.as_slice())?) };
         let launch = match read() {
             Ok(launch) => launch,
             Err(error) => {
@@ -216,6 +218,7 @@ impl Run<'_> {
     /// Without this file the run counts as lost, so a full disk is waited out.
     fn write_down(&self, last: &LastWord, claim: &Claim) -> Result<()> {
         loop {
+            // By its name: a run that the agent has forgotten has none, and its file may be another's by now.
             match last.write(&self.node.spool, self.run, claim) {
                 Ok(()) => return Ok(()),
                 Err(error) if is_full(&error) => std::thread::sleep(Duration::from_secs(1)),

@@ -1,6 +1,6 @@
 //! The script as a file, so that `$0` is a path as under Slurm.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
@@ -24,20 +24,25 @@ pub fn place(
 ) -> io::Result<PathBuf> {
     let folder = folder(spool, run);
     let spare = own.0.as_deref().and_then(|spare| take(spare, &folder, owner.uid()));
-    let mut file = match spare.or_else(|| take_spare(spool, &folder, owner.uid())) {
-        Some(file) => file,
+    let (mut file, about) = match spare.or_else(|| take_spare(spool, &folder, owner.uid())) {
+        Some((file, about)) => (file, Some(about)),
         None => {
             make_folder(&folder)?;
             let mut options = OpenOptions::new();
-            options.write(true).create_new(true).mode(0o500).open(folder.join(NAME))?
+            (options.write(true).create_new(true).mode(MODE).open(folder.join(NAME))?, None)
         }
     };
     file.write_all(script)?;
     if script.is_empty() {
         file.set_len(0)?;
     }
-    file.set_permissions(Permissions::from_mode(0o500))?;
-    fchown(&file, Some(owner.uid().as_raw()), Some(owner.gid().as_raw()))?;
+    let (uid, gid) = (owner.uid().as_raw(), owner.gid().as_raw());
+    let is_as_it_should =
+        |about: &Metadata| (about.uid(), about.gid(), about.mode() & 0o7777) == (uid, gid, MODE);
+    if !about.as_ref().is_some_and(is_as_it_should) {
+        file.set_permissions(Permissions::from_mode(MODE))?;
+        fchown(&file, Some(uid), Some(gid))?;
+    }
     Ok(folder.join(NAME))
 }
 
@@ -81,8 +86,8 @@ fn keep_spare(
     run: RunId,
     before: Option<PathBuf>,
 ) -> io::Result<PathBuf> {
-    let script = open_alone(folder)?;
-    let spares = spares(spool, Uid::from_raw(script.metadata()?.uid()));
+    let (_, about) = open_alone(folder)?;
+    let spares = spares(spool, Uid::from_raw(about.uid()));
     let place = match before.filter(|before| before.starts_with(&spares)) {
         Some(before) => before,
         None => {
@@ -103,7 +108,7 @@ fn keep_spare(
 }
 
 /// A folder with a script of this user's to be written over, put in place.
-fn take_spare(spool: &Path, folder: &Path, owner: Uid) -> Option<File> {
+fn take_spare(spool: &Path, folder: &Path, owner: Uid) -> Option<(File, Metadata)> {
     if !Uid::effective().is_root() {
         return None;
     }
@@ -112,11 +117,9 @@ fn take_spare(spool: &Path, folder: &Path, owner: Uid) -> Option<File> {
 }
 
 /// Puts one in place, unless another shepherd was faster.
-fn take(spare: &Path, folder: &Path, owner: Uid) -> Option<File> {
+fn take(spare: &Path, folder: &Path, owner: Uid) -> Option<(File, Metadata)> {
     fs::rename(spare, folder).ok()?;
-    let script = open_alone(folder).ok();
-    let is_theirs = |file: &File| file.metadata().is_ok_and(|it| it.uid() == owner.as_raw());
-    let script = script.filter(is_theirs);
+    let script = open_alone(folder).ok().filter(|(_, about)| about.uid() == owner.as_raw());
     if script.is_none() {
         let _ = fs::remove_dir_all(folder);
     }
@@ -124,7 +127,7 @@ fn take(spare: &Path, folder: &Path, owner: Uid) -> Option<File> {
 }
 
 /// The script in a folder, with nothing much in it; only if it is a file that has no other name.
-fn open_alone(folder: &Path) -> io::Result<File> {
+fn open_alone(folder: &Path) -> io::Result<(File, Metadata)> {
     let mut options = OpenOptions::new();
     options.write(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
     let file = options.open(folder.join(NAME))?;
@@ -133,8 +136,10 @@ fn open_alone(folder: &Path) -> io::Result<File> {
         return Err(ErrorKind::InvalidInput.into());
     }
     // Not quite: some file systems write what was emptied to the disk as soon as it is closed again.
-    file.set_len(1)?;
-    Ok(file)
+    if about.len() != 1 {
+        file.set_len(1)?;
+    }
+    Ok((file, about))
 }
 
 /// Removes a run's script. One that is not there is fine; one that stays is swept at the next start.
@@ -146,6 +151,7 @@ pub fn remove(spool: &Path, run: RunId) {
 pub const SCRIPTS: &str = "scripts";
 
 const NAME: &str = "slurm_script";
+const MODE: u32 = 0o500;
 
 /// Where folders of scripts wait to be used again, and how many of a user's at most.
 const SPARES: &str = "spare-scripts";

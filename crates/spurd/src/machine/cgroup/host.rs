@@ -1,6 +1,5 @@
 //! What this machine offers for groups, decided once by the agent and read by every shepherd.
 
-use std::cell::Cell;
 use std::fs;
 use std::path::Path;
 
@@ -105,8 +104,7 @@ impl Host {
         });
         let legacy = self.legacy.iter().map(|place| {
             let (job, step) = folders(&place.above);
-            let oom_kills = Cell::new(None);
-            Box::new(LegacyPart { place: place.clone(), job, step, oom_kills }) as Box<dyn Part>
+            Box::new(LegacyPart::new(place.clone(), job, step)) as Box<dyn Part>
         });
         Group { parts: unified.chain(legacy).collect(), spare: None }
     }

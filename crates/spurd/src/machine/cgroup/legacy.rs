@@ -30,14 +30,20 @@ const LITTLE: u64 = 1 << 20;
 
 /// A step's group inside its job's.
 pub(super) struct LegacyPart {
-    pub(super) place: Place,
-    pub(super) job: Folder,
-    pub(super) step: Folder,
+    place: Place,
+    job: Folder,
+    step: Folder,
+    /// Whether it was another run's before.
+    is_taken: Cell<bool>,
     /// What was counted last.
-    pub(super) oom_kills: Cell<Option<u64>>,
+    oom_kills: Cell<Option<u64>>,
 }
 
 impl LegacyPart {
+    pub(super) fn new(place: Place, job: Folder, step: Folder) -> LegacyPart {
+        LegacyPart { place, job, step, is_taken: Cell::new(false), oom_kills: Cell::new(None) }
+    }
+
     fn has(&self, controller: Controller) -> bool {
         self.place.controllers.contains(&controller)
     }
@@ -64,6 +70,13 @@ impl LegacyPart {
             && is_flat(&self.job)
         {
             self.job.write("memory.use_hierarchy", "1")?;
+        }
+        // What limited the run before: that of memory and swap together is never the lower one.
+        if self.is_taken.get() && self.job.has(MEMSW) {
+            self.job.write(MEMSW, "-1")?;
+        }
+        if self.is_taken.get() && limits.memory_bytes.is_none() {
+            self.job.write("memory.limit_in_bytes", "-1")?;
         }
         if self.has(Controller::Memory)
             && let Some(bytes) = limits.memory_bytes
@@ -157,9 +170,7 @@ impl Part for LegacyPart {
     }
 
     fn take_spare(&self, name: &str) {
-        if self.is_kept() {
-            self.named(name).rename(&self.job);
-        }
+        self.is_taken.set(self.is_kept() && self.named(name).rename(&self.job));
     }
 
     fn keep(&self, name: &str) -> bool {
@@ -168,10 +179,7 @@ impl Part for LegacyPart {
             && is_alone(&self.job)
             && self.step.groups_inside() == Some(0)
             && self.oom_kills.get().unwrap_or_else(|| self.oom_kills()) == 0
-            && self.job.number("memory.usage_in_bytes").is_some_and(|left| left <= LITTLE)
-            // Makes the limit of before none, that of memory and swap together first.
-            && (!self.job.has(MEMSW) || self.job.write(MEMSW, "-1").is_ok())
-            && self.job.write("memory.limit_in_bytes", "-1").is_ok();
+            && self.job.number("memory.usage_in_bytes").is_some_and(|left| left <= LITTLE);
         let spare = self.named(name);
         if !usable || !self.job.rename(&spare) {
             return false;
