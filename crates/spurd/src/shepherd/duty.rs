@@ -116,7 +116,7 @@ fn go_on(node: &Node, line: &OwnedFd, words: Option<CommandLine>) -> Result<()> 
 
 fn leave_nothing(node: &Node, own: &Own) {
     if let Some(confines) = &node.confines {
-        confines.host.remove_spares(Some(own.claim.pid));
+        confines.host.remove_spare(own.claim.pid);
     }
 }
 
@@ -128,7 +128,7 @@ fn run_after_run(
     show: impl Fn(&[&OsStr]),
 ) -> Result<()> {
     let spool = node.spool.as_os_str();
-    for _ in 0..MOST_RUNS {
+    for number in 1..=MOST_RUNS {
         let Ok((request, listener)) = handover::receive(line) else { break };
         // Whoever was told something since its last run cannot know which run was meant.
         if request.is_empty() || child::is_pending(&[libc::SIGTERM, message_signal()]) {
@@ -148,7 +148,7 @@ fn run_after_run(
             unistd::dup2_stdin(nothing)?;
         }
         show(&[OsStr::new(IDLE), spool]);
-        if handover::send(line, RESTS, None).is_err() {
+        if number == MOST_RUNS || handover::send(line, RESTS, None).is_err() {
             break;
         }
     }

@@ -114,25 +114,27 @@ impl Host {
         format!("{}{SPARE}{process}", self.name)
     }
 
-    /// Removes what a process, or everybody, has kept. Whoever still counts on one makes another.
-    pub fn remove_spares(&self, of: Option<i32>) {
-        let folders = match of {
-            Some(process) => self
-                .legacy
-                .iter()
-                .map(|place| Folder::new(place.above.path().join(self.spare(process))))
-                .collect(),
-            None => {
-                let beginning = format!("{}{SPARE}", self.name);
-                let mut all: Vec<Folder> = self.places().flat_map(Folder::inner).collect();
-                all.retain(|folder| {
-                    let name = folder.path().file_name().and_then(|name| name.to_str());
-                    name.is_some_and(|name| name.starts_with(&beginning))
-                });
-                all
-            }
-        };
-        folders.iter().for_each(|folder: &Folder| drop(folder.remove()));
+    /// Removes what a process has kept.
+    pub fn remove_spare(&self, process: i32) {
+        let name = self.spare(process);
+        let places = self.legacy.iter().map(|place| place.above.path().join(&name));
+        places.map(Folder::new).for_each(|folder| drop(folder.remove()));
+    }
+
+    /// Removes what anybody has kept. Whoever still counts on one makes another.
+    pub fn remove_spares(&self) {
+        self.spares().iter().for_each(|folder| drop(folder.remove()));
+    }
+
+    /// All that is kept.
+    pub(super) fn spares(&self) -> Vec<Folder> {
+        let beginning = format!("{}{SPARE}", self.name);
+        let mut found: Vec<Folder> = self.places().flat_map(Folder::inner).collect();
+        found.retain(|folder| {
+            let name = folder.path().file_name().and_then(|name| name.to_str());
+            name.is_some_and(|name| name.starts_with(&beginning))
+        });
+        found
     }
 
     /// The groups of runs that are there, each step by itself.
