@@ -12,7 +12,7 @@ fn main() -> ExitCode {
     match arguments.next() {
         Some(first) if first == spurd::NURSERY => {
             let rest: Vec<OsString> = arguments.collect();
-            return spurd::nursery::main(&rest, spurd::shepherd::run_one);
+            return spurd::nursery::main(&rest, spurd::shepherd::live);
         }
         Some(first) if first == spurd::SHEPHERD => {
             return spurd::shepherd::main(&arguments.collect::<Vec<OsString>>());

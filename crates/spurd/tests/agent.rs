@@ -3,48 +3,15 @@
 mod common;
 
 use std::fs;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
+use common::agents::{Agent, job};
 use common::controller::Controller;
-use common::{Spool, launch, lives, until};
+use common::{Spool, lives, until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use prost::Message;
-use spur_proto::internal::{Launch, Outcome, Report};
-
-/// An agent, killed without warning when dropped.
-struct Agent(Child);
-
-impl Agent {
-    fn start(spool: &Spool) -> Agent {
-        let child = Command::new(env!("CARGO_BIN_EXE_spurd"))
-            .args(["-D", "-N", "n1", "--cpus", "4", "--memory", "100", "--controller"])
-            .arg(format!("unix:{}", spool.socket().display()))
-            .arg("--state-dir")
-            .arg(spool.path())
-            .spawn();
-        Agent(child.expect("starts"))
-    }
-
-    fn ask_to_leave(mut self) -> Option<i32> {
-        kill(Pid::from_raw(self.0.id() as i32), Signal::SIGTERM).expect("signals");
-        self.0.wait().expect("waits").code()
-    }
-}
-
-impl Drop for Agent {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// Job `job` in the spool's work directory, with files named after it.
-fn job(spool: &Spool, job: u32, script: &str) -> Launch {
-    let mut launch = Launch { job, ..launch(&format!("#!/bin/bash\n{script}\n")) };
-    launch.spec.get_or_insert_default().work_dir = spool.work_dir().display().to_string();
-    launch
-}
+use spur_proto::internal::{Outcome, Report};
 
 /// A script's lines that say it runs and wait to be let go.
 const WAIT: &str = "echo $$ > pid; until [ -e go ]; do sleep 0.01; done; echo went on; exit 5";

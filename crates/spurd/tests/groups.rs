@@ -34,7 +34,9 @@ fn a_script_and_its_children_are_in_a_group_of_their_own() {
         Ending::Exited(3 << 8)
     );
     let groups = String::from_utf8(spool.output("slurm-1.out")).expect("is text");
-    assert!(groups.lines().any(|line| line.ends_with("-job_1.1/step_batch")), "{groups}");
+    let is_own =
+        |line: &str| line.ends_with("-job_1.1/step_batch") || line.ends_with("-job_1.1-step_batch");
+    assert!(groups.lines().any(is_own), "{groups}");
 }
 
 #[test]

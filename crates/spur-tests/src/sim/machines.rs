@@ -60,7 +60,7 @@ impl World {
     pub(super) fn agent_does(&mut self, node: usize, output: agent::Output) {
         match output {
             agent::Output::Say(message) => self.say(node, message),
-            agent::Output::Spawn(run) => {
+            agent::Output::Spawn(run, _) => {
                 let delay = self.chance.between(1, 30);
                 self.after(delay, Event::Claim(node, run, self.boots[node]));
             }

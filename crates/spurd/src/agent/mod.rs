@@ -67,8 +67,8 @@ pub enum Input {
 pub enum Output {
     /// Say this to the controller.
     Say(Says),
-    /// Give the run to a shepherd; its launch is in the spool.
-    Spawn(RunId),
+    /// Give the run to a shepherd; its launch is in the spool. Whose it is, unless only the spool knows.
+    Spawn(RunId, Option<u32>),
     /// End the run: ask first, then insist.
     Kill(RunId),
     /// Pass a signal on to a run; only to its script's shell if said so.
@@ -169,7 +169,7 @@ impl<D: Disk> Agent<D> {
                 Found::Alive => {}
                 Found::Over(outcome, account) => agent.over(run, outcome, *account),
                 // Nobody else may run it: the controller waits for proof, and a reboot is one.
-                Found::Unclaimed if same_boot => outputs.push(Output::Spawn(run)),
+                Found::Unclaimed if same_boot => outputs.push(Output::Spawn(run, None)),
                 Found::Unclaimed | Found::Gone => {
                     agent.over(run, Outcome::Lost, Account::default());
                 }
@@ -383,7 +383,7 @@ impl<D: Disk> Agent<D> {
                 continue;
             }
             match self.remember(run, launch) {
-                Ok(()) => outputs.push(Output::Spawn(run)),
+                Ok(()) => outputs.push(Output::Spawn(run, Some(launch.uid))),
                 Err(error) if self.is_stuck(now, run) => {
                     outputs.push(self.refuse(run, error));
                 }

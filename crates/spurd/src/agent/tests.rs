@@ -51,7 +51,7 @@ fn batch(job: u32, epoch: u32) -> RunId {
 }
 
 fn spawn(job: u32, epoch: u32) -> Vec<Output> {
-    vec![Output::Spawn(batch(job, epoch))]
+    vec![Output::Spawn(batch(job, epoch), Some(0))]
 }
 
 const EXITED: Outcome = Outcome::Exited(ExitStatus { code: 0, signal: 0 });
@@ -148,7 +148,7 @@ fn an_unclaimed_launch_is_taken_up_again_but_not_after_a_reboot() {
     let disk = SimDisk::new();
     hear(&mut in_session(&disk), 1, launch(5, 3, 7, 1));
     let recover = |boot| Agent::recover(identity(boot), disk.clone(), |_| Found::Unclaimed);
-    assert_eq!(recover("boot").expect("recovers").1, spawn(7, 1));
+    assert_eq!(recover("boot").expect("recovers").1, [Output::Spawn(batch(7, 1), None)]);
     let (mut agent, outputs) = recover("next boot").expect("recovers");
     assert_eq!(outputs, []);
     agent.flush().expect("the disk works");

@@ -290,6 +290,16 @@ pub fn signal_set(signals: &[i32]) -> SigSet {
     }
 }
 
+/// Whether one of these signals, which are blocked, waits to be heeded.
+pub fn is_pending(signals: &[i32]) -> bool {
+    // SAFETY: an all-zero set is a valid one, and only it is written to.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigpending(&raw mut set) == 0
+            && signals.iter().any(|signal| libc::sigismember(&raw const set, *signal) == 1)
+    }
+}
+
 /// Has every descriptor but the first three closed by `execve`.
 pub fn close_others_on_exec() -> io::Result<()> {
     // SAFETY: only flags of descriptors change; those in use stay open.

@@ -1,5 +1,5 @@
 //! Open files passed from one process to another: what a user's process opened, its shepherd may write to;
-//! what the agent opened, its nursery hands to a shepherd.
+//! what the agent opened, a shepherd takes over its line.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -9,6 +9,8 @@ use nix::sys::socket::{
     AddressFamily, ControlMessage, ControlMessageOwned, MsgFlags, SockFlag, SockType, recvmsg,
     sendmsg, socketpair,
 };
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 
 /// The two ends of a passage: for whoever takes, and for whoever gives.
 pub fn passage() -> io::Result<(OwnedFd, OwnedFd)> {
@@ -44,11 +46,15 @@ pub fn send(line: impl AsFd, text: &[u8], file: Option<BorrowedFd<'_>>) -> io::R
 
 /// The next message, with the file it carries; empty when nobody is at the other end any more.
 pub fn receive(line: impl AsFd) -> io::Result<(Vec<u8>, Option<OwnedFd>)> {
+    receive_as(line, MsgFlags::empty())
+}
+
+fn receive_as(line: impl AsFd, how: MsgFlags) -> io::Result<(Vec<u8>, Option<OwnedFd>)> {
     let mut text = [0; LONGEST];
     let mut space = nix::cmsg_space!([RawFd; 1]);
     let (length, file) = loop {
         let mut slices = [IoSliceMut::new(&mut text)];
-        let (line, flags) = (line.as_fd().as_raw_fd(), MsgFlags::MSG_CMSG_CLOEXEC);
+        let (line, flags) = (line.as_fd().as_raw_fd(), how | MsgFlags::MSG_CMSG_CLOEXEC);
         match recvmsg::<()>(line, &mut slices, Some(&mut space), flags) {
             Err(Errno::EINTR) => {}
             Err(errno) => return Err(errno.into()),
@@ -64,6 +70,33 @@ pub fn receive(line: impl AsFd) -> io::Result<(Vec<u8>, Option<OwnedFd>)> {
         }
     };
     Ok((text[..length].to_vec(), file))
+}
+
+/// An end of a line whose messages can be awaited.
+pub struct Line(AsyncFd<OwnedFd>);
+
+impl Line {
+    /// Begins to listen.
+    pub fn new(end: OwnedFd) -> io::Result<Line> {
+        // SAFETY: the descriptor is owned, and always the same one.
+        Ok(Line(unsafe { AsyncFd::register_with_interest(end, Interest::READABLE) }?))
+    }
+
+    /// As [`send`].
+    pub fn send(&self, text: &[u8], file: Option<BorrowedFd<'_>>) -> io::Result<()> {
+        send(self.0.get_ref(), text, file)
+    }
+
+    /// Returns once there is a message, and whether it was one and not the end of the line.
+    pub async fn hears(&self) -> io::Result<bool> {
+        loop {
+            let mut ready = self.0.readable().await?;
+            match receive_as(self.0.get_ref(), MsgFlags::MSG_DONTWAIT) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => ready.clear_ready(),
+                heard => return heard.map(|(text, _)| !text.is_empty()),
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,13 +1,11 @@
-//! Starts shepherds. A small process of one thread, started once, forks one for each run: a fork of it costs
-//! a fraction of what starting a program does. Nothing ties a shepherd to the agent: it must survive us.
+//! Starts shepherds. A small process of one thread, started once, forks them: a fork of it costs a fraction of
+//! what starting a program does. Nothing ties a shepherd to the agent: it must survive us.
 
 use std::convert::Infallible;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -19,8 +17,7 @@ use super::child::{self, CommandLine};
 use super::handover::{receive, send};
 use super::pidfd::Pidfd;
 use super::privilege::Credentials;
-use crate::run::RunId;
-use crate::shepherd::{Node, SHEPHERD};
+use crate::shepherd::Node;
 
 /// The first argument of a nursery.
 pub const NURSERY: &str = "nursery";
@@ -40,23 +37,17 @@ impl Nursery {
         Nursery { spool: spool.to_path_buf(), log, process: None }
     }
 
-    /// Starts a shepherd for a run; that of a step has its listener as standard input. It may use the file in the
-    /// spool that is to spare.
-    pub fn shepherd(
-        &mut self,
-        run: RunId,
-        listener: Option<&UnixListener>,
-        spare: Option<&Path>,
-    ) -> io::Result<Pidfd> {
+    /// Starts a shepherd, which hears on the line what it is to do.
+    pub fn shepherd(&mut self) -> io::Result<(Pidfd, OwnedFd)> {
         if self.process.is_none() {
             self.process = Some(self.begin()?);
         }
         let Some((_, line)) = &self.process else { return Err(io::ErrorKind::NotFound.into()) };
-        let spare = spare.and_then(|spare| spare.strip_prefix(&self.spool).ok()?.to_str());
-        let request = format!("{run} {}", spare.unwrap_or_default());
-        let asked = send(line, request.as_bytes(), listener.map(AsFd::as_fd));
+        let (ours, its) = pair()?;
+        let asked = send(line, b".", Some(its.as_fd()));
+        drop(its);
         match asked.and_then(|()| receive(line)) {
-            Ok((_, Some(pidfd))) => Ok(Pidfd::from(pidfd)),
+            Ok((_, Some(pidfd))) => Ok((Pidfd::from(pidfd), ours)),
             Ok((complaint, None)) if !complaint.is_empty() => {
                 Err(io::Error::other(String::from_utf8_lossy(&complaint).into_owned()))
             }
@@ -69,8 +60,7 @@ impl Nursery {
     }
 
     fn begin(&self) -> io::Result<(Child, OwnedFd)> {
-        let flags = SockFlag::SOCK_CLOEXEC;
-        let (ours, its) = socketpair(AddressFamily::Unix, SockType::SeqPacket, None, flags)?;
+        let (ours, its) = pair()?;
         let child = Command::new(OWN_PROGRAM)
             .arg0("spurd")
             .arg(NURSERY)
@@ -99,17 +89,22 @@ impl Drop for Nursery {
     }
 }
 
+/// A line for messages: each is received as it was sent, and who holds an end learns when the other is closed.
+fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    Ok(socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)?)
+}
+
 /// How much longer the words of a shepherd are than those of a nursery, in which it shows them.
 const ROOM: usize = 48;
 
 /// The program we are, also after its file was replaced: agent and shepherd are always of one version.
 const OWN_PROGRAM: &str = "/proc/self/exe";
 
+/// A shepherd's whole life, given its line and where its words are.
+pub type Life = fn(&Node, OwnedFd, Option<CommandLine>) -> ExitCode;
+
 /// Runs `spurd nursery SPOOL`, given what follows `nursery`. Ends when the agent does.
-pub fn main(
-    arguments: &[OsString],
-    shepherd: fn(&Node, &OsStr, Option<PathBuf>) -> ExitCode,
-) -> ExitCode {
+pub fn main(arguments: &[OsString], life: Life) -> ExitCode {
     let [spool, ..] = arguments else {
         eprintln!("usage: spurd nursery SPOOL");
         return ExitCode::FAILURE;
@@ -128,30 +123,19 @@ pub fn main(
     let own = unistd::Uid::effective().as_raw();
     let _ = Credentials::resolve(own, unistd::Gid::effective().as_raw(), "");
     let words = CommandLine::find();
-    let line = io::stdin();
+    let agent = io::stdin();
     loop {
-        let (name, listener) = match receive(&line) {
-            Ok((name, _)) if name.is_empty() => return ExitCode::SUCCESS,
-            Ok(request) => request,
+        let line = match receive(&agent) {
+            Ok((_, Some(line))) => line,
+            Ok((_, None)) => return ExitCode::SUCCESS,
             Err(error) => {
                 eprintln!("spurd nursery: {error}");
                 return ExitCode::FAILURE;
             }
         };
-        let request = String::from_utf8_lossy(&name).into_owned();
-        let (name, spare) = request.split_once(' ').unwrap_or((&request, ""));
-        let name = OsStr::new(name);
-        let spare = (!spare.is_empty()).then(|| node.spool().join(spare));
-        let become_one = || {
-            let said = [OsStr::new("spurd"), OsStr::new(SHEPHERD), node.spool().as_os_str(), name];
-            if let Some(words) = words {
-                words.write(&said.map(OsStr::as_bytes));
-            }
-            be_shepherd(|| shepherd(&node, name, spare), listener)
-        };
-        let answered = match child::fork_held(become_one) {
-            Ok(pidfd) => send(&line, b".", Some(pidfd.as_fd())),
-            Err(error) => send(&line, format!("could not fork: {error}").as_bytes(), None),
+        let answered = match child::fork_held(|| be_shepherd(|| life(&node, line, words))) {
+            Ok(pidfd) => send(&agent, b".", Some(pidfd.as_fd())),
+            Err(error) => send(&agent, format!("could not fork: {error}").as_bytes(), None),
         };
         if answered.is_err() {
             return ExitCode::SUCCESS;
@@ -159,18 +143,9 @@ pub fn main(
     }
 }
 
-fn be_shepherd(care: impl FnOnce() -> ExitCode, listener: Option<OwnedFd>) -> Infallible {
-    let input = match listener {
-        Some(listener) => Ok(listener),
-        None => File::open("/dev/null").map(OwnedFd::from),
-    };
-    let ready = input.and_then(|input| Ok(unistd::dup2_stdin(input)?));
+fn be_shepherd(life: impl FnOnce() -> ExitCode) -> Infallible {
     child::bury_children();
-    if let Err(error) = ready {
-        eprintln!("spurd nursery: could not set the input of a shepherd: {error}");
-        child::leave(1)
-    }
     // Nobody asks for its code: how a run ended is in the spool.
-    care();
+    life();
     child::leave(0)
 }

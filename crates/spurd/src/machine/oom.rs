@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io;
+use std::sync::OnceLock;
 
 /// The kernel's number: -1000 is never, 0 as any other.
 const SCORE: &str = "/proc/self/oom_score_adj";
@@ -14,10 +15,17 @@ pub fn spare() -> bool {
 
 /// Takes back that this process is spared, before it becomes a user's.
 pub fn no_longer_spare() -> io::Result<()> {
-    let score = fs::read_to_string(SCORE)?;
-    match score.trim().parse::<i32>() {
-        Ok(score) if score < 0 => fs::write(SCORE, "0"),
-        Ok(_) => Ok(()),
-        Err(_) => Err(io::ErrorKind::InvalidData.into()),
-    }
+    if is_spared()? { fs::write(SCORE, "0") } else { Ok(()) }
 }
+
+/// Whether this process, and with it whoever it forks, is spared. Looked up once.
+pub fn is_spared() -> io::Result<bool> {
+    if let Some(known) = SPARED.get() {
+        return Ok(*known);
+    }
+    let score = fs::read_to_string(SCORE)?.trim().parse::<i32>();
+    let spared = score.map_err(|_| io::ErrorKind::InvalidData)? < 0;
+    Ok(*SPARED.get_or_init(|| spared))
+}
+
+static SPARED: OnceLock<bool> = OnceLock::new();

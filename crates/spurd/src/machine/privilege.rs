@@ -2,6 +2,7 @@
 
 use std::ffi::CString;
 use std::io;
+use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::unistd::{self, Gid, Uid, User};
@@ -121,7 +122,7 @@ pub fn become_user(credentials: &Credentials) -> Result<(), Error> {
     if !are_set || !group_is_set {
         return Err(refused("become the user"));
     }
-    let others = unistd::getgroups().map_err(attempt("read the groups back"))?;
+    let others = supplementary_groups().map_err(attempt("read the groups back"))?;
     if groups.as_ref().is_some_and(|groups| others.iter().any(|it| !groups.contains(it))) {
         return Err(refused("leave the groups of others"));
     }
@@ -136,6 +137,41 @@ pub fn become_user(credentials: &Credentials) -> Result<(), Error> {
     }
     Ok(())
 }
+
+/// As `getgroups` of the C library's caller, who would open a file to learn how many there can be.
+fn supplementary_groups() -> nix::Result<Vec<Gid>> {
+    // SAFETY: the kernel writes at most as many numbers as it is told there is room for.
+    unsafe {
+        let count = Errno::result(libc::getgroups(0, std::ptr::null_mut()))?;
+        let mut groups = vec![0; count as usize];
+        let count = Errno::result(libc::getgroups(count, groups.as_mut_ptr()))?;
+        groups.truncate(count as usize);
+        Ok(groups.into_iter().map(Gid::from_raw).collect())
+    }
+}
+
+/// Who was looked up last. Asking takes longer than all else before a short job, and an answer holds for a moment.
+#[derive(Default)]
+pub struct Known(Option<(Instant, (u32, u32, String), Credentials)>);
+
+impl Known {
+    /// As [`Credentials::resolve`].
+    pub fn resolve(&mut self, uid: u32, gid: u32, name: &str) -> Result<Credentials, Refusal> {
+        let asked = (uid, gid, name.to_string());
+        if let Some((at, known, found)) = &self.0
+            && *known == asked
+            && at.elapsed() < KNOWN_FOR
+        {
+            return Ok(found.clone());
+        }
+        self.0 = None;
+        let found = Credentials::resolve(uid, gid, name)?;
+        self.0 = Some((Instant::now(), asked, found.clone()));
+        Ok(found)
+    }
+}
+
+const KNOWN_FOR: Duration = Duration::from_secs(1);
 
 /// Capabilities that no program can bring back, whoever owns it.
 fn empty_bounding_set() -> nix::Result<()> {

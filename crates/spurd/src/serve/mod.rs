@@ -2,6 +2,7 @@
 
 mod care;
 mod door;
+mod flock;
 mod network;
 mod runs;
 mod spool;
@@ -161,6 +162,7 @@ impl Shell {
                 _ = heartbeat.tick() => {
                     self.take(Input::Load(load::now()))?;
                     self.take(Input::HeartbeatDue)?;
+                    self.runs.tidy();
                 }
                 _ = terminate.recv() => break,
                 _ = interrupt.recv() => break,
@@ -211,9 +213,9 @@ impl Shell {
         for output in outputs {
             match output {
                 Output::Say(message) => self.stream.say(message),
-                Output::Spawn(run) => {
+                Output::Spawn(run, user) => {
                     let spare = self.agent.disk().take_spare();
-                    self.runs.spawn(run, spare);
+                    self.runs.spawn(run, user, spare);
                 }
                 Output::Kill(run) => self.runs.kill(run),
                 Output::Signal(run, signal, script_only) => {

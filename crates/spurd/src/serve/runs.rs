@@ -19,15 +19,16 @@ use crate::agent::{Account, RunFile};
 use crate::claim::Claim;
 use crate::ending::Ending;
 use crate::machine::nursery::Nursery;
-use crate::machine::pidfd::{Pidfd, Watched};
 use crate::recover::{self, Fate, Remains};
 use crate::run::RunId;
+
+use super::flock::{Flock, Shepherd, Turn};
 
 /// Every run that is not over.
 pub struct Runs {
     spool: PathBuf,
     boot_id: String,
-    nursery: Nursery,
+    flock: Flock,
     runs: BTreeMap<RunId, Care>,
     sender: mpsc::UnboundedSender<Event>,
     events: mpsc::UnboundedReceiver<Event>,
@@ -39,7 +40,9 @@ pub struct Runs {
 #[derive(Default)]
 struct Care {
     /// None between two attempts to start one.
-    shepherd: Option<Arc<Watched>>,
+    shepherd: Option<Arc<Shepherd>>,
+    /// Whose run it is, where that is known.
+    user: Option<u32>,
     /// Remembered, since a shepherd that has claimed nothing yet may die of being told.
     is_to_end: bool,
     failures: u32,
@@ -47,6 +50,8 @@ struct Care {
 
 /// Something happened to a run.
 pub enum Event {
+    /// Its shepherd has done with it, and waits for another.
+    ShepherdRests(RunId),
     /// Its shepherd has ended.
     ShepherdEnded(RunId),
     /// It is time to look at it again.
@@ -65,7 +70,7 @@ impl Runs {
         Ok(Runs {
             spool: spool.to_path_buf(),
             boot_id: boot_id.to_string(),
-            nursery: Nursery::new(spool, log),
+            flock: Flock::new(spool, Nursery::new(spool, log)),
             runs: BTreeMap::new(),
             sender,
             events,
@@ -99,10 +104,15 @@ impl Runs {
         let _ = self.meet(run, fate);
     }
 
-    /// Gives a run to a new shepherd, and with it an empty file that may be to spare.
-    pub fn spawn(&mut self, run: RunId, spare: Option<PathBuf>) {
-        self.runs.entry(run).or_default();
+    /// Gives a user's run to a shepherd, and with it an empty file that may be to spare.
+    pub fn spawn(&mut self, run: RunId, user: Option<u32>, spare: Option<PathBuf>) {
+        self.runs.entry(run).or_default().user = user;
         self.start(run, spare);
+    }
+
+    /// Lets shepherds go that nobody needs.
+    pub fn tidy(&mut self) {
+        self.flock.tidy();
     }
 
     /// Has a run ended. Its shepherd asks first, then insists.
@@ -129,6 +139,16 @@ impl Runs {
     /// Takes in an event; a run that is over is returned and no longer cared for.
     pub fn on(&mut self, event: Event) -> Option<(RunId, Outcome, Account)> {
         let (run, (outcome, account)) = match event {
+            Event::ShepherdRests(run) => {
+                let care = self.runs.get_mut(&run)?;
+                let shepherd = care.shepherd.take()?;
+                // One that was told to end a run may still have to hear it.
+                if !care.is_to_end {
+                    self.flock.rest(shepherd);
+                }
+                let fate = recover::look(&self.spool, run, &self.boot_id);
+                (run, self.meet(run, fate)?)
+            }
             Event::ShepherdEnded(run) => {
                 let care = self.runs.get_mut(&run)?;
                 care.shepherd.take()?.reap();
@@ -167,7 +187,10 @@ impl Runs {
                 }
                 return Some((last.ending.outcome(), last.account()));
             }
-            Ok(Fate::Alive(shepherd)) => self.watch(run, shepherd),
+            Ok(Fate::Alive(shepherd)) => {
+                let shepherd = Shepherd::adopted(shepherd).map(Arc::new);
+                self.watch_or_look_again(run, shepherd);
+            }
             Ok(Fate::Gone(claim)) => self.remove_remains(run, claim),
             Ok(Fate::Unclaimed) if care.is_to_end => return self.give_up(run, Outcome::Lost, ""),
             Ok(Fate::Unclaimed) if care.failures >= MOST_FAILURES => {
@@ -184,20 +207,15 @@ impl Runs {
     }
 
     fn start(&mut self, run: RunId, spare: Option<PathBuf>) {
-        let listener = self.listener(run);
-        let shepherd = listener
-            .and_then(|listener| self.nursery.shepherd(run, listener.as_ref(), spare.as_deref()));
-        match shepherd {
-            Ok(shepherd) => {
-                self.begun.send_modify(|count| *count += 1);
-                debug!(%run, "given to a shepherd");
-                self.watch(run, shepherd);
-            }
-            Err(error) => {
-                error!(%run, "could not start a shepherd: {error}");
-                self.look_again_later(run);
-            }
+        let user = self.runs.get(&run).and_then(|care| care.user);
+        let shepherd = self
+            .listener(run)
+            .and_then(|listener| self.flock.give(run, user, listener.as_ref(), spare.as_deref()));
+        if shepherd.is_ok() {
+            self.begun.send_modify(|count| *count += 1);
+            debug!(%run, "given to a shepherd");
         }
+        self.watch_or_look_again(run, shepherd);
     }
 
     /// Where a step's shepherd will take over connections. Made here, so that who comes before it waits
@@ -213,14 +231,17 @@ impl Runs {
         }
     }
 
-    fn watch(&mut self, run: RunId, shepherd: Pidfd) {
-        let shepherd = match Watched::new(shepherd) {
-            Ok(shepherd) => Arc::new(shepherd),
+    fn watch_or_look_again(&mut self, run: RunId, shepherd: io::Result<Arc<Shepherd>>) {
+        match shepherd {
+            Ok(shepherd) => self.watch(run, shepherd),
             Err(error) => {
-                error!(%run, "could not watch the shepherd: {error}");
-                return self.look_again_later(run);
+                error!(%run, "could not find a shepherd: {error}");
+                self.look_again_later(run);
             }
-        };
+        }
+    }
+
+    fn watch(&mut self, run: RunId, shepherd: Arc<Shepherd>) {
         let care = self.runs.entry(run).or_default();
         care.shepherd = Some(shepherd.clone());
         if care.is_to_end {
@@ -228,10 +249,15 @@ impl Runs {
         }
         let events = self.sender.clone();
         tokio::spawn(async move {
-            if let Err(error) = shepherd.ended().await {
-                error!(%run, "could not watch the shepherd: {error}");
-            }
-            let _ = events.send(Event::ShepherdEnded(run));
+            let event = match shepherd.done().await {
+                Ok(Turn::Rests) => Event::ShepherdRests(run),
+                Ok(Turn::Ended) => Event::ShepherdEnded(run),
+                Err(error) => {
+                    error!(%run, "could not watch the shepherd: {error}");
+                    Event::ShepherdEnded(run)
+                }
+            };
+            let _ = events.send(event);
         });
     }
 
@@ -276,7 +302,7 @@ const MOST_FAILURES: u32 = 10;
 const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-fn tell_to_end(shepherd: &Watched) {
+fn tell_to_end(shepherd: &Shepherd) {
     if let Err(error) = shepherd.signal(libc::SIGTERM) {
         debug!("a shepherd is gone already: {error}");
     }

@@ -2,6 +2,7 @@
 
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::Duration;
 
 use nix::sys::stat::Mode;
@@ -9,6 +10,7 @@ use spur_core::filename;
 use spur_proto::internal::Launch;
 
 use super::Room;
+use super::duty::Own;
 use super::environment::{Environment, file_values};
 use super::sampler::Sampler;
 use super::script;
@@ -48,7 +50,7 @@ pub struct Plan {
     /// What Slurm calls it: `12.batch`.
     pub step: String,
     /// The group its processes are in, where there are groups.
-    pub group: Option<Group>,
+    pub group: Option<Rc<Group>>,
     /// What is run as the user before and after the script.
     pub hooks: TaskHooks,
     /// Looks at what it uses.
@@ -71,19 +73,20 @@ impl Plan {
     /// Looks up the user, places the script and names the files.
     pub fn make(
         spool: &Path,
+        own: &mut Own,
         launch: Launch,
         marker: String,
         room: Room,
         fence: Fence,
     ) -> Result<Plan, Error> {
         let run = RunId::from(&launch);
-        let owner = Credentials::resolve(launch.uid, launch.gid, &launch.user_name);
+        let owner = own.users.resolve(launch.uid, launch.gid, &launch.user_name);
         let owner = owner.map_err(|refusal| match refusal {
             Refusal::Lookup(_, ref source) => Error::Node(format!("{refusal}: {source}")),
             _ => Error::Request(refusal.to_string()),
         })?;
         let owner = owner.hardened(launch.harden);
-        let path = script::place(spool, run, &launch.script, &owner)
+        let path = script::place(spool, run, &launch.script, &owner, &mut own.script)
             .map_err(|error| Error::Node(format!("could not place the script: {error}")))?;
         let spec = launch.spec.clone().unwrap_or_default();
         let work_dir = PathBuf::from(&spec.work_dir);

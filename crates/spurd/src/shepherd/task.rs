@@ -1,6 +1,7 @@
 //! The forked child on its way to becoming the script. The order matters, and every failure ends it.
 
 use std::convert::Infallible;
+use std::ffi::CString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
@@ -18,30 +19,30 @@ use super::plan::Plan;
 use super::task_hooks;
 use crate::machine::child;
 use crate::machine::handover;
-use crate::machine::limits;
+use crate::machine::limits::{self, Limit};
 use crate::machine::privilege;
 
 /// Becomes the script. Why it could not goes down `fault`, which closes by itself when it could. Where its
 /// errors go is passed to `words`, for what the shepherd has to tell the user.
 pub fn become_script(
     plan: &Plan,
+    draft: Option<&mut Draft<'_>>,
     born_in_group: bool,
     fault: OwnedFd,
     words: &OwnedFd,
 ) -> Infallible {
     let error = match prepare(plan, born_in_group, words) {
         Ok(()) => {
-            let mut variables = plan.environment.for_task(std::process::id(), tmp_dir(plan));
-            if variables.contains_key(login::ASKED)
-                && let Err(error) = login::add(&mut variables)
-            {
-                say_to_user(&format!("Failed to load current user environment variables: {error}"));
-            }
-            limits::take(&mut variables, &plan.let_through).iter().for_each(|it| say_to_user(it));
-            if let Err(code) = plan.hooks.run_prologs(&mut variables) {
-                child::leave(code)
-            }
-            let environment = task_hooks::entries(&variables);
+            let tmp_dir = tmp_dir(plan);
+            let environment = match draft {
+                Some(draft) if tmp_dir == draft.tmp_dir => {
+                    limits::hold(&draft.limits).iter().for_each(|it| say_to_user(it));
+                    let number = format!("{TASK_PID}={}", std::process::id());
+                    draft.entries.extend(CString::new(number));
+                    std::mem::take(&mut draft.entries)
+                }
+                _ => work_out(plan, tmp_dir),
+            };
             let errno = child::execute(&plan.program, &plan.arguments, &environment);
             say_to_user(&no_execution(plan, errno));
             child::leave(errno as i32)
@@ -50,6 +51,49 @@ pub fn become_script(
     };
     let _ = File::from(fault).write_all(format!("{error:#}").as_bytes());
     child::leave(1)
+}
+
+/// What a script is started with as far as its shepherd can know, who works it out before the fork: each page that a
+/// forked child writes to is copied for it first.
+pub struct Draft<'a> {
+    entries: Vec<CString>,
+    limits: Vec<Limit>,
+    tmp_dir: &'a Path,
+}
+
+impl<'a> Draft<'a> {
+    /// Nothing where programs that are run as the user have a say.
+    pub fn new(plan: &'a Plan) -> Option<Draft<'a>> {
+        let tmp_dir = plan.environment.tmp_dir().unwrap_or(Path::new(TMP_DIR));
+        let mut variables = plan.environment.for_task(0, tmp_dir);
+        if variables.contains_key(login::ASKED) || !plan.hooks.prologs.is_empty() {
+            return None;
+        }
+        variables.remove(TASK_PID.as_bytes());
+        let limits = limits::take(&mut variables, &plan.let_through);
+        let mut entries = task_hooks::entries(&variables);
+        entries.reserve(1);
+        Some(Draft { entries, limits, tmp_dir })
+    }
+}
+
+/// Tells a task its number.
+const TASK_PID: &str = "SLURM_TASK_PID";
+
+/// The variables, from the user's login and prologs too.
+fn work_out(plan: &Plan, tmp_dir: &Path) -> Vec<CString> {
+    let mut variables = plan.environment.for_task(std::process::id(), tmp_dir);
+    if variables.contains_key(login::ASKED)
+        && let Err(error) = login::add(&mut variables)
+    {
+        say_to_user(&format!("Failed to load current user environment variables: {error}"));
+    }
+    let limits = limits::take(&mut variables, &plan.let_through);
+    limits::hold(&limits).iter().for_each(|it| say_to_user(it));
+    if let Err(code) = plan.hooks.run_prologs(&mut variables) {
+        child::leave(code)
+    }
+    task_hooks::entries(&variables)
 }
 
 /// Becomes what runs the epilogs of the script, which has ended; their errors go where its errors went.

@@ -35,9 +35,11 @@ pub fn run(plan: &mut Plan) -> Result<LastWord> {
     let (fault, fault_writer) =
         unistd::pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK).context("could not make a pipe")?;
     let (words, words_giver) = handover::passage().context("could not make a passage")?;
-    let run = Family { group: plan.group.as_ref() };
-    let cradle = plan.group.as_ref().and_then(Group::cradle);
-    let become_script = |born_in| task::become_script(plan, born_in, fault_writer, &words_giver);
+    let run = Family { group: plan.group.as_deref() };
+    let cradle = plan.group.as_deref().and_then(Group::cradle);
+    let mut draft = task::Draft::new(plan);
+    let become_script =
+        |born_in| task::become_script(plan, draft.as_mut(), born_in, fault_writer, &words_giver);
     let pid = child::fork(cradle.as_ref().map(AsFd::as_fd), become_script);
     let pid = pid.context("could not fork")?;
     drop(cradle);
@@ -61,7 +63,7 @@ pub fn run(plan: &mut Plan) -> Result<LastWord> {
     }
     let used = sampler.as_ref().map_or(used, |sampler| sampler.complete(pid, used));
     let usage = usage(&[(0, used)], before);
-    let oom_kills = plan.group.as_ref().map_or(0, |group| group.measure().oom_kills);
+    let oom_kills = plan.group.as_ref().map_or(0, |group| group.oom_kills());
     if oom_kills == 0 {
         return Ok(LastWord { ending: Ending::Exited(status), usage });
     }

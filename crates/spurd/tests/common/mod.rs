@@ -1,6 +1,7 @@
 //! A temporary spool, and the shepherds on it.
 #![allow(dead_code, reason = "each test program uses its part")]
 
+pub mod agents;
 pub mod controller;
 
 use std::cell::RefCell;

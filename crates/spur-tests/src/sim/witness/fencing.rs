@@ -38,7 +38,7 @@ impl Witness {
         };
         let is_stale = term.is_some_and(|term| term < heard.term);
         let acts = |output: &Output| {
-            matches!(output, Output::Spawn(_) | Output::Kill(_) | Output::Signal(..))
+            matches!(output, Output::Spawn(..) | Output::Kill(_) | Output::Signal(..))
                 || matches!(output, Output::Heard(_) | Output::Trust(_))
         };
         let in_lease = match message {
@@ -47,7 +47,7 @@ impl Witness {
                 .is_some_and(|(session, lease)| session == launches.session && now < lease),
             _ => true,
         };
-        let spawns = did.iter().any(|output| matches!(output, Output::Spawn(_)));
+        let spawns = did.iter().any(|output| matches!(output, Output::Spawn(..)));
         let highest = heard.term;
         if !is_stale {
             heard.term = heard.term.max(term.unwrap_or(0));

@@ -1,7 +1,8 @@
 //! One directory of a hierarchy and the small files in it.
 
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -48,12 +49,19 @@ impl Folder {
     }
 
     pub(super) fn number(&self, file: &str) -> Option<u64> {
-        self.read(file).ok()?.trim().parse().ok()
+        self.little(file)?.trim().parse().ok()
+    }
+
+    /// What is in a file of a few lines, asked for at once.
+    fn little(&self, file: &str) -> Option<String> {
+        let mut bytes = [0; 1024];
+        let length = fs::File::open(self.0.join(file)).ok()?.read(&mut bytes).ok()?;
+        String::from_utf8(bytes[..length].to_vec()).ok()
     }
 
     /// The number behind a word, in a file of `word number` lines.
     pub(super) fn entry(&self, file: &str, word: &str) -> Option<u64> {
-        let text = self.read(file).ok()?;
+        let text = self.little(file)?;
         let line = text.lines().find_map(|line| line.strip_prefix(word)?.strip_prefix(' '))?;
         line.trim().parse().ok()
     }
@@ -77,18 +85,31 @@ impl Folder {
         folders.map(|entry| Folder(entry.path())).collect()
     }
 
+    /// How many groups are inside: the kernel counts them as it does the folders of a folder.
+    pub(super) fn groups_inside(&self) -> Option<u64> {
+        fs::metadata(&self.0).ok()?.nlink().checked_sub(2)
+    }
+
+    /// Gives the group another name. Only version 1 can.
+    pub(super) fn rename(&self, to: &Folder) -> bool {
+        fs::rename(&self.0, &to.0).is_ok()
+    }
+
     /// Removes the group and those inside. One whose last member has just ended is busy for a moment.
     pub(super) fn remove(&self) -> Result<(), Error> {
-        self.inner().iter().try_for_each(Folder::remove)?;
-        for _ in 0..BUSY_ROUNDS {
-            match fs::remove_dir(&self.0) {
-                Err(error) if error.kind() == ErrorKind::ResourceBusy => {
-                    std::thread::sleep(BUSY_PAUSE);
-                }
-                done => return self.gone(done),
+        let mut removed = fs::remove_dir(&self.0);
+        for round in 0..BUSY_ROUNDS {
+            match &removed {
+                Err(error) if error.kind() == ErrorKind::ResourceBusy => {}
+                _ => break,
             }
+            self.inner().iter().try_for_each(Folder::remove)?;
+            if round > 0 {
+                std::thread::sleep(BUSY_PAUSE);
+            }
+            removed = fs::remove_dir(&self.0);
         }
-        self.gone(fs::remove_dir(&self.0))
+        self.gone(removed)
     }
 
     /// Removes the group if nobody is in it and nothing below it.

@@ -87,20 +87,54 @@ impl Host {
 
     /// The group of one step of a run: `batch`, `0` …
     pub fn group(&self, job: JobId, epoch: Epoch, step: &str) -> Group {
+        let (job_id, step_name) = (job, step);
         let folders = |above: &Folder| {
             let job = above.path().join(format!("{}{JOB}{job}.{epoch}", self.name));
             let step = job.join(format!("step_{step}"));
             (Folder::new(job), Folder::new(step))
         };
         let unified = self.unified.iter().map(|place| {
-            let (job, step) = folders(&place.above);
+            let (job, mut step) = folders(&place.above);
+            let job = place.limits_jobs().then_some(job);
+            if job.is_none() {
+                let name = format!("{}{JOB}{}.{epoch}{STEP}{step_name}", self.name, job_id);
+                step = Folder::new(place.above.path().join(name));
+            }
             Box::new(UnifiedPart { place: place.clone(), job, step }) as Box<dyn Part>
         });
         let legacy = self.legacy.iter().map(|place| {
             let (job, step) = folders(&place.above);
-            Box::new(LegacyPart { place: place.clone(), job, step }) as Box<dyn Part>
+            Box::new(LegacyPart::new(place.clone(), job, step)) as Box<dyn Part>
         });
-        Group { parts: unified.chain(legacy).collect() }
+        Group { parts: unified.chain(legacy).collect(), spare: None }
+    }
+
+    /// What a group is called that a process keeps for its next run.
+    pub(super) fn spare(&self, process: i32) -> String {
+        format!("{}{SPARE}{process}", self.name)
+    }
+
+    /// Removes what a process has kept.
+    pub fn remove_spare(&self, process: i32) {
+        let name = self.spare(process);
+        let places = self.legacy.iter().map(|place| place.above.path().join(&name));
+        places.map(Folder::new).for_each(|folder| drop(folder.remove()));
+    }
+
+    /// Removes what anybody has kept. Whoever still counts on one makes another.
+    pub fn remove_spares(&self) {
+        self.spares().iter().for_each(|folder| drop(folder.remove()));
+    }
+
+    /// All that is kept.
+    pub(super) fn spares(&self) -> Vec<Folder> {
+        let beginning = format!("{}{SPARE}", self.name);
+        let mut found: Vec<Folder> = self.places().flat_map(Folder::inner).collect();
+        found.retain(|folder| {
+            let name = folder.path().file_name().and_then(|name| name.to_str());
+            name.is_some_and(|name| name.starts_with(&beginning))
+        });
+        found
     }
 
     /// The groups of runs that are there, each step by itself.
@@ -108,7 +142,10 @@ impl Host {
         let jobs = self.places().flat_map(Folder::inner);
         let mut found: Vec<(JobId, Epoch, String)> = jobs
             .filter_map(|folder| Some((self.parse_job(folder.path())?, folder)))
-            .flat_map(|((job, epoch), folder)| {
+            .flat_map(|((job, epoch, alone), folder)| {
+                if let Some(step) = alone {
+                    return vec![(job, epoch, step)];
+                }
                 let steps = folder.inner().into_iter().filter_map(|step| {
                     Some(step.path().file_name()?.to_str()?.strip_prefix("step_")?.to_string())
                 });
@@ -157,14 +194,21 @@ impl Host {
         self.unified.iter().map(|place| &place.above).chain(legacy)
     }
 
-    fn parse_job(&self, folder: &Path) -> Option<(JobId, Epoch)> {
+    /// Reads the name of a job's group, or of a step's that is in none.
+    fn parse_job(&self, folder: &Path) -> Option<(JobId, Epoch, Option<String>)> {
         let name = folder.file_name()?.to_str()?;
         let (job, epoch) = name.strip_prefix(&self.name)?.strip_prefix(JOB)?.split_once('.')?;
-        Some((JobId(job.parse().ok()?), Epoch(epoch.parse().ok()?)))
+        let (epoch, step) = match epoch.split_once(STEP) {
+            Some((epoch, step)) => (epoch, Some(step.to_string())),
+            None => (epoch, None),
+        };
+        Some((JobId(job.parse().ok()?), Epoch(epoch.parse().ok()?), step))
     }
 }
 
 const JOB: &str = "-job_";
+const STEP: &str = "-step_";
+const SPARE: &str = "-spare_";
 
 /// Makes a group and removes it again.
 fn try_out(above: &Folder, name: &str) -> Result<(), Error> {

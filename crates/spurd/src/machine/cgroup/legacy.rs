@@ -1,9 +1,11 @@
 //! A run's group in a hierarchy of version 1, which has one or a few controllers.
 
+use std::cell::Cell;
 use std::os::fd::OwnedFd;
+use std::sync::OnceLock;
 
 use super::folder::Folder;
-use super::{Controller, Error, Limits, Part, Usage};
+use super::{Controller, Error, Limits, Part};
 
 /// Where groups are made in one hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,16 +15,46 @@ pub(super) struct Place {
     pub(super) above: Folder,
 }
 
+/// Whether groups of memory count only direct members unless told otherwise: what is above does not change.
+static IS_FLAT: OnceLock<bool> = OnceLock::new();
+
+fn is_flat(folder: &Folder) -> bool {
+    folder.number("memory.use_hierarchy") == Some(0)
+}
+
+/// The limit of memory and swap together, where the kernel counts swap.
+const MEMSW: &str = "memory.memsw.limit_in_bytes";
+
+/// So much that a run has left behind may count for the next one: far below the least that a job can be given.
+const LITTLE: u64 = 1 << 20;
+
 /// A step's group inside its job's.
 pub(super) struct LegacyPart {
-    pub(super) place: Place,
-    pub(super) job: Folder,
-    pub(super) step: Folder,
+    place: Place,
+    job: Folder,
+    step: Folder,
+    /// Whether it was another run's before.
+    is_taken: Cell<bool>,
+    /// What was counted last.
+    oom_kills: Cell<Option<u64>>,
 }
 
 impl LegacyPart {
+    pub(super) fn new(place: Place, job: Folder, step: Folder) -> LegacyPart {
+        LegacyPart { place, job, step, is_taken: Cell::new(false), oom_kills: Cell::new(None) }
+    }
+
     fn has(&self, controller: Controller) -> bool {
         self.place.controllers.contains(&controller)
+    }
+
+    /// Whether groups here are used again: all that their controller counts and limits can begin anew.
+    fn is_kept(&self) -> bool {
+        self.place.controllers == [Controller::Memory]
+    }
+
+    fn named(&self, name: &str) -> Folder {
+        Folder::new(self.place.above.path().join(name))
     }
 
     fn limit(&self, limits: &Limits) -> Result<(), Error> {
@@ -32,19 +64,29 @@ impl LegacyPart {
                 self.job.write("cpuset.cpus", &list(cpus))?;
             }
         }
-        // Kernels before 5.11 count only direct members unless told otherwise.
-        if self.has(Controller::Memory) && self.job.number("memory.use_hierarchy") == Some(0) {
+        // On kernels before 5.11.
+        if self.has(Controller::Memory)
+            && *IS_FLAT.get_or_init(|| is_flat(&self.place.above))
+            && is_flat(&self.job)
+        {
             self.job.write("memory.use_hierarchy", "1")?;
+        }
+        // What limited the run before: that of memory and swap together is never the lower one.
+        if self.is_taken.get() && self.job.has(MEMSW) {
+            self.job.write(MEMSW, "-1")?;
+        }
+        if self.is_taken.get() && limits.memory_bytes.is_none() {
+            self.job.write("memory.limit_in_bytes", "-1")?;
         }
         if self.has(Controller::Memory)
             && let Some(bytes) = limits.memory_bytes
         {
             self.job.write("memory.limit_in_bytes", &bytes.to_string())?;
             if let Some(swap) = limits.swap_bytes
-                && self.job.has("memory.memsw.limit_in_bytes")
+                && self.job.has(MEMSW)
             {
                 let both = bytes.saturating_add(swap).to_string();
-                self.job.write("memory.memsw.limit_in_bytes", &both)?;
+                self.job.write(MEMSW, &both)?;
             }
         }
         if self.has(Controller::Pids)
@@ -94,6 +136,10 @@ impl Part for LegacyPart {
         self.step.write("cgroup.procs", &pid.to_string())
     }
 
+    fn has_cradle(&self) -> bool {
+        false
+    }
+
     fn cradle(&self) -> Option<OwnedFd> {
         None
     }
@@ -114,12 +160,32 @@ impl Part for LegacyPart {
         self.step.members()
     }
 
-    fn measure(&self, usage: &mut Usage) {
-        if self.has(Controller::Memory) {
-            usage.memory_bytes = self.step.entry("memory.stat", "total_rss");
-            usage.memory_peak_bytes = self.step.number("memory.max_usage_in_bytes");
-            usage.oom_kills = self.step.entry("memory.oom_control", "oom_kill").unwrap_or(0);
+    fn oom_kills(&self) -> u64 {
+        if !self.has(Controller::Memory) {
+            return 0;
         }
+        let kills = self.step.entry("memory.oom_control", "oom_kill").unwrap_or(0);
+        self.oom_kills.set(Some(kills));
+        kills
+    }
+
+    fn take_spare(&self, name: &str) {
+        self.is_taken.set(self.is_kept() && self.named(name).rename(&self.job));
+    }
+
+    fn keep(&self, name: &str) -> bool {
+        let is_alone = |job: &Folder| job.groups_inside() == Some(1);
+        let usable = self.is_kept()
+            && is_alone(&self.job)
+            && self.step.groups_inside() == Some(0)
+            && self.oom_kills.get().unwrap_or_else(|| self.oom_kills()) == 0
+            && self.job.number("memory.usage_in_bytes").is_some_and(|left| left <= LITTLE);
+        let spare = self.named(name);
+        if !usable || !self.job.rename(&spare) {
+            return false;
+        }
+        // By its name nobody can make a group in it any more, but one may have been made meanwhile.
+        is_alone(&spare) || !spare.rename(&self.job)
     }
 
     fn remove(&self) -> Result<(), Error> {

@@ -13,7 +13,6 @@ mod unified;
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::time::Duration;
 
 use super::processes::Process;
 
@@ -37,26 +36,7 @@ pub struct Limits {
     pub denied: Vec<Device>,
 }
 
-/// What the members of a group have used together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
-    /// Processor time in user mode.
-    pub user: Option<Duration>,
-    /// Processor time in the kernel.
-    pub system: Option<Duration>,
-    /// Memory now, without what could be read again from a file.
-    pub memory_bytes: Option<u64>,
-    /// Memory at its highest, page cache included.
-    pub memory_peak_bytes: Option<u64>,
-    /// Read from disks.
-    pub read_bytes: Option<u64>,
-    /// Written to disks.
-    pub written_bytes: Option<u64>,
-    /// How many were killed for want of memory.
-    pub oom_kills: u64,
-}
-
-/// What can be controlled, and on most machines counted.
+/// What can be controlled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Controller {
     /// Which processors.
@@ -121,6 +101,8 @@ trait Part {
     fn make(&self, limits: &Limits) -> Result<(), Error>;
     /// Puts a process into it; 0 is the calling one.
     fn move_in(&self, pid: u32) -> Result<(), Error>;
+    /// Whether processes can be born into it.
+    fn has_cradle(&self) -> bool;
     /// A descriptor that a process can be born into.
     fn cradle(&self) -> Option<OwnedFd>;
     /// Stops all members, or lets them go on. Whether this hierarchy can.
@@ -129,8 +111,12 @@ trait Part {
     fn kill(&self) -> Result<bool, Error>;
     /// Its members.
     fn members(&self) -> Vec<i32>;
-    /// Adds what this hierarchy counts.
-    fn measure(&self, usage: &mut Usage);
+    /// How many members were killed for want of memory, where this hierarchy counts that.
+    fn oom_kills(&self) -> u64;
+    /// Puts a group that was [kept](Part::keep) under a name in its place, if there is one.
+    fn take_spare(&self, name: &str);
+    /// Keeps the group under another name for the next run, if nothing of the last one is left in it. Whether it does.
+    fn keep(&self, name: &str) -> bool;
     /// Removes it. One that is not there is fine, one with members is an error.
     fn remove(&self) -> Result<(), Error>;
 }
@@ -138,6 +124,8 @@ trait Part {
 /// A run's group in all hierarchies of the machine.
 pub struct Group {
     parts: Vec<Box<dyn Part>>,
+    /// What it is called between two runs, if it is used again.
+    spare: Option<String>,
 }
 
 impl Group {
@@ -148,7 +136,18 @@ impl Group {
         if self.parts.iter().any(|part| part.holds_members()) {
             self.parts.retain(|part| part.holds_members() || part.is_of_use(limits));
         }
-        let made = self.parts.iter().try_for_each(|part| part.make(limits));
+        if let Some(name) = &self.spare {
+            self.parts.iter().for_each(|part| part.take_spare(name));
+        }
+        let mut made = Ok(());
+        for _ in 0..ATTEMPTS {
+            made = self.parts.iter().try_for_each(|part| part.make(limits));
+            // The last step of the job that was here may just be taking the job's group away.
+            match &made {
+                Err(error) if error.source.kind() == io::ErrorKind::NotFound => {}
+                _ => break,
+            }
+        }
         if made.is_err() {
             let _ = self.remove();
         }
@@ -162,8 +161,8 @@ impl Group {
 
     /// Puts the calling process into the group. `born_in` tells that it came out of the cradle.
     pub fn join(&self, born_in: bool) -> Result<(), Error> {
-        let has_cradle = |part: &dyn Part| born_in && part.cradle().is_some();
-        self.parts.iter().filter(|part| !has_cradle(&***part)).try_for_each(|part| part.move_in(0))
+        let mut others = self.parts.iter().filter(|part| !(born_in && part.has_cradle()));
+        others.try_for_each(|part| part.move_in(0))
     }
 
     /// Puts another process into the group.
@@ -203,11 +202,21 @@ impl Group {
         Ok(())
     }
 
-    /// What the members have used so far.
-    pub fn measure(&self) -> Usage {
-        let mut usage = Usage::default();
-        self.parts.iter().for_each(|part| part.measure(&mut usage));
-        usage
+    /// How many members were killed for want of memory.
+    pub fn oom_kills(&self) -> u64 {
+        self.parts.iter().map(|part| part.oom_kills()).max().unwrap_or(0)
+    }
+
+    /// Has parts of it be those of a group that this process had before, and kept for its next one where possible.
+    pub fn use_spare(&mut self, host: &Host, process: i32) {
+        self.spare = Some(host.spare(process));
+    }
+
+    /// The run is over: what can be used again is kept, the rest removed.
+    pub fn put_away(&self) -> Result<(), Error> {
+        let kept = |part: &dyn Part| self.spare.as_ref().is_some_and(|name| part.keep(name));
+        let rest = self.parts.iter().filter(|part| !kept(&***part));
+        rest.map(|part| part.remove()).collect::<Vec<_>>().into_iter().collect()
     }
 
     /// Removes the group from every hierarchy.
@@ -216,6 +225,8 @@ impl Group {
         removed.into_iter().collect()
     }
 }
+
+const ATTEMPTS: usize = 5;
 
 fn first(
     parts: &[Box<dyn Part>],

@@ -2,11 +2,10 @@
 
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
-use std::time::Duration;
 
 use super::folder::Folder;
 use super::legacy::list;
-use super::{Controller, Error, Limits, Part, Usage, bpf};
+use super::{Controller, Error, Limits, Part, bpf};
 
 /// Where groups are made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +17,11 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// Whether something can be limited here for a whole job. Devices are denied to each step by itself.
+    pub(super) fn limits_jobs(&self) -> bool {
+        self.controllers.iter().any(|controller| *controller != Controller::Devices)
+    }
+
     fn pass_on(&self, folder: &Folder) -> Result<(), Error> {
         let words = enabling(&self.controllers);
         if words.is_empty() { Ok(()) } else { folder.write("cgroup.subtree_control", &words) }
@@ -38,7 +42,8 @@ fn weight(cpus: u32) -> u32 {
 /// A step's group inside its job's.
 pub(super) struct UnifiedPart {
     pub(super) place: Place,
-    pub(super) job: Folder,
+    /// Nothing where there is nothing that the steps of a job could share.
+    pub(super) job: Option<Folder>,
     pub(super) step: Folder,
 }
 
@@ -47,31 +52,31 @@ impl UnifiedPart {
         self.place.controllers.contains(&controller)
     }
 
-    fn limit(&self, limits: &Limits) -> Result<(), Error> {
+    fn limit(&self, job: &Folder, limits: &Limits) -> Result<(), Error> {
         if self.has(Controller::Cpuset)
             && let Some(cpus) = &limits.cpus
         {
-            self.job.write("cpuset.cpus", &list(cpus))?;
+            job.write("cpuset.cpus", &list(cpus))?;
         }
         if self.has(Controller::Cpu)
             && let Some(cpus) = limits.weight
         {
-            self.job.write("cpu.weight", &weight(cpus).to_string())?;
+            job.write("cpu.weight", &weight(cpus).to_string())?;
         }
         if self.has(Controller::Memory)
             && let Some(bytes) = limits.memory_bytes
         {
-            self.job.write("memory.max", &bytes.to_string())?;
+            job.write("memory.max", &bytes.to_string())?;
             if let Some(swap) = limits.swap_bytes
-                && self.job.has("memory.swap.max")
+                && job.has("memory.swap.max")
             {
-                self.job.write("memory.swap.max", &swap.to_string())?;
+                job.write("memory.swap.max", &swap.to_string())?;
             }
         }
         if self.has(Controller::Pids)
             && let Some(processes) = limits.processes
         {
-            self.job.write("pids.max", &processes.to_string())?;
+            job.write("pids.max", &processes.to_string())?;
         }
         Ok(())
     }
@@ -97,15 +102,21 @@ impl Part for UnifiedPart {
     }
 
     fn make(&self, limits: &Limits) -> Result<(), Error> {
-        self.job.make()?;
-        self.limit(limits)?;
-        self.place.pass_on(&self.job)?;
+        if let Some(job) = &self.job {
+            job.make()?;
+            self.limit(job, limits)?;
+            self.place.pass_on(job)?;
+        }
         self.step.make()?;
         self.deny(limits)
     }
 
     fn move_in(&self, pid: u32) -> Result<(), Error> {
         self.step.write("cgroup.procs", &pid.to_string())
+    }
+
+    fn has_cradle(&self) -> bool {
+        true
     }
 
     fn cradle(&self) -> Option<OwnedFd> {
@@ -130,20 +141,23 @@ impl Part for UnifiedPart {
         self.step.members()
     }
 
-    fn measure(&self, usage: &mut Usage) {
-        let time = |word| self.step.entry("cpu.stat", word).map(Duration::from_micros);
-        usage.user = time("user_usec");
-        usage.system = time("system_usec");
-        if self.has(Controller::Memory) {
-            usage.memory_bytes = self.step.entry("memory.stat", "anon");
-            usage.memory_peak_bytes = self.step.number("memory.peak");
-            usage.oom_kills = self.step.entry("memory.events", "oom_kill").unwrap_or(0);
-        }
+    fn oom_kills(&self) -> u64 {
+        let counts = self.has(Controller::Memory);
+        counts.then(|| self.step.entry("memory.events", "oom_kill")).flatten().unwrap_or(0)
+    }
+
+    fn take_spare(&self, _: &str) {}
+
+    /// Groups of version 2 cannot be renamed, nor their counts begin anew.
+    fn keep(&self, _: &str) -> bool {
+        false
     }
 
     fn remove(&self) -> Result<(), Error> {
         self.step.remove()?;
-        self.job.remove_if_unused();
+        if let Some(job) = &self.job {
+            job.remove_if_unused();
+        }
         Ok(())
     }
 }

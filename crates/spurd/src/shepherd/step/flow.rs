@@ -96,7 +96,7 @@ impl Flow {
                 Look::Never => None,
             };
             let pause = [self.end.as_mut(), buried.as_mut()].into_iter().flatten();
-            let run = Family { group: self.program.group.as_ref() };
+            let run = Family { group: self.program.group.as_deref() };
             let pause = pause.map(|due| due.kill_when_due(&run)).min();
             let live = self.tasks.list.iter().filter(|task| task.status.is_none());
             let pids = live.map(|task| task.pid);
@@ -232,7 +232,7 @@ impl Flow {
 
     /// All processes of the step here.
     fn family(&self) -> Family<'_> {
-        Family { group: self.program.group.as_ref() }
+        Family { group: self.program.group.as_deref() }
     }
 
     /// To every task and the processes it leads. Nothing survives `KILL` by having left.
@@ -333,7 +333,7 @@ impl Flow {
 
     /// How many of the step's processes here were ended for want of memory.
     fn oom_kills(&self) -> u64 {
-        self.program.group.as_ref().map_or(0, |group| group.measure().oom_kills)
+        self.program.group.as_ref().map_or(0, |group| group.oom_kills())
     }
 
     fn say_if_out_of_memory(&mut self) {

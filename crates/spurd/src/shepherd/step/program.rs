@@ -3,6 +3,7 @@
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::time::Duration;
 
 use nix::sys::stat::Mode;
@@ -37,7 +38,7 @@ pub struct Program {
     /// How long tasks that are to end have to end by themselves.
     pub kill_wait: Duration,
     /// What its processes are held by, where there are groups.
-    pub group: Option<Group>,
+    pub group: Option<Rc<Group>>,
     /// What is run as the user before and after each task.
     pub hooks: TaskHooks,
     /// The processors of each task, where they are bound.

@@ -49,7 +49,8 @@ pub fn become_task(program: &Program, rank: u32, ends: Ends, born_in: bool) -> I
     bind(program, rank);
     let arguments = program.arguments(rank);
     let mut variables = program.environment.of_task(rank, std::process::id());
-    limits::take(&mut variables, &program.let_through).iter().for_each(|it| say_to_user(it));
+    let limits = limits::take(&mut variables, &program.let_through);
+    limits::hold(&limits).iter().for_each(|it| say_to_user(it));
     if let Err(code) = program.hooks.run_prologs(&mut variables) {
         child::leave(code)
     }

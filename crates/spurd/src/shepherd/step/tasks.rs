@@ -73,7 +73,7 @@ impl Tasks {
             let has_epilogs = !program.hooks.epilogs.is_empty();
             let words = has_epilogs.then(|| ends.words()?.try_clone().ok()).flatten();
             // Whatever of other tasks is open here closes itself when the program is executed.
-            let cradle = program.group.as_ref().and_then(Group::cradle);
+            let cradle = program.group.as_deref().and_then(Group::cradle);
             let become_task = |born_in| task::become_task(program, *rank, ends, born_in);
             let pid = child::fork(cradle.as_ref().map(AsFd::as_fd), become_task)
                 .context("could not fork")?;
