@@ -39,6 +39,8 @@ pub struct Reservation {
     pub purge_secs: Option<u32>,
     /// For people.
     pub comment: String,
+    /// It always begins so many seconds from now: its times are those of the moment at which it was made.
+    pub float_secs: Option<i64>,
 }
 
 /// What is said of a reservation by one word each.
@@ -69,6 +71,7 @@ flags! {
     SPEC_NODES = 7, "SPEC_NODES", true;
     ALL_NODES = 8, "ALL_NODES", false;
     ANY_NODES = 14, "ANY_NODES", true;
+    TIME_FLOAT = 19, "TIME_FLOAT", true;
     STATIC_ALLOC = 9, "STATIC", true;
     PART_NODES = 10, "PART_NODES", true;
     FIRST_CORES = 15, "FIRST_CORES", true;
@@ -146,9 +149,27 @@ impl Reservation {
         periods.iter().find(|(flag, _)| self.flags.has(*flag)).map(|(_, secs)| *secs)
     }
 
+    /// Its times as of a moment: those of one that floats move on with time.
+    pub fn times(&self, now: Timestamp) -> (Timestamp, Timestamp) {
+        match self.float_secs {
+            Some(secs) => {
+                let start = now.plus_secs(secs);
+                (start, start.plus_secs(self.end.0 - self.start.0))
+            }
+            None => (self.start, self.end),
+        }
+    }
+
+    /// The same as of a moment.
+    pub fn at(&self, now: Timestamp) -> Reservation {
+        let (start, end) = self.times(now);
+        Reservation { start, end, ..self.clone() }
+    }
+
     /// Whether its time is now.
     pub fn is_active(&self, now: Timestamp) -> bool {
-        self.start <= now && now < self.end
+        let (start, end) = self.times(now);
+        start <= now && now < end
     }
 
     /// Whether it comes on a day that begins at a moment: some come on working days only, or on others.
@@ -161,8 +182,7 @@ impl Reservation {
     }
 
     /// Whether jobs of this user, charged to this account, may use it: both must do where both are said. Names
-    /// that begin with `-` keep out; then all others may. Whoever may do everything may. Whether a user is in
-    /// a group is asked where users come in.
+    /// that begin with `-` keep out; then all others may. Whether a user is in a group is asked where users come in.
     pub fn admits(&self, owner: &Owner, account: &str) -> bool {
         let lets = |names: &[String], name: &str| match names.first() {
             None => true,
@@ -171,7 +191,7 @@ impl Reservation {
             }
             Some(_) => names.iter().any(|it| it == name),
         };
-        owner.uid.0 == 0 || lets(&self.users, &owner.name) && lets(&self.accounts, account)
+        lets(&self.users, &owner.name) && lets(&self.accounts, account)
     }
 
     /// Whether it draws jobs of this user in that did not ask for it.
@@ -211,7 +231,7 @@ impl Reservation {
 
     /// Moves on to the turn that is not over yet; false when there is none.
     pub fn advance(&mut self, now: Timestamp) -> bool {
-        if self.end > now {
+        if self.end > now || self.float_secs.is_some() {
             return true;
         }
         let Some(period) = self.period() else { return false };

@@ -12,7 +12,7 @@ use spur_core::job::Reason;
 use spur_core::time::Timestamp;
 use spur_sched::Start;
 use spur_sched::planner::{Planner, Policy};
-use spur_sched::shape::{GresNeed, Memory, Per, Shape, Sharing};
+use spur_sched::shape::{GresNeed, Memory, Per, Shape, Sharing, Wish};
 use spur_sched::view::{
     Charge, ClusterView, Counter, PendingJob, RunId, RunningJob, Standing, ViewGres, ViewNode,
     ViewReservation, ViewShare,
@@ -128,6 +128,7 @@ fn begin(planner: &mut Planner, start: &Start) {
         partition: "all".into(),
         reservation: "".into(),
         sharing: Sharing::Anybody,
+        wish: Wish::default(),
         charges: [].into(),
         preemptible: None,
         sleeps: None,
@@ -211,6 +212,7 @@ fn cluster(nodes: u32, jobs: u32) -> ClusterView {
                 partition: "all".into(),
                 reservation: "".into(),
                 sharing: Sharing::Anybody,
+                wish: Wish::default(),
                 charges: [].into(),
                 preemptible: None,
                 sleeps: None,

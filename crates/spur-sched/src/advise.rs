@@ -68,8 +68,7 @@ impl Planner {
         let command = Command::Control(Box::new(control));
         let entry = Entry { at: state.now, origin: Origin::default(), command };
         apply(&mut copy, &entry).reply.ok()?;
-        let plan = self.plan(&copy);
-        plan.starts.iter().find(|start| start.job == job).map(|start| start.minutes)
+        self.would_start(&copy, job)
     }
 }
 

@@ -4,7 +4,7 @@ use spur_core::node::features::Features;
 
 use crate::nodes::{BucketKey, Free, Kind, Slot, memory_class};
 use crate::place::{self, devices::Whereabouts};
-use crate::shape::{Memory, Per, Shape, Sharing};
+use crate::shape::{Cap, Memory, Per, Shape, Sharing};
 
 /// What a shape means on nodes of one kind.
 #[derive(Clone, Debug)]
@@ -57,6 +57,7 @@ impl Fit {
         if kind.sockets < shape.sockets_min
             || cores_per_socket < shape.cores_per_socket_min
             || shape.threads_per_core.is_some_and(|threads| threads > kind.threads)
+            || shape.units_per_socket.is_some_and(|units| units > cores_per_socket * kind.threads)
             || features.is_some_and(|features| !features.admits(&has))
         {
             return None;
@@ -107,7 +108,7 @@ impl Fit {
 
     /// Cores that some units take.
     pub fn cores(&self, shape: &Shape, units: u32) -> u32 {
-        let cpus = if shape.overcommit { 1 } else { units.saturating_mul(shape.unit_cpus) };
+        let cpus = if shape.overcommit { 1 } else { shape.cpus_of(units) };
         let cores = cpus.max(shape.cpus_min).max(1).div_ceil(self.threads);
         let cores = match shape.units_per_core {
             Some(each) if !shape.overcommit => cores.max(units.div_ceil(each.max(1))),
@@ -130,10 +131,36 @@ impl Fit {
             };
         }
         let Some(cap) = &shape.cap else { return cores };
-        let most = cap.cpus / self.core_threads.max(1);
+        let each = cap.socket_cpus / self.core_threads.max(1);
+        let by_sockets = each.saturating_mul(self.sockets);
+        let most = (cap.cpus / self.core_threads.max(1)).min(by_sockets);
         // Who is alone has the whole node.
         let too_few = shape.sharing == Sharing::Nobody && most < self.node_cores;
+        if each < self.socket_cores && slot.free_cores.count() == free.cores {
+            let free = self.by_sockets(slot.free_cores.iter());
+            let left = free.iter().zip(self.left_of_sockets(cap, slot));
+            cores = cores.min(left.map(|(free, left)| (*free).min(left)).sum());
+        }
         if too_few { 0 } else { cores.min(most.saturating_sub(beside)) }
+    }
+
+    /// How many of some cores each socket has.
+    fn by_sockets(&self, cores: impl Iterator<Item = u32>) -> Vec<u32> {
+        let mut counts = vec![0; self.sockets.max(1) as usize];
+        for core in cores {
+            if let Some(count) = counts.get_mut((core / self.socket_cores) as usize) {
+                *count += 1;
+            }
+        }
+        counts
+    }
+
+    /// Cores of each socket that jobs of a partition may have besides those they have.
+    fn left_of_sockets(&self, cap: &Cap, slot: &Slot) -> Vec<u32> {
+        let mine = slot.runs.iter().filter(|held| held.partition == cap.partition);
+        let held = self.by_sockets(mine.flat_map(|held| held.cores.iter()));
+        let each = cap.socket_cpus / self.core_threads.max(1);
+        held.into_iter().map(|held| each.saturating_sub(held)).collect()
     }
 
     fn whole_sockets(&self, slot: &Slot) -> u32 {
@@ -142,12 +169,7 @@ impl Fit {
 
     /// Sockets that have so many free cores.
     fn sockets_with(&self, slot: &Slot, cores: u32) -> u32 {
-        let mut free = vec![0; self.sockets.max(1) as usize];
-        for core in slot.free_cores.iter() {
-            if let Some(count) = free.get_mut((core / self.socket_cores) as usize) {
-                *count += 1;
-            }
-        }
+        let free = self.by_sockets(slot.free_cores.iter());
         free.iter().filter(|count| **count >= cores).count() as u32
     }
 
@@ -201,7 +223,7 @@ impl Fit {
         }
         let mut room = match shape.overcommit {
             true => shape.units,
-            false => cores * self.threads / shape.unit_cpus.max(1),
+            false => shape.units_on(cores * self.threads),
         };
         if let Some(each) = shape.units_per_socket {
             room = room.min(self.by_socket(shape, slot, free, each));
@@ -250,10 +272,17 @@ impl Fit {
     }
 
     /// Cores of each socket that a job may have, where that is limited.
-    pub fn cores_per_socket(&self, shape: &Shape) -> Option<u32> {
+    pub fn cores_of_sockets(&self, shape: &Shape, slot: &Slot) -> Option<Vec<u32>> {
         let unit = shape.unit_cpus.max(1).div_ceil(self.threads).max(1);
         let alone = shape.sharing == Sharing::Nobody;
-        shape.units_per_socket.filter(|_| !alone).map(|each| each.saturating_mul(unit))
+        let own = shape.units_per_socket.filter(|_| !alone).map(|each| each.saturating_mul(unit));
+        let cap = shape.cap.as_ref().filter(|cap| cap.socket_cpus < u32::MAX);
+        let left = cap.map(|cap| self.left_of_sockets(cap, slot));
+        match (own, left) {
+            (None, left) => left,
+            (Some(own), None) => Some(vec![own; self.sockets.max(1) as usize]),
+            (Some(own), Some(left)) => Some(left.into_iter().map(|left| left.min(own)).collect()),
+        }
     }
 
     /// What a node has too little of to be of any use; nothing where [`Fit::room`] finds room.
@@ -282,9 +311,22 @@ impl Fit {
 
     /// Takes what some units need; `None` when it is not there.
     pub fn take(&self, shape: &Shape, slot: &Slot, free: &mut Free, units: u32) -> Option<Taken> {
+        self.take_some(shape, slot, free, units, u32::MAX)
+    }
+
+    /// The same with no more than so many processors.
+    pub fn take_some(
+        &self,
+        shape: &Shape,
+        slot: &Slot,
+        free: &mut Free,
+        units: u32,
+        most: u32,
+    ) -> Option<Taken> {
         let alone = shape.sharing == Sharing::Nobody;
-        let cores = if alone { free.cores } else { self.cores(shape, units) };
-        let memory_mb = self.memory(shape, units, self.cores(shape, units), slot.node.memory_mb);
+        let own = self.cores(shape, units).min(most.div_ceil(self.threads));
+        let cores = if alone { free.cores } else { own };
+        let memory_mb = self.memory(shape, units, own, slot.node.memory_mb);
         if cores > free.cores || memory_mb > free.memory_mb {
             return None;
         }

@@ -10,6 +10,7 @@ mod explain;
 mod fit;
 mod forecast;
 mod gains;
+mod inside;
 mod limits;
 mod nap;
 mod nodes;
@@ -22,16 +23,19 @@ mod possible;
 pub mod predict;
 mod preempt;
 pub mod priority;
+mod promise;
 mod queue;
 mod recall;
 mod refuse;
 pub mod shape;
 mod short;
+mod start;
 mod timeline;
 mod together;
 mod turns;
 pub mod view;
 mod waits;
+mod wake;
 
 #[cfg(test)]
 mod tests;

@@ -113,7 +113,8 @@ impl Planner {
                 let part = |kinds: &[Fit], shape: &Shape, barred: &Barred| {
                     inside(kinds, shape, barred, within)
                 };
-                return counted(fits, shape, part);
+                let kind_of = |node: NodeIndex| self.nodes.slot(node).kind;
+                return counted(fits, shape, kind_of, part);
             }
             let preferred = Some(&fits.preferred).filter(|kinds| !kinds.is_empty());
             let mut each = preferred.into_iter().chain(&fits.alternatives);
@@ -143,15 +144,24 @@ fn widest(shape: &Shape, search: impl Fn(&Shape) -> Option<Chosen>) -> Option<Ch
 fn counted(
     fits: &Fits,
     shape: &Shape,
+    kind_of: impl Fn(NodeIndex) -> u32,
     search: impl Fn(&[Fit], &Shape, &BTreeSet<NodeIndex>) -> Option<Chosen>,
 ) -> Option<Chosen> {
     let mut barred = fits.barred.clone();
     let mut all: Chosen = Vec::new();
     let each = (shape.units / shape.nodes_min.max(1)).max(1);
-    let counts = fits.counted.iter().map(|(count, kinds)| (*count, kinds));
-    let named: u32 = fits.counted.iter().map(|(count, _)| count).sum();
-    let rest = shape.nodes_min.saturating_sub(named);
-    for (count, kinds) in counts.chain(fits.alternatives.first().map(|kinds| (rest, kinds))) {
+    // Those that fewest kinds have come first: they may stand for the others as well.
+    let mut counts: Vec<(u32, &Vec<Fit>)> =
+        fits.counted.iter().map(|(count, kinds)| (*count, kinds)).collect();
+    counts.sort_by_key(|(_, kinds)| kinds.len());
+    let last = counts.len();
+    counts.extend(fits.alternatives.first().map(|kinds| (shape.nodes_min, kinds)));
+    for (place, (count, kinds)) in counts.into_iter().enumerate() {
+        let stands = |(node, _): &&(NodeIndex, u32)| {
+            let kind = kind_of(*node);
+            place == last || !fits.apart && kinds.iter().any(|fit| fit.kind == kind)
+        };
+        let count = count.saturating_sub(all.iter().filter(stands).count() as u32);
         if count == 0 {
             continue;
         }

@@ -87,6 +87,14 @@ impl Planner {
         Some(told)
     }
 
+    /// Whether a job would start now; with how many minutes, where that is less than it asks for.
+    pub(crate) fn would_start(&mut self, state: &State, job: JobId) -> Option<Option<u64>> {
+        self.follower.follow(&mut self.planner, state);
+        let decided = self.planner.decide(state.now);
+        let start = decided.starts.iter().find(|start| start.job == job)?;
+        Some(job_start(state, start, &mut BTreeMap::new())?.minutes)
+    }
+
     /// When which of the first jobs is expected to start; those that start now among them.
     pub fn forecast(&mut self, state: &State, jobs: usize) -> BTreeMap<JobId, Promised> {
         self.follower.follow(&mut self.planner, state);

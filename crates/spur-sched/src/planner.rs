@@ -10,6 +10,7 @@ use crate::nodes::{Held, Kind, NodeIndex, Nodes};
 use crate::place::{Choice, Mix, Usual, rounded, thousandths};
 use crate::queue::Queue;
 use crate::recall::Found;
+use crate::shape::Wish;
 use crate::timeline::Reserved;
 use crate::view::{ClusterView, Counter, PendingJob, RunId, RunningJob, ViewNode, ViewReservation};
 
@@ -172,7 +173,9 @@ impl Planner {
                     .map(|(group, device, parts)| (first(*group) + device, *parts))
                     .collect(),
             };
-            *self.usual.entry(usual_of(&held, &gres)).or_default() += 1;
+            if let Some(usual) = usual_of(&held, &gres, &job.wish) {
+                *self.usual.entry(usual).or_default() += 1;
+            }
             self.nodes.take(node, held);
             self.ends.insert((job.end.0, node, run));
             on.push(node);
@@ -192,13 +195,14 @@ impl Planner {
         self.sleepers.remove(&run);
         for node in on {
             let slot = self.nodes.slot(node);
-            if let Some(held) = slot.runs.iter().find(|held| held.run == run) {
-                let usual = usual_of(held, &slot.node.gres);
-                if let Some(count) = self.usual.get_mut(&usual) {
-                    *count -= 1;
-                    if *count == 0 {
-                        self.usual.remove(&usual);
-                    }
+            let held = slot.runs.iter().find(|held| held.run == run);
+            let usual = held.and_then(|held| usual_of(held, &slot.node.gres, &job.wish));
+            if let Some((usual, count)) =
+                usual.and_then(|it| self.usual.get_mut(&it).map(|n| (it, n)))
+            {
+                *count -= 1;
+                if *count == 0 {
+                    self.usual.remove(&usual);
                 }
             }
             self.nodes.give(node, run);
@@ -254,18 +258,17 @@ impl Planner {
                 *counts.entry(usual).or_default() += class.tasks;
             }
         }
-        counts.retain(|usual, _| usual.devices > 0);
-        Mix::of(&counts)
+        Mix::of(&counts, &self.nodes.kinds)
     }
 }
 
-fn usual_of(held: &Held, gres: &[crate::view::ViewGres]) -> Usual {
-    let wholes: Vec<u32> = gres.iter().flat_map(|it| (0..it.devices).map(|_| it.parts)).collect();
-    let each = held.parts.first().map_or(0, |(device, parts)| {
-        let whole = wholes.get(*device as usize).copied().unwrap_or(1).max(1);
-        thousandths(*parts, whole)
-    });
-    Usual { cores: rounded(held.cores.count()), devices: held.parts.len() as u32, each }
+/// What a run takes of a node's devices, if anything.
+fn usual_of(held: &Held, gres: &[crate::view::ViewGres], wish: &Wish) -> Option<Usual> {
+    let (device, parts) = held.parts.first()?;
+    let mut wholes = gres.iter().flat_map(|it| (0..it.devices).map(|_| it.parts));
+    let whole = wholes.nth(*device as usize).unwrap_or(1).max(1);
+    let (cores, devices) = (rounded(held.cores.count()), held.parts.len() as u32);
+    Some(Usual { cores, devices, each: thousandths(*parts, whole), wish: wish.clone() })
 }
 
 impl Planner {

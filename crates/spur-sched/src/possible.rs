@@ -18,6 +18,8 @@ pub struct Fits {
     pub alternatives: Vec<Vec<Fit>>,
     /// Nodes that must have a feature: how many, of which kinds. Empty where all nodes are alike.
     pub counted: Vec<(u32, Vec<Fit>)>,
+    /// A node counts for one of them only, as in brackets.
+    pub apart: bool,
     /// Kinds that the job would rather have; empty where it has no wish.
     pub preferred: Vec<Fit>,
     pub wanted: Vec<NodeIndex>,
@@ -33,6 +35,7 @@ impl Fits {
             version: nodes.version,
             alternatives: Vec::new(),
             counted: Vec::new(),
+            apart: false,
             preferred: Vec::new(),
             wanted: shape.nodelist.iter().filter_map(|name| nodes.index(name)).collect(),
             barred: shape.exclude.iter().filter_map(|name| nodes.index(name)).collect(),
@@ -47,8 +50,9 @@ impl Fits {
             Wish::Any => fits.alternatives.push(kinds(None)),
             Wish::Each(features) => fits.alternatives.push(kinds(Some(features))),
             Wish::OneOf(all) => fits.alternatives = all.iter().map(|it| kinds(Some(it))).collect(),
-            Wish::Counts(all) => {
+            Wish::Counts { all, apart } => {
                 fits.alternatives.push(kinds(None));
+                fits.apart = *apart;
                 fits.counted =
                     all.iter().map(|(features, count)| (*count, kinds(Some(features)))).collect();
             }
@@ -130,11 +134,21 @@ impl Fits {
         spare.max()
     }
 
+    /// Kinds that have any of the features that are counted.
+    fn any_counted(&self) -> Vec<Fit> {
+        let mut all: Vec<Fit> = self.counted.iter().flat_map(|(_, fits)| fits.clone()).collect();
+        all.sort_by_key(|fit| fit.kind);
+        all.dedup_by_key(|fit| fit.kind);
+        all
+    }
+
     fn would_do(&self, shape: &Shape, nodes: &Nodes, fits: &[Fit], usable: bool) -> bool {
-        let counted = self.counted.iter().all(|(count, fits)| {
-            rooms(shape, nodes, fits, usable, &self.barred).iter().map(|(_, it)| it).sum::<u32>()
-                >= *count
-        });
+        let there = |fits: &[Fit]| -> u32 {
+            rooms(shape, nodes, fits, usable, &self.barred).iter().map(|(_, it)| it).sum()
+        };
+        let counted = self.counted.iter().all(|(count, fits)| there(fits) >= *count)
+            && (!self.apart
+                || there(&self.any_counted()) >= self.counted.iter().map(|it| it.0).sum::<u32>());
         let mut rooms = rooms(shape, nodes, fits, usable, &self.barred);
         rooms.sort_unstable_by(|a, b| b.cmp(a));
         let (mut count, mut units) = (0u32, 0u64);
@@ -203,16 +217,21 @@ enum Wish {
     Each(Features),
     /// All nodes the same one of these.
     OneOf(Vec<Features>),
-    /// So many with each.
-    Counts(Vec<(Features, u32)>),
+    /// So many with each; one node may stand for several unless they are to be apart.
+    Counts {
+        all: Vec<(Features, u32)>,
+        apart: bool,
+    },
 }
 
 impl Wish {
     fn of(text: &str) -> Result<Wish, features::Error> {
         let Some(features) = features::parse(text)? else { return Ok(Wish::Any) };
-        let counts: Vec<(Features, u32)> = counted(&features);
-        if !counts.is_empty() {
-            return Ok(Wish::Counts(counts));
+        let all: Vec<(Features, u32)> = counted(&features);
+        if !all.is_empty() {
+            let is_bracket = |term: &features::Term| matches!(term.what, What::Matching(_));
+            let apart = features.terms().iter().any(is_bracket);
+            return Ok(Wish::Counts { all, apart });
         }
         if let [term] = features.terms()
             && let What::Matching(inside) = &term.what

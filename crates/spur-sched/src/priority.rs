@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use spur_core::accounts::classic;
 use spur_core::accounts::fairshare::{self, Tree};
 use spur_core::accounts::limits::{Purse, Whole};
 use spur_core::accounts::needs;
@@ -44,7 +45,12 @@ impl Basis {
         let own = state.rules.associations().filter(|one| !one.user_name.is_empty());
         let billed =
             own.filter_map(|one| Some((one.id, usage.get(&Purse::Association(one.id))?.billed())));
-        let tree = fairshare::tree(&state.rules, &billed.collect());
+        let flags = &state.settings.config.priority.flags;
+        let classic = [PriorityFlag::NoFairTree, PriorityFlag::DepthOblivious];
+        let tree = match classic.iter().any(|flag| flags.contains(flag)) {
+            true => classic::tree(&state.rules, &billed.collect()),
+            false => fairshare::tree(&state.rules, &billed.collect()),
+        };
         let cpus = (state.nodes.values())
             .map(|node| {
                 let kept = Kept::on(&state.settings.config, node).cpus(&node.inventory).len();

@@ -12,7 +12,7 @@ use spur_core::state::State;
 use crate::nodes::Nodes;
 use crate::possible::Fits;
 use crate::shape::{Memory, Shape};
-use crate::view::{from_state, request};
+use crate::view::{machines, request};
 
 /// What of a request no node has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,14 +134,14 @@ impl Gauge {
             None => {
                 self.nodes = Nodes::default();
                 for node in state.nodes.values() {
-                    self.nodes.put(&Arc::new(from_state::view_node(state, node, &BTreeMap::new())));
+                    self.nodes.put(&Arc::new(machines::view_node(state, node, &BTreeMap::new())));
                 }
             }
             Some(last) => {
                 for change in last.nodes.diff(&state.nodes) {
                     match change {
                         DiffItem::Add(_, node) | DiffItem::Update { new: (_, node), .. } => {
-                            self.nodes.put(&Arc::new(from_state::view_node(
+                            self.nodes.put(&Arc::new(machines::view_node(
                                 state,
                                 node,
                                 &BTreeMap::new(),

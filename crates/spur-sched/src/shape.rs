@@ -21,6 +21,8 @@ pub struct Shape {
     pub units_follow_nodes: bool,
     /// Processors for each unit.
     pub unit_cpus: u32,
+    /// Processors of the whole job, dealt out with its units, where it has not as many for each.
+    pub dealt: Option<Dealt>,
     /// At most this many units on a node.
     pub units_per_node: Option<u32>,
     /// At most this many units on a socket.
@@ -63,7 +65,7 @@ pub struct Shape {
     pub sharing: Sharing,
     /// Whose it is, where nodes may be kept for one user.
     pub user: Option<u32>,
-    /// Processors of a node that jobs of one partition have together at most.
+    /// Processors of a node, and of each of its sockets, that jobs of one partition have together at most.
     pub cap: Option<Cap>,
     /// Sockets are given whole.
     pub whole_sockets: bool,
@@ -141,6 +143,26 @@ pub struct Cap {
     pub partition: Arc<str>,
     /// How many processors.
     pub cpus: u32,
+    /// How many of a socket.
+    pub socket_cpus: u32,
+}
+
+/// What a job insists on where nodes differ in more than size.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Wish {
+    /// `--constraint`, as given.
+    pub constraint: Arc<str>,
+    /// The model of its devices; empty for any.
+    pub model: Arc<str>,
+}
+
+/// Processors that are dealt out with units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Dealt {
+    /// How many.
+    pub cpus: u32,
+    /// With how many units.
+    pub units: u32,
 }
 
 /// A generic resource asked for.
@@ -176,6 +198,7 @@ impl Default for Shape {
             units: 1,
             units_follow_nodes: false,
             unit_cpus: 1,
+            dealt: None,
             units_per_node: None,
             units_per_socket: None,
             units_per_core: None,
@@ -220,7 +243,40 @@ impl Shape {
 
     /// Processors over all nodes.
     pub fn cpus(&self) -> u64 {
-        u64::from(self.units) * u64::from(self.unit_cpus)
+        match self.dealt {
+            Some(dealt) => u64::from(dealt.cpus),
+            None => u64::from(self.units) * u64::from(self.unit_cpus),
+        }
+    }
+
+    /// Processors that go with so many units on a node.
+    pub fn cpus_of(&self, units: u32) -> u32 {
+        let Some(dealt) = self.dealt else { return units.saturating_mul(self.unit_cpus) };
+        let (all, units_all) = (u64::from(units) * u64::from(dealt.cpus), u64::from(dealt.units));
+        // Where the number of nodes is said each has what its tasks need anyway.
+        let cpus = if self.nodes_min == self.nodes_max {
+            all / units_all
+        } else {
+            all.div_ceil(units_all)
+        };
+        u32::try_from(cpus).unwrap_or(u32::MAX)
+    }
+
+    /// Units for which so many processors will do.
+    pub fn units_on(&self, cpus: u32) -> u32 {
+        match self.dealt {
+            None => cpus / self.unit_cpus.max(1),
+            Some(dealt) => {
+                let units = u64::from(cpus) * u64::from(dealt.units) / u64::from(dealt.cpus.max(1));
+                u32::try_from(units).unwrap_or(u32::MAX)
+            }
+        }
+    }
+
+    /// What it insists on.
+    pub fn wish(&self) -> Wish {
+        let model = self.gres.first().map_or_else(|| "".into(), |need| need.model.clone());
+        Wish { constraint: self.constraint.clone(), model }
     }
 
     /// How long it will run in all likelihood.

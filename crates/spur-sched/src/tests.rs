@@ -111,6 +111,7 @@ impl Cluster {
                 partition: start.partition.clone(),
                 reservation: job.shape.reservation.clone(),
                 sharing: job.shape.sharing,
+                wish: job.shape.wish(),
                 charges: job.charges.clone(),
                 preemptible: None,
                 sleeps: None,

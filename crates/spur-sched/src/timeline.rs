@@ -1,5 +1,6 @@
 //! What is promised for later, and when a job that does not fit now will.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -17,7 +18,10 @@ pub struct Calendar {
     /// Jobs are over when they are expected to be; else at their limits.
     trust: bool,
     reserved: Arc<Reserved>,
+    /// Of each node those that end first come first.
     promises: BTreeMap<NodeIndex, Vec<Promise>>,
+    /// How many were looked at so far.
+    looks: Cell<u64>,
     /// Calendars of equal signature hold the same.
     signature: u64,
 }
@@ -113,10 +117,18 @@ impl Calendar {
         }
     }
 
-    /// What is promised on a node.
-    fn on(&self, node: NodeIndex) -> impl Iterator<Item = &Promise> + Clone {
-        let reserved = self.reserved.promises.get(&node).into_iter().flatten();
-        reserved.chain(self.promises.get(&node).into_iter().flatten())
+    /// What is promised on a node that is not over by a moment.
+    fn on(&self, node: NodeIndex, from: i64) -> impl Iterator<Item = &Promise> + Clone {
+        let reserved = self.reserved.promises.get(&node).map_or(&[][..], Vec::as_slice);
+        let promises = self.promises.get(&node).map_or(&[][..], Vec::as_slice);
+        let later = &promises[promises.partition_point(|it| it.end <= from)..];
+        self.looks.set(self.looks.get() + 1 + later.len() as u64);
+        reserved.iter().filter(move |it| it.end > from).chain(later)
+    }
+
+    /// How many promises were looked at so far.
+    pub fn looks(&self) -> u64 {
+        self.looks.get()
     }
 
     /// How long a job that gets so many seconds counts as running.
@@ -144,8 +156,8 @@ impl Calendar {
         until: i64,
         shape: &Shape,
     ) -> Option<&Arc<str>> {
-        let promises = self.on(node);
-        promises.filter(|it| it.start < until && from < it.end).find_map(|it| match &it.what {
+        let promises = self.on(node, from);
+        promises.filter(|it| it.start < until).find_map(|it| match &it.what {
             What::Reserved(name, None) if !shape.may_use(name) => Some(name),
             _ => None,
         })
@@ -186,7 +198,7 @@ impl Calendar {
             What::Job(..) => from.saturating_add(self.likely(shape, secs)),
             What::Reserved(..) => from.saturating_add(secs),
         };
-        let promises = self.on(node);
+        let promises = self.on(node, from);
         // What runs only ends: between two promises there is never less than at the first.
         let meets = |it: &&Promise| it.start > from && it.start < until(it);
         let starts = promises.clone().filter(meets).map(|it| it.start);
@@ -524,10 +536,9 @@ impl Calendar {
             let slot = nodes.slot(*node);
             let Some(fit) = fits.iter().find(|fit| fit.kind == slot.kind) else { continue };
             let mut free = slot.free_at(place.at);
-            for promise in self.promises.get(node).into_iter().flatten() {
+            for promise in self.on(*node, place.at) {
                 if let What::Job(_, taken, _) = &promise.what
                     && promise.start < end
-                    && place.at < promise.end
                 {
                     subtract(&mut free, taken, &slot.node.gres);
                 }
@@ -542,7 +553,8 @@ impl Calendar {
                 self.sign([i64::from(job.0), i64::from(*node), place.at, end]);
                 let cap = shape.cap.clone();
                 let promise = Promise { start: place.at, end, what: What::Job(job, taken, cap) };
-                self.promises.entry(*node).or_default().push(promise);
+                let promises = self.promises.entry(*node).or_default();
+                promises.insert(promises.partition_point(|it| it.end <= end), promise);
             }
         }
         cpus

@@ -8,11 +8,12 @@ use spur_core::job::Reason;
 use spur_core::time::Timestamp;
 
 use crate::fit::Fit;
-use crate::pass::{Pass, Whose};
+use crate::pass::Pass;
 use crate::planner::Planner;
 use crate::possible::Fits;
 use crate::queue::Key;
 use crate::shape::Shape;
+use crate::start::Whose;
 use crate::timeline::Place;
 use crate::view::Charge;
 use crate::waits::Wait;
@@ -108,8 +109,14 @@ impl Planner {
             return;
         }
         let partition = members[0].likely().partition.clone();
+        let it = &self.queue.classes[class as usize];
+        let (ward, counts_here) =
+            (it.ward, it.partition == partition && it.shape.reservation.is_empty());
         let promised = pass.promised.entry(partition).or_default();
         *promised += 1;
+        if counts_here && *promised >= self.depth() {
+            pass.full[ward as usize] = true;
+        }
         let reason = if *promised == 1 { Reason::Resources } else { Reason::Priority };
         let start = self.promise_all(pass, &members).map(Timestamp);
         for member in &members {

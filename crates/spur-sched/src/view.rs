@@ -1,10 +1,16 @@
 //! What the planner knows of a cluster: compact, and the same whether it is made from the controllers'
 //! state or from a trace.
 
-pub(crate) mod from_state;
+mod from_state;
 mod habits;
+mod licenses;
+pub(crate) mod machines;
 mod network;
+mod ranks;
 pub(crate) mod request;
+mod running;
+mod standing;
+mod waiting;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +20,7 @@ use spur_core::job::Reason;
 use spur_core::time::Timestamp;
 
 pub use from_state::Follower;
-pub(crate) use from_state::{cores as cores_of, gres as gres_of};
+pub(crate) use machines::{cores as cores_of, gres as gres_of};
 pub use request::shape_of;
 
 use crate::shape::Shape;
@@ -113,6 +119,8 @@ pub struct RunningJob {
     pub reservation: Arc<str>,
     /// Whether its nodes are shared with nobody, or only with the same user.
     pub sharing: crate::shape::Sharing,
+    /// What it insists on.
+    pub wish: crate::shape::Wish,
     /// What it uses of the counters.
     pub charges: Arc<[Charge]>,
     /// Who may displace it, and what becomes of it then; nothing when nobody may.

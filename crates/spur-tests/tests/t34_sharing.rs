@@ -88,3 +88,22 @@ fn a_job_sleeps_while_one_of_a_better_qos_runs() {
     until("and its processes", || all_are(&cluster, "S", 1).then_some(()));
     cluster.run(&format!("scancel {low}"));
 }
+
+#[test]
+fn jobs_on_the_same_processors_take_turns() {
+    let config = "[preemption]\nmode = \"off,gang\"\n[scheduler]\ntime_slice = 1\n\
+                  [[partitions]]\nname = \"shared\"\nover_subscribe = \"force:2\"\n";
+    let cluster = cluster("n1", config);
+    let jobs = [0, 1].map(|_| submit(&cluster, &["-n2", "--mem=1"]));
+    let states = || jobs.each_ref().map(|job| cluster.squeue(job, "%t"));
+    for expected in [["R", "S"], ["S", "R"], ["R", "S"]] {
+        until("one of them runs", || (states() == expected).then_some(()));
+        until("the other is stopped", || {
+            (all_are(&cluster, "S", 1) && all_are(&cluster, "T", 1)).then_some(())
+        });
+    }
+    cluster.run(&format!("scancel {}", jobs[0]));
+    until("the other goes on alone", || (cluster.squeue(&jobs[1], "%t") == "R").then_some(()));
+    until("and its processes", || all_are(&cluster, "S", 1).then_some(()));
+    cluster.run(&format!("scancel {}", jobs[1]));
+}

@@ -118,6 +118,7 @@ fn place(
                     partition: "all".into(),
                     reservation: "".into(),
                     sharing: Sharing::Anybody,
+                    wish: pod.shape.wish(),
                     charges: [].into(),
                     preemptible: None,
                     sleeps: None,

@@ -8,7 +8,7 @@ use spur_core::time::Timestamp;
 use spur_sched::Choice;
 use spur_sched::planner::{Planner, Policy};
 use spur_sched::predict::{Guard, Predictor, raise};
-use spur_sched::shape::{GresNeed, Per, Shape, Sharing};
+use spur_sched::shape::{GresNeed, Per, Shape, Sharing, Wish};
 use spur_sched::view::{PendingJob, RunId, RunningJob, Standing, ViewGres, ViewNode, ViewShare};
 
 use super::measure::Outcome;
@@ -242,6 +242,7 @@ impl World<'_> {
             partition: "all".into(),
             reservation: "".into(),
             sharing: Sharing::Anybody,
+            wish: Wish::default(),
             charges: [].into(),
             preemptible: None,
             sleeps: None,

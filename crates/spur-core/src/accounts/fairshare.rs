@@ -38,6 +38,12 @@ pub struct Tree {
 }
 
 impl Tree {
+    /// With the factors that each place has.
+    pub(super) fn of(shares: Vec<Share>) -> Tree {
+        let factors = shares.iter().filter_map(|share| Some((share.id, share.factor?)));
+        Tree { factors: factors.collect(), shares }
+    }
+
     /// The factor of an association's jobs.
     pub fn factor(&self, association: u32) -> f64 {
         self.factors.get(&association).copied().unwrap_or(0.0)

@@ -1,6 +1,7 @@
 //! Accounting: what is recorded of jobs and nodes, and the rules of who may use how much.
 
 pub mod book;
+pub mod classic;
 pub mod events;
 pub mod fairshare;
 pub mod limits;

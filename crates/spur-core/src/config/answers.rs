@@ -6,7 +6,7 @@ use super::resolve::Config;
 use super::sections::{Agent, Cgroup, Limits, Mesh, Node, Partition, Scheduler, Timeouts};
 use super::sharing::DefaultMemory;
 use super::things::NodeList;
-use super::words::{Consume, Unreachable};
+use super::words::Unreachable;
 use crate::hostlist;
 use crate::ids::NodeName;
 use crate::limit::Limit;
@@ -165,10 +165,6 @@ const WITHOUT_EFFECT: &[Said] = &[
     ("timeouts.get_env_timeout", |it| it.timeouts.get_env_timeout != Timeouts::default().get_env_timeout),
     ("controller.leader_program", |it| it.controller.leader_program.is_some()),
     ("controller.follower_program", |it| it.controller.follower_program.is_some()),
-    ("scheduler.time_slice", |it| it.scheduler.time_slice != Scheduler::default().time_slice),
-    ("scheduler.consume = \"memory\"", |it| it.scheduler.consume == Consume::Memory),
-    ("partitions.max_cpus_per_socket", |it| it.partitions.iter().any(|it| it.max_cpus_per_socket != Partition::default().max_cpus_per_socket)),
-    ("partitions.alloc_nodes", |it| it.partitions.iter().any(|it| it.alloc_nodes != Partition::default().alloc_nodes)),
     ("partitions.exclusive_topology", |it| it.partitions.iter().any(|it| it.exclusive_topology)),
     ("scheduler.pack_nodes", |it| it.scheduler.pack_nodes != Scheduler::default().pack_nodes),
     ("nodes.restricted_cores_per_gpu", |it| it.nodes.iter().any(|it| it.restricted_cores_per_gpu != Node::default().restricted_cores_per_gpu)),

@@ -112,6 +112,10 @@ pub enum Removal {
     Suspend,
     /// It slept and goes on: its processors are free again.
     Resume,
+    /// Others have their turn on processors that they share; it stops.
+    Pause,
+    /// It has its turn.
+    Turn,
 }
 
 /// What of a request was left open and is settled by a start.

@@ -4,7 +4,8 @@ use std::fmt;
 
 use super::JobSpec;
 use super::spec;
-use crate::config::OverSubscribe;
+use crate::config::words::Consume;
+use crate::config::{Config, OverSubscribe, sections};
 
 /// With whom a job shares its nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,9 +39,16 @@ pub fn parse_exclusive(value: &str) -> Result<Sharing, Error> {
 }
 
 /// How many jobs may have a processor at a time, by what a partition and a job say.
-pub fn layers(job: &JobSpec, partition: OverSubscribe) -> u32 {
+pub fn layers(job: &JobSpec, rules: &sections::Partition, config: &Config) -> u32 {
     let asks = job.sharing == Some(spec::Sharing::Oversubscribe as i32);
-    match partition {
+    let alone = job.sharing == Some(spec::Sharing::Exclusive as i32);
+    match rules.over_subscribe {
+        // Where memory alone is given out, everybody has all processors.
+        OverSubscribe::No | OverSubscribe::Yes(_) | OverSubscribe::Force(_)
+            if !alone && rules.consume.unwrap_or(config.scheduler.consume) == Consume::Memory =>
+        {
+            u32::from(u16::MAX)
+        }
         OverSubscribe::Force(most) => most.max(1),
         OverSubscribe::Yes(most) if asks => most.max(1),
         OverSubscribe::Yes(_) | OverSubscribe::No | OverSubscribe::Exclusive => 1,
@@ -75,8 +83,23 @@ mod tests {
             (OverSubscribe::Force(2), 2, 2),
             (OverSubscribe::Exclusive, 1, 1),
         ] {
-            assert_eq!((layers(&asks, partition), layers(&silent, partition)), (asked, unasked));
+            let rules =
+                sections::Partition { over_subscribe: partition, ..sections::Partition::default() };
+            let layers = |spec| layers(spec, &rules, &Config::default());
+            assert_eq!((layers(&asks), layers(&silent)), (asked, unasked));
         }
+    }
+
+    #[test]
+    fn processors_are_everybodys_where_memory_alone_is_given_out() {
+        let rules = sections::Partition {
+            consume: Some(Consume::Memory),
+            ..sections::Partition::default()
+        };
+        let layers = |spec: &JobSpec| layers(spec, &rules, &Config::default());
+        assert!(layers(&JobSpec::default()) > 1000);
+        let alone = Some(spec::Sharing::Exclusive as i32);
+        assert_eq!(layers(&JobSpec { sharing: alone, ..JobSpec::default() }), 1);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::accounts::limits::has_flag;
 use crate::config::words::{EnforceLimits, PartitionState};
-use crate::config::{Allowed, sections};
+use crate::config::{Allowed, NodeList, sections};
 use crate::errors::SlurmError;
 use crate::job::{Demand, JobSpec, Owner, Reason};
 use crate::partition::Partition;
@@ -89,6 +89,7 @@ pub(super) fn check(
         if is_root && no_root {
             Some(SlurmError::UserIdMissing)
         } else if rules.root_only && !is_root
+            || !admits_host(&rules.alloc_nodes, &spec.submit_host)
             || rules.require_reservation && spec.placement().reservation.is_empty()
         {
             Some(SlurmError::AccessDenied)
@@ -101,6 +102,11 @@ pub(super) fn check(
         true => refusals.next().flatten().map_or(Ok(()), Err),
         false => Ok(()),
     }
+}
+
+/// Whether jobs may come from a machine.
+fn admits_host(list: &NodeList, host: &str) -> bool {
+    *list == NodeList::All || list.names().iter().any(|name| name.as_str() == host)
 }
 
 /// Refuses what breaks limits of its partitions, where that is to be told at submission.

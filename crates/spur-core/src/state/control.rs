@@ -9,7 +9,7 @@ use crate::job::{Back, Cause, Hold, Job, Pause, Phase};
 use crate::state::settle::never_started;
 use crate::state::{
     Control, Effect, JobAction, Reply, SignalScope, State, again, arrays, crontabs, het, jobs,
-    preempt, update,
+    preempt, turns, update,
 };
 
 /// Does something to a job, or to the tasks of an array that were named. It is done to all of them that it
@@ -194,7 +194,6 @@ fn requeue(
     }
 }
 
-const SIGCONT: u32 = 18;
 const SIGSTOP: u32 = 19;
 
 /// Stops a job and gives its processors to others; what else it has it keeps. One that is parked goes on only when
@@ -231,12 +230,7 @@ fn resume(state: &mut State, job: &Job, effects: &mut Vec<Effect>) -> Result<(),
                 woken => woken,
             }
         }
-        (Phase::Running { .. }, Some(since)) => {
-            signal_job(job, SIGCONT, SignalScope::Full, effects)?;
-            let secs = job.pause.secs + (state.now.0 - since.0).max(0);
-            state.put_job(Job { pause: Pause { since: None, secs }, ..job.clone() });
-            Ok(())
-        }
+        (Phase::Running { .. }, Some(_)) => turns::go_on(state, job, effects),
         (Phase::Running { .. }, None) => Err(SlurmError::JobNotSuspended),
         (Phase::Pending, _) => Err(SlurmError::JobPending),
         (Phase::Completing { .. } | Phase::Ended { .. }, _) => Err(SlurmError::AlreadyDone),

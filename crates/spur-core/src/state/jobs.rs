@@ -8,12 +8,12 @@ use crate::config::words::PartitionState;
 use crate::errors::SlurmError;
 use crate::ids::{Epoch, JobId, NodeName};
 use crate::job::{
-    Array, Cause, Component, ExitStatus, Granted, Hold, Job, JobSpec, Owner, Pause, Phase, Share,
-    Steps, array, sharing,
+    Array, Cause, Component, ExitStatus, Granted, Hold, Job, JobSpec, Owner, Pause, Phase, Steps,
+    array, sharing,
 };
 use crate::partition::Partition;
 use crate::state::{
-    Effect, Finish, JobStart, Outcome, Reply, State, Submit, admission, again, arrays,
+    Effect, Finish, JobStart, Outcome, Reply, State, Submit, admission, again, arrays, caps,
     dependencies, fences, het, layers, licenses, named, nodes, ports, preempt, reservations, rules,
     steps,
 };
@@ -190,8 +190,9 @@ pub(super) fn start_one(state: &mut State, start: &JobStart, effects: &mut Vec<E
     let range = ports::parse_range(&state.settings.config.agent.rendezvous_ports);
     let port = range
         .and_then(|range| ports::lend(&state.index.ports, range, start.job, &start.allocation));
-    let over = partition_for(state, &job, start).map(|it| it.rules.over_subscribe);
-    let layers = over.map_or(1, |over| sharing::layers(&job.spec, over));
+    let config = &state.settings.config;
+    let layers = partition_for(state, &job, start)
+        .map_or(1, |it| sharing::layers(&job.spec, &it.rules, config));
     let on: Vec<&NodeName> = start.allocation.shares.iter().map(|share| &share.node).collect();
     let spec = state.drawn_into(&job, &on).map(|it| {
         let mut spec = (*job.spec).clone();
@@ -233,7 +234,7 @@ fn partition_for<'a>(state: &'a State, job: &Job, start: &JobStart) -> Option<&'
 fn still_fits(state: &State, start: &JobStart) -> bool {
     let Some(job) = state.jobs.get(&start.job) else { return false };
     let Some(partition) = partition_for(state, job, start) else { return false };
-    let layers = sharing::layers(&job.spec, partition.rules.over_subscribe);
+    let layers = sharing::layers(&job.spec, &partition.rules, &state.settings.config);
     let is_task = match (start.task, job.waiting_tasks()) {
         (Some(index), Some(waiting)) => {
             waiting.contains(index)
@@ -261,22 +262,10 @@ fn still_fits(state: &State, start: &JobStart) -> bool {
                 }
                 node.takes_jobs()
                     && partition.nodes.contains(&share.node)
-                    && below_cap(state, partition, share)
+                    && caps::hold(state, partition, share)
                     && used.fits(&node.inventory)
             })
         })
-}
-
-/// Whether jobs of a partition have no more processors of a node than it allows, with one more share.
-fn below_cap(state: &State, partition: &Partition, share: &Share) -> bool {
-    let Some(most) = partition.rules.max_cpus_per_node.0.number() else { return true };
-    let here = state.index.on_node.get(&share.node).into_iter().flat_map(|jobs| jobs.iter());
-    let of_partition = here.filter(|(id, _)| {
-        let there = state.jobs.get(*id).and_then(|job| state.partition_of(job));
-        there.is_some_and(|it| it.name == partition.name)
-    });
-    let held: u64 = of_partition.map(|(_, cpus)| u64::from(*cpus)).sum();
-    held + u64::from(share.cpus) <= most
 }
 
 pub(super) fn time_up(

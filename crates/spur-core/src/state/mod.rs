@@ -8,6 +8,7 @@ mod administer;
 mod admission;
 mod again;
 mod arrays;
+mod caps;
 pub mod check;
 mod control;
 mod crontabs;
@@ -34,6 +35,7 @@ mod steps;
 pub mod stored;
 mod triggers;
 pub mod trust;
+mod turns;
 mod update;
 mod used;
 

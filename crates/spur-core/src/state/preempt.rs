@@ -7,7 +7,7 @@ use crate::ids::{Epoch, JobId};
 use crate::job::{Back, Cause, Displaced, ExitStatus, Job, Pause, Phase, Removal, Share};
 use crate::state::again::may_requeue;
 use crate::state::control::{signal_job, suspend};
-use crate::state::{Displace, Effect, Reply, SignalScope, State, jobs};
+use crate::state::{Displace, Effect, Reply, SignalScope, State, jobs, turns};
 
 const SIGTERM: u32 = 15;
 const SIGCONT: u32 = 18;
@@ -29,23 +29,31 @@ pub(super) fn preempt(
             // Somebody may have taken its processors meanwhile: then it sleeps on.
             Removal::Resume if job.parked => {}
             Removal::Resume => drop(wake(state, &job, effects)),
-            Removal::Cancel | Removal::Requeue => {}
+            Removal::Pause => turns::pause(state, &job, effects)?,
+            Removal::Turn => turns::go_on(state, &job, effects)?,
+            Removal::Cancel | Removal::Requeue => make_way(state, &job, victim.how, effects)?,
         }
-        if matches!(victim.how, Removal::Suspend | Removal::Resume) {
-            continue;
-        }
-        let grace = grace(state, &job);
-        if grace == 0 {
-            remove(state, &job, victim.how, effects)?;
-            continue;
-        }
-        for signal in [SIGCONT, SIGTERM] {
-            signal_job(&job, signal, SignalScope::Full, effects)?;
-        }
-        let displaced = Displaced { until: state.now.plus_secs(grace), how: victim.how };
-        state.put_job(Job { displaced: Some(displaced), ..(*job).clone() });
     }
     Ok(Reply::Done)
+}
+
+/// Asks a job to end, or ends it where nobody has to wait for it.
+fn make_way(
+    state: &mut State,
+    job: &Job,
+    how: Removal,
+    effects: &mut Vec<Effect>,
+) -> Result<(), SlurmError> {
+    let grace = grace(state, job);
+    if grace == 0 {
+        return remove(state, job, how, effects);
+    }
+    for signal in [SIGCONT, SIGTERM] {
+        signal_job(job, signal, SignalScope::Full, effects)?;
+    }
+    let displaced = Displaced { until: state.now.plus_secs(grace), how };
+    state.put_job(Job { displaced: Some(displaced), ..job.clone() });
+    Ok(())
 }
 
 /// How long a job is given to end by itself: what its partition says, or its QOS where that decides.

@@ -39,9 +39,10 @@ pub(super) fn create(state: &mut State, change: &Administer) -> Result<Reply, Sl
 
 pub(super) fn update(state: &mut State, change: &Administer) -> Result<Reply, SlurmError> {
     let present = state.reservations.get(&change.name).ok_or(SlurmError::ReservationInvalid)?;
-    let mut draft = Draft { made: (**present).clone(), ..Draft::default() };
+    let floats = present.flags.has(Flags::TIME_FLOAT);
+    let mut draft = Draft { made: present.at(state.now), ..Draft::default() };
     update::set(&mut draft, &change.assignments)?;
-    if draft.made.name != change.name {
+    if draft.made.name != change.name || draft.made.flags.has(Flags::TIME_FLOAT) != floats {
         return Err(SlurmError::NotSupported);
     }
     if draft.skip {
@@ -72,6 +73,11 @@ fn fresh_name(state: &State, made: &Reservation) -> String {
 
 fn put(state: &mut State, draft: Draft, change: &Administer) -> Result<Reply, SlurmError> {
     let mut made = draft.made;
+    let floats = made.flags.has(Flags::TIME_FLOAT);
+    if floats && made.period().is_some() {
+        return Err(SlurmError::NotSupported);
+    }
+    made.float_secs = floats.then(|| (made.start.0 - state.now.0).max(0));
     if made.users.is_empty() && made.accounts.is_empty() && made.groups.is_empty() {
         return Err(SlurmError::ReservationEmpty);
     }
@@ -410,7 +416,9 @@ impl State {
     /// Whether some reservation's time is over, or its nodes are to be replaced.
     pub fn reservation_is_due(&self, now: Timestamp) -> bool {
         self.reservations.values().any(|it| {
-            it.end <= now || is_idle_for_long(self, it, now) || replaced(self, it).is_some()
+            it.times(now).1 <= now
+                || is_idle_for_long(self, it, now)
+                || replaced(self, it).is_some()
         })
     }
 
@@ -440,7 +448,7 @@ impl State {
             !it.flags.has(Flags::FLEX)
                 && holds.shares.iter().all(|share| it.nodes.contains(&share.node))
         };
-        let end = mine.filter(inside).map(|it| it.end).max()?;
+        let end = mine.filter(inside).map(|it| it.times(self.now).1).max()?;
         Some(end.plus_secs((over as i64).saturating_mul(60)))
     }
 }

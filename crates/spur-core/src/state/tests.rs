@@ -70,7 +70,11 @@ impl Cluster {
     }
 
     fn start(&mut self, job: JobId, epoch: u32, node: &str, cpus: u32) -> usize {
-        let allocation = Allocation { shares: vec![Share::of_cpus(node.into(), cpus)] };
+        self.start_on(job, epoch, Share::of_cpus(node.into(), cpus))
+    }
+
+    fn start_on(&mut self, job: JobId, epoch: u32, share: Share) -> usize {
+        let allocation = Allocation { shares: vec![share] };
         let start = JobStart {
             job,
             epoch: Epoch(epoch),

@@ -4,26 +4,33 @@ use crate::bits::Bits;
 use crate::nodes::Slot;
 
 /// Picks free cores, of each socket at most so many.
-pub fn pick(slot: &Slot, count: u32, parts: &[(u32, u32)], most: Option<u32>) -> Bits {
+pub fn pick(slot: &Slot, count: u32, parts: &[(u32, u32)], most: Option<&[u32]>) -> Bits {
     let mut picked = Bits::default();
     let mut missing = count;
     if count == slot.free.cores {
         return slot.free_cores.clone();
     }
+    let per_socket = (slot.node.cores / slot.node.sockets.max(1)).max(1);
+    let sockets = slot.node.sockets.max(1) as usize;
+    let socket_of = |core: u32| ((core / per_socket) as usize).min(sockets - 1);
+    let mut left: Vec<Vec<u32>> = vec![Vec::new(); sockets];
+    let may_have = |socket: usize| most.and_then(|most| most.get(socket)).copied();
+    let mut mine = vec![0u32; sockets];
     for core in near(slot, parts) {
-        if missing > 0 && slot.free_cores.contains(core) && !picked.contains(core) {
+        let socket = socket_of(core);
+        let full = may_have(socket).is_some_and(|most| mine[socket] >= most);
+        if missing > 0 && !full && slot.free_cores.contains(core) && !picked.contains(core) {
             picked.insert(core);
+            mine[socket] += 1;
             missing -= 1;
         }
     }
-    let per_socket = (slot.node.cores / slot.node.sockets.max(1)).max(1);
-    let mut left: Vec<Vec<u32>> = vec![Vec::new(); slot.node.sockets.max(1) as usize];
     for core in slot.free_cores.iter().filter(|core| !picked.contains(*core)) {
-        let socket = ((core / per_socket) as usize).min(left.len() - 1);
-        if most.is_some_and(|most| left[socket].len() as u32 >= most) {
-            continue;
+        let socket = socket_of(core);
+        let had = left[socket].len() as u32 + mine[socket];
+        if may_have(socket).is_none_or(|most| had < most) {
+            left[socket].push(core);
         }
-        left[socket].push(core);
     }
     while missing > 0 {
         // The fullest socket that has enough, or else the emptiest.

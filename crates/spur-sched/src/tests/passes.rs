@@ -4,7 +4,7 @@ use spur_core::job::Reason;
 
 use super::*;
 use crate::place::Choice;
-use crate::shape::Sharing;
+use crate::shape::{Cap, Dealt, Sharing};
 use crate::view::{Counter, Displaced, Preemptible, Sleep, ViewReservation, ViewShare};
 
 fn tasks(nodes: u32, tasks: u32) -> impl Fn(&mut Shape) {
@@ -115,6 +115,43 @@ fn features_are_asked_of_each_node_or_of_all_alike() {
     assert_eq!(wants("[a|b]", 2).plan(), ["1 on n2:1 n3:1"]);
     assert_eq!(wants("[a*1&b*2]", 3).plan(), ["1 on n1:1 n2:1 n3:1"]);
     assert_eq!(wants("[a*2&b*1]", 3).plan(), ["1 BadConstraints"]);
+    // Outside of brackets one node may stand for several.
+    let both = nodes.clone().node("n3", |node| node.features = ["a".into(), "b".into()].into());
+    let both = both.job(|shape| {
+        tasks(2, 2)(shape);
+        shape.constraint = "a*2&b*1".into();
+    });
+    assert_eq!(both.plan(), ["1 on n1:1 n3:1"]);
+}
+
+#[test]
+fn jobs_of_a_partition_have_no_more_of_a_socket_than_it_allows() {
+    let nodes = cluster(&[8]).node("n1", |node| node.sockets = 2);
+    let wants = |cores| {
+        move |shape: &mut Shape| {
+            shape.unit_cpus = cores;
+            shape.cap = Some(Cap { partition: "all".into(), cpus: u32::MAX, socket_cpus: 2 });
+        }
+    };
+    let first = nodes.clone().job(wants(3)).decide().starts;
+    let on_first = first[0].shares[0].cores.iter().filter(|core| **core < 4).count();
+    assert!((1..=2).contains(&on_first), "two of one socket and one of the other");
+    assert_eq!(nodes.clone().job(wants(3)).job(wants(2)).plan(), ["1 on n1:1", "2 Resources@3600"]);
+    assert_eq!(nodes.job(wants(5)).plan(), ["1 PartitionConfig"]);
+}
+
+#[test]
+fn processors_are_dealt_out_with_gpus() {
+    let nodes = cluster(&[32, 32]).node("n1", |node| node.gres = gpus(8));
+    let nodes = nodes.node("n2", |node| node.gres = gpus(8));
+    let starts = nodes.job(|shape| {
+        shape.gres = vec![gpu_need(1, Per::Unit)];
+        (shape.units, shape.nodes_max) = (16, 16);
+        shape.dealt = Some(Dealt { cpus: 7, units: 16 });
+    });
+    let starts = starts.decide().starts;
+    let cores: usize = starts[0].shares.iter().map(|share| share.cores.len()).sum();
+    assert_eq!(cores, 7);
 }
 
 #[test]

@@ -256,6 +256,7 @@ impl Both {
                 partition: "all".into(),
                 reservation: "".into(),
                 sharing: job.shape.sharing,
+                wish: job.shape.wish(),
                 charges: job.charges.clone(),
                 preemptible: None,
                 sleeps: None,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use spur_core::config::words::Consume;
-use spur_core::config::{Config, OverSubscribe, sections};
+use spur_core::config::{Config, Count, OverSubscribe, sections};
 use spur_core::counts as node_counts;
 use spur_core::gres;
 use spur_core::hostlist;
@@ -12,7 +12,7 @@ use spur_core::ids::{NodeName, Uid};
 use spur_core::job::{JobSpec, sharing, spec};
 use spur_core::limit::Limit;
 
-use crate::shape::{Cap, GresNeed, Memory, Per, Shape, Sharing};
+use crate::shape::{Cap, Dealt, GresNeed, Memory, Per, Shape, Sharing};
 
 /// What must be found for a request in a partition. Where the request says nothing the partition's rules
 /// decide, then those for all jobs.
@@ -54,12 +54,14 @@ pub fn shape_of(spec: &JobSpec, owner: Uid, rules: &sections::Partition, config:
     shape.segment = placement.segment.filter(|nodes| *nodes > 0);
     shape.nodelist = names(&placement.nodelist);
     shape.exclude = names(&placement.exclude);
-    shape.sharing = sharing(spec, owner, rules);
-    shape.cap = rules
-        .max_cpus_per_node
-        .0
-        .number()
-        .map(|cpus| Cap { partition: rules.name.as_str().into(), cpus: small(cpus) });
+    shape.sharing = sharing(spec, owner, rules, config);
+    let most = |count: &Count| count.0.number().map_or(u32::MAX, small);
+    let (cpus, socket_cpus) = (most(&rules.max_cpus_per_node), most(&rules.max_cpus_per_socket));
+    shape.cap = (cpus.min(socket_cpus) < u32::MAX).then(|| Cap {
+        partition: rules.name.as_str().into(),
+        cpus,
+        socket_cpus,
+    });
     consume(&mut shape, rules.consume.unwrap_or(config.scheduler.consume));
     shape.contiguous = placement.contiguous;
     shape.spread = placement.spread_job || rules.least_loaded;
@@ -188,6 +190,9 @@ fn counts(
         return shape;
     }
     if spec.ntasks_said && whole.is_multiple_of(u64::from(tasks)) {
+        if let (Some(each), None) = (cpus_per_gpu, spec.cpus_per_task) {
+            shape.unit_cpus = each.saturating_mul(small(whole / u64::from(tasks)));
+        }
         add(&mut shape.gres, &gpus.per_job, Per::Unit, tasks);
     } else if spec.nodes_min.is_some()
         && nodes_min == nodes_max
@@ -197,18 +202,19 @@ fn counts(
     } else if gpus.per_job.len() == 1 {
         // GPUs are what is dealt out, with what goes with each; where nothing else was said, that is one
         // task on each node.
-        let bare = !spec.ntasks_said && spec.nodes_min.is_none() && tasks == 1;
+        let bare = !spec.ntasks_said && spec.ntasks_per_node.is_none();
         let cpus = if bare { 0 } else { u64::from(tasks) * u64::from(shape.unit_cpus) };
         let is_fixed = spec.nodes_min.is_some() && nodes_min == nodes_max;
         let on_one = if is_fixed { tasks.div_ceil(nodes_min) } else { 1 };
         shape.cpus_min = shape.cpus_min.max(shape.unit_cpus.saturating_mul(on_one));
-        // Where each node has processors for its tasks already, GPUs need none of their own.
-        let each = if is_fixed { cpus / whole } else { cpus.div_ceil(whole) };
         let nodes_max = spec.nodes_max.or(spec.nodes_min).unwrap_or(u32::MAX).min(most);
         shape.units = small(whole);
         shape.units_follow_nodes = false;
         shape.nodes_max = nodes_max.min(small(whole)).max(nodes_min);
-        shape.unit_cpus = cpus_per_gpu.unwrap_or(small(each));
+        shape.unit_cpus = cpus_per_gpu.unwrap_or(small(cpus.div_ceil(whole)));
+        if cpus_per_gpu.is_none() && cpus > 0 {
+            shape.dealt = Some(Dealt { cpus: small(cpus), units: small(whole) });
+        }
         add(&mut shape.gres, &gpus.per_job, Per::Unit, small(whole));
     } else {
         add(&mut shape.gres, &gpus.per_job, Per::Node, nodes_min);
@@ -270,8 +276,8 @@ fn memory(
         .unwrap_or(Memory::Fair)
 }
 
-fn sharing(spec: &JobSpec, owner: Uid, rules: &sections::Partition) -> Sharing {
-    let layers = sharing::layers(spec, rules.over_subscribe);
+fn sharing(spec: &JobSpec, owner: Uid, rules: &sections::Partition, config: &Config) -> Sharing {
+    let layers = sharing::layers(spec, rules, config);
     match spec.sharing.and_then(|it| spec::Sharing::try_from(it).ok()) {
         _ if rules.over_subscribe == OverSubscribe::Exclusive => Sharing::Nobody,
         // Nobody else may be there when nodes are started anew.

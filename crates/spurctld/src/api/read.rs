@@ -13,6 +13,7 @@ use spur_core::job::{
 };
 use spur_core::limit::Limit;
 use spur_core::partition::Partition;
+use spur_core::reservation::Flags;
 use spur_core::state::State;
 use spur_core::time::Timestamp;
 use spur_core::views::{JobNodeShare, JobView};
@@ -116,7 +117,11 @@ fn outline(view: &mut JobView, published: &Published, job: &Job) {
         return;
     }
     if published.waits.get(job.id).is_some_and(|wait| wait.reserved && wait.reason == reason) {
-        view.state_description = format!("{reason}, May be reserved for other job");
+        let why = match is_kept_for_maintenance(&published.state, job) {
+            true => "Reserved for maintenance",
+            false => "May be reserved for other job",
+        };
+        view.state_description = format!("{reason}, {why}");
     } else if let Some(words) = not_allowed(reason, job, partition) {
         view.state_description = words;
     } else if job.hold == Hold::Launch {
@@ -502,4 +507,18 @@ fn status(published: &Published, job: &Job) -> (JobStatus, Reason) {
             (JobStatus(state.number()), reason)
         }
     }
+}
+
+/// Whether nodes that a job could have are kept for maintenance while it would run.
+fn is_kept_for_maintenance(state: &State, job: &Job) -> bool {
+    let secs =
+        job.time_limit(state.partition_of(job)).number().map_or(i64::MAX / 4, |it| it as i64 * 60);
+    let (now, end) = (state.now, state.now.plus_secs(secs));
+    let mut kept = state.reservations.values().filter(|it| {
+        let (start, until) = it.times(now);
+        it.flags.has(Flags::MAINT) && start < end && now < until
+    });
+    kept.any(|it| {
+        state.partitions_of(job).any(|part| it.nodes.iter().any(|node| part.nodes.contains(node)))
+    })
 }

@@ -48,6 +48,7 @@ fn flags(it: &Reservation) -> Vec<String> {
 }
 
 fn view(state: &State, it: &Reservation) -> ReservationView {
+    let it = &it.at(state.now);
     let members = it.nodes.iter().enumerate();
     let members = members.filter_map(|(place, name)| Some((place, state.nodes.get(name)?)));
     let (mut cpus, mut cores) = (0, 0);

@@ -20,6 +20,7 @@ impl<D: Disk> Controller<D> {
             return;
         }
         let at = self.stamp(now);
+        let turns = self.turns(at);
         let lost = self.agents.lost(now, &self.state).into_iter();
         let commands: Vec<Command> = lost
             .map(|node| Command::NodeLost { node })
@@ -33,6 +34,7 @@ impl<D: Disk> Controller<D> {
             .chain(notices(&self.state, at))
             .chain(self.state.reservation_is_due(at).then_some(Command::ReservationsPassed))
             .chain(accruals(&self.state))
+            .chain(turns)
             .collect();
         // A job whose time has come may start: the pass before it came passed it over.
         if self.begun < at {
@@ -47,6 +49,20 @@ impl<D: Disk> Controller<D> {
             self.duties += 1;
             self.proposals.add(command, Waiter::Duty);
         }
+    }
+}
+
+impl<D: Disk> Controller<D> {
+    /// Jobs that share processors and take turns.
+    fn turns(&mut self, at: Timestamp) -> Option<Command> {
+        let config = &self.state.settings.config;
+        let slice = i64::try_from(config.scheduler.time_slice.0).unwrap_or(i64::MAX).max(1);
+        let is_over = at >= self.sliced.plus_secs(slice);
+        if is_over {
+            self.sliced = at;
+        }
+        let changes = self.state.turns(is_over);
+        (!changes.is_empty()).then_some(Command::Preempt(changes))
     }
 }
 

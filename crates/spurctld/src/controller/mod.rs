@@ -162,6 +162,8 @@ pub struct Controller<D = RealDisk> {
     waits: Waits,
     /// Up to when begin times have been looked at.
     begun: Timestamp,
+    /// When jobs that take turns last did.
+    sliced: Timestamp,
     /// Which parts of time limits were told to owners.
     told: letters::Told,
     /// That numbers of jobs come to an end was said.
@@ -204,6 +206,7 @@ impl<D: Disk> Controller<D> {
             duties: 0,
             waits: Waits::default(),
             begun: Timestamp(0),
+            sliced: Timestamp(0),
             told: letters::Told::new(),
             ids_told: false,
             public_key: Vec::new(),

@@ -380,6 +380,8 @@ impl From<&Entry> for StoredEntry {
                             Removal::Cancel | Removal::Requeue => 0,
                             Removal::Suspend => 1,
                             Removal::Resume => 2,
+                            Removal::Pause => 3,
+                            Removal::Turn => 4,
                         },
                     })
                     .collect(),
@@ -483,6 +485,8 @@ impl TryFrom<StoredEntry> for Entry {
                         how: match (victim.sleep, victim.requeue) {
                             (1, _) => Removal::Suspend,
                             (2, _) => Removal::Resume,
+                            (3, _) => Removal::Pause,
+                            (4, _) => Removal::Turn,
                             (_, true) => Removal::Requeue,
                             (_, false) => Removal::Cancel,
                         },

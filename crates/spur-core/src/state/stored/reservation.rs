@@ -42,6 +42,8 @@ pub(super) struct StoredReservation {
     licenses: Vec<String>,
     #[prost(int64, optional, tag = "16")]
     idle_since: Option<i64>,
+    #[prost(int64, optional, tag = "17")]
+    float_secs: Option<i64>,
 }
 
 impl From<&Reservation> for StoredReservation {
@@ -63,6 +65,7 @@ impl From<&Reservation> for StoredReservation {
             cores: it.cores.clone(),
             licenses: it.licenses.iter().map(|(name, count)| format!("{name}:{count}")).collect(),
             idle_since: it.idle_since.map(|at| at.0),
+            float_secs: it.float_secs,
         }
     }
 }
@@ -93,6 +96,7 @@ impl From<StoredReservation> for Reservation {
                 })
                 .collect(),
             idle_since: stored.idle_since.map(Timestamp),
+            float_secs: stored.float_secs,
         }
     }
 }

@@ -97,3 +97,11 @@ fn an_operator_hands_a_hold_over_to_the_owner() {
     };
     assert_eq!((hold(false), hold(true)), (crate::job::Hold::Admin, crate::job::Hold::User));
 }
+
+#[test]
+fn jobs_come_from_machines_that_a_partition_allows() {
+    let mut cluster = configured("[[partitions]]\nname = \"a\"\nalloc_nodes = \"login[1-2]\"\n");
+    let from = |host: &str| JobSpec { submit_host: host.to_string(), ..to("a") };
+    assert!(submit(&mut cluster, 1000, from("login2")).is_ok());
+    assert_eq!(submit(&mut cluster, 1000, from("login3")), Err(SlurmError::AccessDenied));
+}

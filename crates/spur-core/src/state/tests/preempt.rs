@@ -117,3 +117,38 @@ fn whoever_goes_within_its_grace_was_displaced_too() {
         assert_eq!(became, expected);
     }
 }
+
+#[test]
+fn jobs_on_the_same_processors_take_turns() {
+    let mut cluster = cluster();
+    let text = "[preemption]\nmode = \"off,gang\"\n\
+                [[partitions]]\nname = \"all\"\nnodes = \"ALL\"\nover_subscribe = \"force:3\"\n";
+    let config = crate::config::read(text).expect("is in order");
+    cluster.done(Command::Configure(Settings::of(&config)));
+    let jobs: Vec<JobId> = (1..=3).map(|request| cluster.submit(request)).collect();
+    for job in &jobs {
+        let mut share = Share::of_cpus("n1".into(), 2);
+        share.cpu_ids = [0, 1].into_iter().collect();
+        assert_eq!(cluster.start_on(*job, 1, share), 1);
+    }
+    let runs = |cluster: &Cluster| -> Vec<bool> {
+        jobs.iter().map(|job| cluster.state.jobs[job].pause.since.is_none()).collect()
+    };
+    let turn = |cluster: &mut Cluster, is_over: bool| {
+        let changes = cluster.state.turns(is_over);
+        signals(&cluster.done(Command::Preempt(changes)))
+    };
+    // Those that came later stop at once, and nothing changes before the slice is over.
+    assert_eq!(turn(&mut cluster, false), [19, 19]);
+    assert_eq!(cluster.state.turns(false), []);
+    for expected in [[false, true, false], [false, false, true], [true, false, false]] {
+        assert_eq!(turn(&mut cluster, true), [19, 18]);
+        assert_eq!(runs(&cluster), expected);
+    }
+    // Nobody is in the way of one that is left alone.
+    cluster.finish(jobs[0], 1, "n1", OK);
+    assert_eq!(turn(&mut cluster, false), [18]);
+    cluster.finish(jobs[1], 1, "n1", OK);
+    assert_eq!(turn(&mut cluster, false), [18]);
+    assert_eq!(cluster.state.turns(true), []);
+}

@@ -206,3 +206,22 @@ fn accounting_is_told_what_was_kept_and_for_how_long() {
     let length = cluster.state.now.0 - 6000;
     assert_eq!(gone, [format!("r n1 from 6000 for {length}: {n1}")]);
 }
+
+#[test]
+fn one_that_floats_is_always_as_far_away() {
+    let mut cluster = cluster();
+    let now = cluster.at;
+    let line = format!("ReservationName=f StartTime={} Duration=60 Users=bob Nodes=n1", now + 600);
+    let daily = create(&mut cluster, &format!("{line} Flags=TIME_FLOAT,DAILY"));
+    assert_eq!(daily, Err(SlurmError::NotSupported));
+    assert_eq!(create(&mut cluster, &format!("{line} Flags=TIME_FLOAT")), named("f"));
+    let away = cluster.state.reservations["f"].times(Timestamp(0)).0.0;
+    assert!((590..=600).contains(&away), "{away}");
+    cluster.at = now + 100_000;
+    assert!(!cluster.state.reservation_is_due(Timestamp(cluster.at)), "its time never comes");
+    cluster.done(say(Verb::Update, "f", "Duration=30"));
+    let it = &cluster.state.reservations["f"];
+    assert_eq!(it.times(Timestamp(0)), (Timestamp(away), Timestamp(away + 1800)));
+    let fixed = cluster.apply(say(Verb::Update, "f", "Flags=-TIME_FLOAT")).reply;
+    assert_eq!(fixed, Err(SlurmError::NotSupported));
+}
