@@ -6,7 +6,7 @@ use std::io;
 use nix::errno::Errno;
 use nix::unistd::{self, Gid, Uid, User};
 
-use super::oom;
+use super::{child, oom, seccomp};
 
 /// Whom to become.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,6 +133,17 @@ pub fn become_user(credentials: &Credentials) -> Result<(), Error> {
         // SAFETY: plain numbers.
         let given_up = unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
         Errno::result(given_up).map_err(attempt("give up new rights"))?;
+    }
+    Ok(())
+}
+
+/// The last before another program takes over: nothing but its first three files is open there, and where its
+/// partition is hardened the kernel refuses it what no job needs.
+pub fn seal(credentials: &Credentials) -> Result<(), Error> {
+    let error = |attempt| move |source| Error { attempt, source };
+    child::close_others_on_exec().map_err(error("close what is open"))?;
+    if credentials.hardened {
+        seccomp::refuse_what_no_job_needs().map_err(error("have system calls refused"))?;
     }
     Ok(())
 }

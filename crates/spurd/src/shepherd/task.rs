@@ -18,7 +18,6 @@ use super::plan::Plan;
 use super::task_hooks;
 use crate::machine::child;
 use crate::machine::handover;
-use crate::machine::limits;
 use crate::machine::privilege;
 
 /// Becomes the script. Why it could not goes down `fault`, which closes by itself when it could. Where its
@@ -37,7 +36,6 @@ pub fn become_script(
             {
                 say_to_user(&format!("Failed to load current user environment variables: {error}"));
             }
-            limits::take(&mut variables, &plan.let_through).iter().for_each(|it| say_to_user(it));
             if let Err(code) = plan.hooks.run_prologs(&mut variables) {
                 child::leave(code)
             }
@@ -69,7 +67,7 @@ pub fn become_epilog(plan: &Plan, script: u32, words: Option<OwnedFd>) -> Infall
             None => unistd::dup2_stderr(&nothing)?,
         }
         unistd::chdir(&plan.work_dir).or_else(|_| unistd::chdir("/tmp"))?;
-        child::close_others_on_exec().context("could not close what is open")
+        Ok(privilege::seal(&plan.owner)?)
     };
     if prepared().is_ok() {
         plan.hooks.run_epilogs(&plan.environment.for_task(script, tmp_dir(plan)));
@@ -83,13 +81,16 @@ fn prepare(plan: &Plan, born_in_group: bool, words: &OwnedFd) -> Result<()> {
         group.join(born_in_group)?;
     }
     child::reset_signals().context("could not reset the signals")?;
+    let complaints = plan.environment.limits.set()?;
     privilege::become_user(&plan.owner)?;
     // From here on nothing is done that the user could not do.
     umask(plan.umask);
     open_files(plan)?;
     handover::give(words, io::stderr()).context("could not pass the output on")?;
+    complaints.iter().for_each(|it| say_to_user(it));
     enter_work_dir(plan)?;
-    child::close_others_on_exec().context("could not close what is open")?;
+    plan.environment.limits.set_open_files()?;
+    privilege::seal(&plan.owner)?;
     let readable = unistd::access(plan.program.as_c_str(), unistd::AccessFlags::X_OK);
     readable.with_context(|| format!("cannot reach the script {:?}", plan.program))
 }
