@@ -189,7 +189,8 @@ pub(super) fn start_one(state: &mut State, start: &JobStart, effects: &mut Vec<E
     let phase = Phase::Running { since: state.now, allocation };
     let range = ports::parse_range(&state.settings.config.agent.rendezvous_ports);
     let port = range
-        .and_then(|range| ports::lend(&state.index.ports, range, start.job, &start.allocation));
+        .filter(|_| ports::is_of_use(&job, &start.allocation))
+        .and_then(|range| ports::lend(&state.index.ports, range, start.job.0));
     let over = partition_for(state, &job, start).map(|it| it.rules.over_subscribe);
     let layers = over.map_or(1, |over| sharing::layers(&job.spec, over));
     let on: Vec<&NodeName> = start.allocation.shares.iter().map(|share| &share.node).collect();
