@@ -90,13 +90,13 @@ pub static VARIABLES: &[Variable] = &[
     row("SLURM_CPUS_ON_NODE", NODE, |f| here(f, |h| number(h.cpus))),
     row("SLURM_CPUS_PER_GPU", JOB, |f| text(&f.job.cpus_per_gpu)),
     row("SLURM_CPUS_PER_TASK", ALL, |f| step_or_job(f, |s| s.cpus_per_task, |j| j.cpus_per_task)),
-    row("SLURM_CPU_BIND", TASK, |f| bind(f, |b| format!("{},{}{}", verbosity(b), b.kind, b.list))),
+    row("SLURM_CPU_BIND", TASK, |f| bind(f, bound)),
     row("SLURM_CPU_BIND_LIST", TASK, |f| bind(f, |b| b.list.clone())),
     row("SLURM_CPU_BIND_TYPE", TASK, |f| bind(f, |b| b.kind.clone())),
     row("SLURM_CPU_BIND_VERBOSE", TASK, |f| bind(f, |b| verbosity(b).into())),
     row("SLURM_CPU_FREQ_REQ", TASK, |f| text(&f.step?.cpu_freq)),
     row("SLURM_DISTRIBUTION", ALL, |f| text(f.step.map_or(&f.job.distribution, |s| &s.distribution))),
-    row("SLURM_DIST_PLANESIZE", JOB, |f| f.job.plane_size.and_then(number)),
+    row("SLURM_DIST_PLANESIZE", ALL, |f| step_or_job(f, |s| s.plane_size, |j| j.plane_size)),
     row("SLURM_EXPORT_ENV", BATCH, |f| text(&f.job.export).filter(|said| said != "ALL")),
     row("SLURM_GET_USER_ENV", BATCH, |f| flag(f.job.get_user_env)),
     row("SLURM_GPUS", JOB, |f| text(&f.job.gpus)),
@@ -113,7 +113,7 @@ pub static VARIABLES: &[Variable] = &[
     row("SLURM_JOB_ACCOUNT", ALL, |f| text(&f.job.account)).per_component(),
     row("SLURM_JOB_CPUS_PER_NODE", ALL, |f| Some(folded(&f.job.cpus_per_node))).per_component(),
     // Slurm's srun leaves this one in the environment of steps inside an allocation.
-    row("SLURM_JOB_CPUS_PER_NODE_PACK_GROUP_0", TASK, |f| f.step?.inside_allocation.then(|| folded(&f.job.cpus_per_node))),
+    row("SLURM_JOB_CPUS_PER_NODE_PACK_GROUP_0", TASK, lone_component),
     row("SLURM_JOB_DEPENDENCY", BATCH, |f| text(&f.job.dependency)),
     row("SLURM_JOB_END_TIME", NODE, |f| moment(f.job.end_time)),
     row("SLURM_JOB_GID", NODE, |f| number(f.job.gid)),
@@ -132,7 +132,7 @@ pub static VARIABLES: &[Variable] = &[
     row("SLURM_LABELIO", TASK, |f| flag(f.step?.label)),
     row("SLURM_LAUNCH_NODE_IPADDR", TASK, |f| text(&f.step?.launcher_address)),
     row("SLURM_LOCALID", NODE, |f| number(f.task?.local_rank)),
-    row("SLURM_MEM_BIND", TASK, |f| mem_bind(f, |b| format!("{},{}{}", verbosity(b), b.kind, b.list))),
+    row("SLURM_MEM_BIND", TASK, |f| mem_bind(f, bound)),
     row("SLURM_MEM_BIND_LIST", TASK, |f| mem_bind(f, |b| b.list.clone())),
     row("SLURM_MEM_BIND_TYPE", TASK, |f| mem_bind(f, |b| b.kind.clone())),
     row("SLURM_MEM_BIND_VERBOSE", TASK, |f| mem_bind(f, |b| verbosity(b).into())),
@@ -309,6 +309,20 @@ fn bind(facts: &Facts<'_>, get: fn(&CpuBindFacts) -> String) -> Option<String> {
 
 fn mem_bind(facts: &Facts<'_>, get: fn(&CpuBindFacts) -> String) -> Option<String> {
     facts.step?.mem_bind.as_ref().map(get)
+}
+
+/// The three in one.
+fn bound(bind: &CpuBindFacts) -> String {
+    match bind.kind.as_str() {
+        "" => verbosity(bind).to_string(),
+        kind => format!("{},{kind}{}", verbosity(bind), bind.list),
+    }
+}
+
+/// The components of a heterogeneous job have theirs from the script.
+fn lone_component(facts: &Facts<'_>) -> Option<String> {
+    let is_lone = facts.step?.inside_allocation && facts.job.components.is_empty();
+    is_lone.then(|| folded(&facts.job.cpus_per_node))
 }
 
 fn verbosity(bind: &CpuBindFacts) -> &'static str {

@@ -2,6 +2,7 @@
 //! handed to those controllers that join.
 
 use std::path::Path;
+use std::time::Duration as StdDuration;
 
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
@@ -14,12 +15,13 @@ use time::{Duration, OffsetDateTime};
 use crate::identity::{MachineKey, from_pem, pem};
 use crate::{Error, Identity, PublicKey, Role, files, sha256};
 
-/// How long a machine's certificate is good for. Who is thrown out is refused at once all the same.
-pub const MACHINE_DAYS: i64 = 90;
+/// How long a machine's certificate is good for unless the site says otherwise. Who is thrown out is refused at
+/// once all the same.
+pub const LIFETIME: StdDuration = StdDuration::from_secs(90 * 86_400);
 const AUTHORITY_DAYS: i64 = 365 * 20;
 
-/// Clocks of machines differ.
-const SLACK: Duration = Duration::hours(1);
+/// Clocks of machines differ; by less than a certificate lasts.
+const SLACK: StdDuration = StdDuration::from_secs(3600);
 
 /// Signs certificates, and the words of users.
 pub struct Authority {
@@ -28,6 +30,8 @@ pub struct Authority {
     key: Vec<u8>,
     /// Signs users' tokens. A key of its own, so that no token can pass for a certificate.
     users: MachineKey,
+    /// How long its certificates are good for.
+    lifetime: StdDuration,
 }
 
 /// All an authority is, for another controller.
@@ -105,7 +109,13 @@ impl Authority {
             &rcgen::PKCS_ED25519,
         )?;
         let issuer = Issuer::new(own_params()?, pair);
-        Ok(Authority { certificate: CertificateDer::from(certificate), issuer, key, users })
+        let certificate = CertificateDer::from(certificate);
+        Ok(Authority { certificate, issuer, key, users, lifetime: LIFETIME })
+    }
+
+    /// The same, with certificates that are good for so long.
+    pub fn lasting(self, lifetime: StdDuration) -> Authority {
+        Authority { lifetime, ..self }
     }
 
     /// A certificate that lets the bearer of this key be this.
@@ -118,8 +128,8 @@ impl Authority {
             vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
         params.use_authority_key_identifier_extension = true;
         let now = OffsetDateTime::now_utc();
-        params.not_before = now - SLACK;
-        params.not_after = now + Duration::days(MACHINE_DAYS);
+        params.not_before = now - self.lifetime.min(SLACK);
+        params.not_after = now + self.lifetime;
         let certificate = params.signed_by(&Subject(key.0.clone()), &self.issuer)?;
         Ok(certificate.der().clone())
     }
@@ -208,6 +218,20 @@ mod tests {
         let again = Authority::open(&dir.path().join("ca")).expect("is read");
         assert_eq!(again.hash(), authority.hash());
         assert_eq!(again.users().public(), authority.users().public());
+    }
+
+    #[test]
+    fn a_certificate_is_renewed_when_a_third_of_its_time_is_left() {
+        let authority = Authority::generate().expect("is made");
+        let left_and_due = |authority: &Authority| {
+            let times = authority.controller().expect("is signed").times().expect("counts now");
+            [times.left, times.due_in].map(|it| it.as_secs())
+        };
+        let day = 86_400;
+        let [left, due] = left_and_due(&authority);
+        assert!(left.abs_diff(90 * day) < 60 && due.abs_diff(60 * day) < day, "{left} {due}");
+        let [left, due] = left_and_due(&authority.lasting(StdDuration::from_secs(600)));
+        assert!(left.abs_diff(600) < 60 && due.abs_diff(200) < 60, "{left} {due}");
     }
 
     #[test]

@@ -132,6 +132,15 @@ impl std::fmt::Debug for MachineKey {
     }
 }
 
+/// How it stands with a certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// So long it counts.
+    pub left: Duration,
+    /// So long it need not be renewed.
+    pub due_in: Duration,
+}
+
 /// A machine that was let in.
 #[derive(Clone, Debug)]
 pub struct Identity {
@@ -173,12 +182,14 @@ impl Identity {
         self.shown.replace(&self.key, &certificate, &self.authority)
     }
 
-    /// Whether others would still believe its certificate so many days from now.
-    pub fn is_valid_in(&self, days: u64) -> bool {
-        let day = Duration::from_secs(86_400);
+    /// How long others will believe its certificate, and how long it need not be renewed: until a third of its
+    /// time is left. Nothing where they do not believe it now.
+    pub fn times(&self) -> Option<Times> {
         let now = UnixTime::now().as_secs();
-        let at = UnixTime::since_unix_epoch(Duration::from_secs(now) + day * days as u32);
-        shown::is_valid_at(&self.shown.certificate(), &self.authority, at)
+        let (from, until) = shown::term(&self.shown.certificate(), &self.authority, now)?;
+        let due = until - (until - from) / 3;
+        let [left, due_in] = [until, due].map(|at| Duration::from_secs(at.saturating_sub(now)));
+        Some(Times { left, due_in })
     }
 
     /// Where a daemon that keeps its state in this directory has its identity.

@@ -1,6 +1,7 @@
 //! The certificate a machine shows, which is renewed while connections come and go.
 
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use rustls::SignatureScheme;
 use rustls::client::ResolvesClientCert;
@@ -73,8 +74,35 @@ impl ResolvesClientCert for Shown {
     }
 }
 
+/// From when until when a certificate of this authority will do, if it does now. Nothing here reads certificates: the
+/// ends are searched for.
+pub fn term(
+    certificate: &CertificateDer<'_>,
+    authority: &CertificateDer<'_>,
+    now: u64,
+) -> Option<(u64, u64)> {
+    let will_do = |at: u64| {
+        let at = UnixTime::since_unix_epoch(Duration::from_secs(at));
+        is_valid_at(certificate, authority, at)
+    };
+    if !will_do(now) {
+        return None;
+    }
+    let end = |mut good: u64, mut bad: u64| {
+        while good.abs_diff(bad) > 1 {
+            let middle = good.midpoint(bad);
+            if will_do(middle) { good = middle } else { bad = middle }
+        }
+        good
+    };
+    Some((end(now, now.saturating_sub(FAR)), end(now, now + FAR)))
+}
+
+/// No certificate of a machine lasts as long.
+const FAR: u64 = 1 << 32;
+
 /// Whether a certificate of this authority will do at a moment.
-pub fn is_valid_at(
+fn is_valid_at(
     certificate: &CertificateDer<'_>,
     authority: &CertificateDer<'_>,
     at: UnixTime,

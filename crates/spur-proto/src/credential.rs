@@ -81,6 +81,16 @@ pub enum Refusal {
 pub struct Used(BTreeSet<(i64, u64)>);
 
 impl Used {
+    /// One that was used before, as `all` told.
+    pub fn remember(&mut self, expires: i64, serial: u64) {
+        self.0.insert((expires, serial));
+    }
+
+    /// When each that is remembered expires, and its number.
+    pub fn all(&self) -> impl ExactSizeIterator<Item = (i64, u64)> + '_ {
+        self.0.iter().copied()
+    }
+
     /// Takes a credential that was verified; once.
     pub fn take(&mut self, credential: &Credential, now: i64) -> Result<(), Refusal> {
         self.0 = self.0.split_off(&(now, 0));

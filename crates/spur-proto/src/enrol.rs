@@ -1,10 +1,12 @@
 //! How a machine comes to belong to a cluster, from its own side.
 
+use std::path::Path;
 use std::time::Duration;
 
 use spur_net::identity::MachineKey;
 use spur_net::tls::Dialler;
 use spur_net::{Identity, JoinToken, sha256};
+use tracing::{error, info};
 
 use crate::address::Address;
 use crate::caller::{CallError, Caller};
@@ -56,12 +58,47 @@ pub async fn renew(own: &Identity, controllers: &[Address]) -> Result<(), Error>
         let request = request.clone();
         async move { client.enrol(request).await }
     };
-    let reply = Caller::new(controllers.to_vec(), PATIENCE).call(ask).await?;
+    // A machine that was away for too long is let in as a newcomer: its key is known.
+    let is_late = own.times().is_none();
+    if is_late {
+        proof::set(Proof::Machine(Dialler::newcomer(Some(own.authority_hash()))?));
+    }
+    let reply = Caller::new(controllers.to_vec(), PATIENCE).call(ask).await;
+    if is_late {
+        proof::set(Proof::Machine(Dialler::member(own)?));
+    }
+    let reply = reply?;
     if *own.authority != *reply.authority {
         return Err(Error::Differs);
     }
     Ok(own.renew(&reply.certificate)?)
 }
+
+/// Renews the certificate where it is time, or where somebody asks, and keeps it; returns when to look again.
+pub async fn stay_valid(
+    own: &Identity,
+    dir: &Path,
+    controllers: &[Address],
+    asked: bool,
+) -> Duration {
+    let due = || own.times().map_or(Duration::ZERO, |times| times.due_in);
+    if asked || due().is_zero() {
+        let renewed = renew(own, controllers).await.and_then(|()| Ok(own.save(dir)?));
+        match renewed {
+            Ok(()) => info!("this machine's certificate is renewed"),
+            Err(trouble) => {
+                error!("could not renew this machine's certificate, will try again: {trouble}");
+                let left = own.times().map_or(Duration::ZERO, |times| times.left);
+                return (left / 10).clamp(SOON, LATE);
+            }
+        }
+    }
+    due().clamp(SOON, LATE)
+}
+
+/// How soon and how late a certificate is looked at again.
+const SOON: Duration = Duration::from_secs(1);
+const LATE: Duration = Duration::from_secs(3600);
 
 const PATIENCE: Duration = Duration::from_secs(10);
 

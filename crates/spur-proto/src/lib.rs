@@ -11,6 +11,7 @@ pub mod door;
 pub mod enrol;
 pub mod entrance;
 pub mod proof;
+pub mod rlimit;
 pub mod seats;
 pub mod status;
 pub mod step_io;

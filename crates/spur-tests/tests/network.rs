@@ -52,6 +52,43 @@ fn two_machines_join_by_a_token_and_run_a_step_together() {
 }
 
 #[test]
+fn certificates_are_renewed_again_and_again_and_nobody_notices() {
+    let mut site = Site::empty();
+    let file = site.path("spur.conf");
+    std::fs::write(&file, "[controller]\ncertificate_lifetime = 9\n").expect("writes");
+    let (state, listen) = (site.path("state"), format!("{},127.0.0.1:0", site.socket()));
+    let args = ["--config", &file, "--state-dir", &state, "--listen", &listen];
+    site.start("spurctld", &args);
+    site.is_led(&site.socket());
+    let token = site.token(&[]);
+    assert_eq!(site.join(&token, "n1").status, Some(0));
+    let agent = site.agent("n1", &controllers(&token));
+    until("it is there", || site.is_idle("n1"));
+    // A step that speaks over one connection for as long as three certificates.
+    let begun = std::time::Instant::now();
+    let own = site.path("n1/identity/machine.pem");
+    let shown = |own: &str| std::fs::read(own).expect("has one");
+    let step = Command::new(binary("spur"))
+        .args(["srun", "sh", "-c", "read line; echo heard $line"])
+        .env("SPUR_CONTROLLER_ADDR", site.socket())
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn();
+    let mut step = step.expect("starts");
+    for _ in 0..3 {
+        let before = shown(&own);
+        until("it has another one", || (shown(&own) != before).then_some(()));
+    }
+    assert!(begun.elapsed().as_secs() >= 6, "they are renewed in good time, not all the time");
+    std::io::Write::write_all(step.stdin.as_mut().expect("a pipe"), b"all\n").expect("is heard");
+    let said = step.wait_with_output().expect("ends");
+    assert_eq!(said.stdout, b"heard all\n");
+    let ran = site.spur(&["srun", "true"]);
+    assert_eq!(ran.status, Some(0), "{}", ran.err);
+    assert!(!site.log("spurd", agent).contains("no stream to the controller"));
+}
+
+#[test]
 fn a_machine_without_a_token_says_what_to_run_and_waits_to_be_approved() {
     let mut site = Site::new();
     let at = controllers(&site.token(&[]));
@@ -251,6 +288,6 @@ fn the_file_says_where_controllers_are_who_may_do_more_and_what_jobs_may_not() {
     assert!(refused.err.contains("Access/permission denied"), "{}", refused.err);
     assert_eq!(by(daemon).err, "");
     assert_eq!(says(&["scontrol", "update", "nodename=n1", "state=resume"]).err, "");
-    let ran = says(&["srun", "grep", "-E", "NoNewPrivs|CapBnd", "/proc/self/status"]);
-    assert_eq!(ran.out, "CapBnd:\t0000000000000000\nNoNewPrivs:\t1", "{}", ran.err);
+    let ran = says(&["srun", "grep", "-E", "NoNewPrivs|CapBnd|Seccomp:", "/proc/self/status"]);
+    assert_eq!(ran.out, "CapBnd:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2", "{}", ran.err);
 }

@@ -14,6 +14,7 @@ use openraft::error::{Fatal, RaftError};
 use spur_core::state::{Entry, Settings};
 use spur_disk::RealDisk;
 use spur_net::Authority;
+use spur_net::authority::LIFETIME;
 use spur_net::tls::{self, Dialler};
 use spur_proto::client::Address;
 use spur_proto::credential::Key;
@@ -118,7 +119,11 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     let site_key = configuration.site_key()?;
     let advertised = advertised.map(|address| address.to_string());
     let far = accounting.as_ref().filter(|it| it.socket().is_none()).map(Address::to_string);
-    let trusted = Arc::new(Trusted::open(&state_dir, make, advertised, far, site_key)?);
+    let lifetime = configuration
+        .controller()
+        .map_or(LIFETIME, |it| Duration::from_secs(it.certificate_lifetime.0));
+    let trusted = Trusted::open(&state_dir, make, advertised, far, site_key, lifetime)?;
+    let trusted = Arc::new(trusted);
     let network = match network {
         Some((listener, _)) => Some((listener, acceptor(&trusted, &state_dir)?)),
         None => None,
@@ -329,10 +334,17 @@ fn acceptor(trusted: &Arc<Trusted>, state_dir: &Path) -> anyhow::Result<TlsAccep
     Ok(acceptor)
 }
 
+/// A controller that slept looks at its certificate at least so often.
+const A_DAY: Duration = Duration::from_secs(86_400);
+
 /// Has the authority, and so needs to ask nobody.
 async fn stay_valid(own: spur_net::Identity, trusted: Arc<Trusted>) {
     loop {
-        tokio::time::sleep(Duration::from_secs(86_400)).await;
+        let due_in = own.times().map_or(Duration::ZERO, |times| times.due_in);
+        tokio::time::sleep(due_in.clamp(Duration::from_secs(1), A_DAY)).await;
+        if own.times().is_some_and(|times| !times.due_in.is_zero()) {
+            continue;
+        }
         let Some(authority) = trusted.authority() else { continue };
         let fresh = authority.certify(&own.role, &own.key.public());
         if let Err(trouble) = fresh.and_then(|fresh| own.renew(&fresh)) {

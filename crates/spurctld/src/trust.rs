@@ -31,6 +31,8 @@ pub struct Trusted {
     pub accounting: Option<String>,
     /// The site's own key for users' tokens.
     site_key: Option<Vec<u8>>,
+    /// How long certificates are good for.
+    lifetime: Duration,
     waiting: Mutex<BTreeMap<String, Waiting>>,
 }
 
@@ -66,15 +68,16 @@ impl Trusted {
         advertised: Option<String>,
         accounting: Option<String>,
         site_key: Option<Vec<u8>>,
+        lifetime: Duration,
     ) -> Result<Trusted, spur_net::Error> {
         let dir = Trusted::dir(state_dir);
         let found = if make { Some(Authority::open(&dir)?) } else { Authority::load(&dir)? };
         let authority = OnceLock::new();
         if let Some(found) = found {
-            let _ = authority.set(found);
+            let _ = authority.set(found.lasting(lifetime));
         }
         let waiting = Mutex::default();
-        Ok(Trusted { dir, authority, advertised, accounting, site_key, waiting })
+        Ok(Trusted { dir, authority, advertised, accounting, site_key, lifetime, waiting })
     }
 
     /// Where a controller keeps the authority.
@@ -97,7 +100,8 @@ impl Trusted {
             key: reply.authority_key.clone(),
             users: reply.users_key.clone(),
         };
-        let _ = self.authority.set(Authority::from_secrets(&secrets, &self.dir)?);
+        let taken = Authority::from_secrets(&secrets, &self.dir)?;
+        let _ = self.authority.set(taken.lasting(self.lifetime));
         Ok(())
     }
 

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use spur_net::authority::MACHINE_DAYS;
 use spur_net::identity::MachineKey;
 use spur_net::role::is_name;
 use spur_net::tls::Dialler;
@@ -29,7 +28,7 @@ pub async fn identity(
     let found = Identity::load(&dir).context("could not read this machine's identity")?;
     let is_remote = |address: &Address| address.clone().nearest().socket().is_none();
     // A machine that was away for too long is known all the same.
-    let found = match found.filter(|it| it.is_valid_in(0)) {
+    let found = match found.filter(|it| it.times().is_some()) {
         Some(found) => Some(found),
         None if controllers.iter().any(is_remote) => {
             Some(wait(&dir, state_dir, node, controllers).await?)
@@ -47,27 +46,13 @@ pub async fn identity(
     Ok(found)
 }
 
-/// A certificate is renewed when a third of its days are gone.
-const DAYS_LEFT: u64 = MACHINE_DAYS as u64 * 2 / 3;
-const BETWEEN_LOOKS: Duration = Duration::from_secs(3600);
-
 /// Renews the certificate in good time, or at a hangup.
 async fn stay_valid(own: Identity, dir: PathBuf, controllers: Vec<Address>) {
     let Ok(mut hangup) = signal(SignalKind::hangup()) else { return };
     let mut asked = false;
     loop {
-        if asked || !own.is_valid_in(DAYS_LEFT) {
-            match enrol::renew(&own, &controllers).await {
-                Ok(()) => match own.save(&dir) {
-                    Ok(()) => info!("this machine's certificate is renewed"),
-                    Err(trouble) => error!("could not keep the renewed certificate: {trouble}"),
-                },
-                Err(trouble) => {
-                    error!("could not renew this machine's certificate, will try again: {trouble}");
-                }
-            }
-        }
-        asked = timeout(BETWEEN_LOOKS, hangup.recv()).await.is_ok();
+        let pause = enrol::stay_valid(&own, &dir, &controllers, asked).await;
+        asked = timeout(pause, hangup.recv()).await.is_ok();
     }
 }
 

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use spur_core::auth::{Actor, Level};
 use spur_core::ids::{Gid, Uid};
-use spur_net::authority::MACHINE_DAYS;
 use spur_net::jwt::{self, Claims, Keys};
 use spur_net::tls::{self, Dialler};
 use spur_net::{Identity, PublicKey, Role, unhex};
@@ -49,21 +48,10 @@ pub async fn open(
     Ok(((listener, acceptor), callers))
 }
 
-/// A certificate is renewed when a third of its days are gone.
-const DAYS_LEFT: u64 = MACHINE_DAYS as u64 * 2 / 3;
-const BETWEEN_LOOKS: Duration = Duration::from_secs(3600);
-
 async fn stay_valid(own: Identity, dir: PathBuf) {
     let controllers = Address::parse_list(&own.controllers).unwrap_or_default();
     loop {
-        if !own.is_valid_in(DAYS_LEFT) {
-            let renewed = enrol::renew(&own, &controllers).await.map_err(anyhow::Error::from);
-            match renewed.and_then(|()| Ok(own.save(&dir)?)) {
-                Ok(()) => tracing::info!("this machine's certificate is renewed"),
-                Err(error) => tracing::error!("could not renew the certificate: {error:#}"),
-            }
-        }
-        tokio::time::sleep(BETWEEN_LOOKS).await;
+        tokio::time::sleep(enrol::stay_valid(&own, &dir, &controllers, false).await).await;
     }
 }
 

@@ -169,7 +169,14 @@ fn facts(granted: &JobAllocation) -> JobFacts {
     let spec = granted.spec.clone().unwrap_or_default();
     let cpus: Vec<u32> = granted.nodes.iter().map(|node| node.cpus).collect();
     let dir = std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default();
+    let of_spec = JobFacts::of_spec(&spec, &cpus);
+    // With a number for each node, salloc tells their sum, whatever was said of all.
+    let tasks = match spec.ntasks_per_node {
+        Some(_) => Some(of_spec.tasks_per_node.iter().sum()),
+        None => of_spec.tasks,
+    };
     JobFacts {
+        tasks,
         job_id: view.job_id,
         account: view.account.clone(),
         partition: view.partition.clone(),
@@ -182,7 +189,7 @@ fn facts(granted: &JobAllocation) -> JobFacts {
         submit_dir: dir,
         submit_host: allocation::host_name(),
         components: granted.components.iter().map(facts).collect(),
-        ..JobFacts::of_spec(&spec, &cpus)
+        ..of_spec
     }
 }
 

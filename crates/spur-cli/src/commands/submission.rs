@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Display;
 
-use nix::sys::resource::{Resource, getrlimit};
+use nix::sys::resource::getrlimit;
 use spur_core::errors::SlurmError;
 use spur_core::options::argv::{self, Argv, Question};
 use spur_core::options::{Arg, OptionError, Request, Tool, help, options, usage};
 use spur_core::rlimit;
 use spur_core::time::{Timestamp, display};
 use spur_proto::caller::CallError;
+use spur_proto::rlimit::RESOURCES;
 use spur_proto::slurm::TryJobRequest;
 use spur_proto::slurm::controller_client::ControllerClient;
 
@@ -110,7 +111,7 @@ pub fn limits(propagate: &str) -> Vec<u8> {
     };
     let mut bytes = Vec::new();
     for name in chosen {
-        let resource = LIMITS.iter().find(|(known, _)| *known == name);
+        let resource = RESOURCES.iter().find(|(known, _)| *known == name);
         if let Some(Ok((soft, _))) = resource.map(|(_, resource)| getrlimit(*resource)) {
             let line = format!("{}={mark}{soft}\0", rlimit::variable(name));
             bytes.extend_from_slice(line.as_bytes());
@@ -118,19 +119,6 @@ pub fn limits(propagate: &str) -> Vec<u8> {
     }
     bytes
 }
-
-const LIMITS: &[(&str, Resource)] = &[
-    ("AS", Resource::RLIMIT_AS),
-    ("CORE", Resource::RLIMIT_CORE),
-    ("CPU", Resource::RLIMIT_CPU),
-    ("DATA", Resource::RLIMIT_DATA),
-    ("FSIZE", Resource::RLIMIT_FSIZE),
-    ("MEMLOCK", Resource::RLIMIT_MEMLOCK),
-    ("NOFILE", Resource::RLIMIT_NOFILE),
-    ("NPROC", Resource::RLIMIT_NPROC),
-    ("RSS", Resource::RLIMIT_RSS),
-    ("STACK", Resource::RLIMIT_STACK),
-];
 
 /// Says why the controller refused a job.
 pub fn not_taken(tool: Tool, partition: &str, error: &CallError) {

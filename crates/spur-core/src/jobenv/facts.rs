@@ -141,6 +141,8 @@ pub struct StepFacts {
     pub tasks_per_node_asked: Option<u32>,
     /// The distribution in use; empty where srun does not say.
     pub distribution: String,
+    /// `--distribution=plane=`
+    pub plane_size: Option<u32>,
     /// `--cpu-bind`: verbosity, type and list.
     pub cpu_bind: Option<CpuBindFacts>,
     /// `--mem-bind`, the same way.
@@ -153,7 +155,7 @@ pub struct StepFacts {
     pub overcommit: bool,
     /// Where srun runs.
     pub launcher_address: String,
-    /// Where srun listens.
+    /// The port that is srun's; 0 for none.
     pub launcher_port: u16,
     /// The umask of srun.
     pub umask: u32,

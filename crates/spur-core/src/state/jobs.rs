@@ -189,7 +189,8 @@ pub(super) fn start_one(state: &mut State, start: &JobStart, effects: &mut Vec<E
     let phase = Phase::Running { since: state.now, allocation };
     let range = ports::parse_range(&state.settings.config.agent.rendezvous_ports);
     let port = range
-        .and_then(|range| ports::lend(&state.index.ports, range, start.job, &start.allocation));
+        .filter(|_| ports::is_of_use(&job, &start.allocation))
+        .and_then(|range| ports::lend(&state.index.ports, range, start.job.0));
     let config = &state.settings.config;
     let layers = partition_for(state, &job, start)
         .map_or(1, |it| sharing::layers(&job.spec, &it.rules, config));

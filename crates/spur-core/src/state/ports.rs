@@ -18,23 +18,20 @@ pub fn parse_range(text: &str) -> Option<Range> {
     (first > 0 && first <= last).then_some((first, last))
 }
 
-/// A port for a job, if it can have several tasks and there is one left. Jobs begin to look at different
-/// places, so that one that has just ended is not followed by another on its port at once.
-pub fn lend(
-    taken: &OrdSet<u16>,
-    (first, last): Range,
-    job: JobId,
-    held: &Allocation,
-) -> Option<u16> {
-    if held.shares.len() < 2 && held.cpus() < 2 {
-        return None;
-    }
+/// Whether a job can have several tasks in a step, which may go over all components of a heterogeneous one.
+pub fn is_of_use(job: &Job, held: &Allocation) -> bool {
+    job.component.is_some() || held.shares.len() > 1 || held.cpus() > 1
+}
+
+/// A port, if there is one left. Jobs begin to look at different places, so that one that has just ended is not
+/// followed by another on its port at once.
+pub fn lend(taken: &OrdSet<u16>, (first, last): Range, from: u32) -> Option<u16> {
     let count = u32::from(last - first) + 1;
     if taken.len() >= count as usize {
         return None;
     }
     let port = |at: u32| first + (at % count) as u16;
-    (0..count).map(|step| port((job.0 % count) + step)).find(|port| !taken.contains(port))
+    (0..count).map(|step| port((from % count) + step)).find(|port| !taken.contains(port))
 }
 
 /// Lends a running job another port in place of one that somebody else uses, and has what its first node has
@@ -53,9 +50,8 @@ pub(super) fn another(
     }
     let range = parse_range(&state.settings.config.agent.rendezvous_ports);
     // From where the taken one was: its neighbours may belong to the same stranger, but some are free.
-    let start =
-        JobId(u32::from(taken).wrapping_sub(range.map_or(0, |(first, _)| first.into())) + 1);
-    let port = range.and_then(|range| lend(&state.index.ports, range, start, allocation));
+    let from = u32::from(taken).wrapping_sub(range.map_or(0, |(first, _)| first.into())) + 1;
+    let port = range.and_then(|range| lend(&state.index.ports, range, from));
     let node = allocation.first_node().cloned().ok_or(SlurmError::InvalidNodeName)?;
     for (step, _) in job.steps.on(&node) {
         let (step, node) = (step.id, node.clone());
@@ -69,28 +65,17 @@ pub(super) fn another(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::Share;
-
-    fn held(cpus: u32) -> Allocation {
-        Allocation { shares: vec![Share::of_cpus("n1".into(), cpus)] }
-    }
 
     #[test]
     fn a_thousand_jobs_have_a_thousand_ports() {
         let mut taken = OrdSet::new();
         for job in 1..=1000 {
             // Numbers that would all begin at the same place.
-            let port = lend(&taken, (15_000, 15_999), JobId(job * 1000), &held(2));
+            let port = lend(&taken, (15_000, 15_999), job * 1000);
             assert_eq!(taken.insert(port.expect("there are as many")), None);
         }
-        assert_eq!(lend(&taken, (15_000, 15_999), JobId(1), &held(2)), None);
+        assert_eq!(lend(&taken, (15_000, 15_999), 1), None);
         assert!(taken.iter().all(|port| (15_000..=15_999).contains(port)));
-    }
-
-    #[test]
-    fn who_has_one_task_needs_none() {
-        assert_eq!(lend(&OrdSet::new(), (1, 9), JobId(1), &held(1)), None);
-        assert_eq!(lend(&OrdSet::new(), (7, 7), JobId(3), &held(2)), Some(7));
     }
 
     #[test]

@@ -375,6 +375,22 @@ pub fn memory(asked: &str, local_rank: u32, here: &[u32]) -> Option<MemoryBindin
     Some(MemoryBinding { domains, preferred, report: verbose.then_some((label, shown)) })
 }
 
+/// `--cpu-bind` as its variables tell it where tasks cannot be bound, in Slurm's words: whether tasks were to tell what
+/// they are bound to, the kind and the list; nothing where nothing was asked for.
+pub fn words(asked: &str) -> Option<(bool, String, String)> {
+    let lower = asked.to_ascii_lowercase();
+    let (verbose, kind) = split(&lower);
+    let (name, list) = kind.split_once(':').unwrap_or((&kind, ""));
+    match name {
+        "" if !verbose => None,
+        "none" | "rank" | "rank_ldom" => Some((verbose, name.to_string(), String::new())),
+        "threads" | "cores" | "sockets" | "ldoms" => Some((verbose, name.to_string(), lower)),
+        "map_cpu" | "map_ldom" => Some((verbose, format!("{name}:"), list.to_string())),
+        "mask_cpu" | "mask_ldom" => Some((verbose, format!("{name}:"), list.replace("0x", ""))),
+        _ => Some((verbose, String::new(), lower)),
+    }
+}
+
 /// `--mem-bind` as its variables tell it: whether tasks tell what they are bound to, the kind and the list; nothing
 /// where memory is not bound.
 pub fn memory_words(asked: &str) -> Option<(bool, String, String)> {

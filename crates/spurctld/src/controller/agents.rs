@@ -602,6 +602,8 @@ impl<D: Disk> Controller<D> {
             started: since.0,
             ends: duties::ends_at(&self.state, job).map_or(0, |end| end.0),
             cluster_name: self.state.settings.cluster_name.clone(),
+            // The agent knows where it has heard of it.
+            working_cluster: String::new(),
             partition: partition_of(job),
             harden: self.state.partition_of(job).is_some_and(|it| it.rules.harden),
             components,

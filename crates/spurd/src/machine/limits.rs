@@ -2,61 +2,91 @@
 //! asked for by name has a `U` before its number.
 
 use std::collections::BTreeMap;
+use std::io;
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use spur_core::rlimit;
+use spur_proto::rlimit::RESOURCES;
 
-const LIMITS: &[(&str, Resource)] = &[
-    ("AS", Resource::RLIMIT_AS),
-    ("CORE", Resource::RLIMIT_CORE),
-    ("CPU", Resource::RLIMIT_CPU),
-    ("DATA", Resource::RLIMIT_DATA),
-    ("FSIZE", Resource::RLIMIT_FSIZE),
-    ("MEMLOCK", Resource::RLIMIT_MEMLOCK),
-    ("NOFILE", Resource::RLIMIT_NOFILE),
-    ("NPROC", Resource::RLIMIT_NPROC),
-    ("RSS", Resource::RLIMIT_RSS),
-    ("STACK", Resource::RLIMIT_STACK),
-];
+/// What a process is to be held to. The hard limits of this machine are never raised, so that nothing here takes
+/// rights: what is higher is as high as the machine allows, as in Slurm.
+#[derive(Clone, Debug, Default)]
+pub struct Limits(Vec<Limit>);
 
-/// A limit that a process is to be held to.
-pub struct Limit {
+#[derive(Clone, Copy, Debug)]
+struct Limit {
     name: &'static str,
     resource: Resource,
     wanted: u64,
-    /// By name.
-    asked: bool,
+    /// By the user, with `--propagate`.
+    by_name: bool,
 }
 
-/// Takes the limits out of the variables: what the user asked for, and what the site lets through.
-pub fn take(variables: &mut BTreeMap<Vec<u8>, Vec<u8>>, let_through: &[String]) -> Vec<Limit> {
-    let limits = LIMITS.iter().filter_map(|(name, resource)| {
-        let value = variables.remove(rlimit::variable(name).as_bytes())?;
-        let text = String::from_utf8_lossy(&value);
-        let (asked, number) = match text.strip_prefix('U') {
-            Some(number) => (true, number),
-            None => (false, text.as_ref()),
-        };
-        let wanted = number.parse().ok()?;
-        let holds = asked || let_through.iter().any(|it| it == name);
-        holds.then_some(Limit { name, resource: *resource, wanted, asked })
-    });
-    limits.collect()
+/// One could not be set, and the process must not go on.
+#[derive(Debug, thiserror::Error)]
+#[error("could not set RLIMIT_{name}")]
+pub struct Error {
+    name: &'static str,
+    #[source]
+    source: io::Error,
 }
 
-/// Holds this process to its limits. What is higher than this machine allows is as high as it allows; of those asked
-/// for by name that is said.
-pub fn hold(limits: &[Limit]) -> Vec<String> {
-    let mut complaints = Vec::new();
-    for Limit { name, resource, wanted, asked } in limits {
-        let Ok((now, most)) = getrlimit(*resource) else { continue };
-        let wants = (*wanted).min(most);
-        let set = if now == wants { Ok(()) } else { setrlimit(*resource, wants, most) };
-        if *asked && (set.is_err() || *wanted > most) {
-            complaints.push(format!("Can't propagate RLIMIT_{name} of {wanted} from submit host"));
+impl Limits {
+    /// Takes the limits out of the variables: those its user asked for, and those the site lets through.
+    pub fn take(variables: &mut BTreeMap<Vec<u8>, Vec<u8>>, let_through: &[String]) -> Limits {
+        let mut limits = Vec::new();
+        for &(name, resource) in RESOURCES {
+            let Some(value) = variables.remove(rlimit::variable(name).as_bytes()) else { continue };
+            let text = String::from_utf8_lossy(&value);
+            let (by_name, number) = match text.strip_prefix('U') {
+                Some(number) => (true, number),
+                None => (false, text.as_ref()),
+            };
+            let Ok(wanted) = number.parse::<u64>() else { continue };
+            if by_name || let_through.iter().any(|it| it == name) {
+                limits.push(Limit { name, resource, wanted, by_name });
+            }
         }
+        Limits(limits)
     }
-    complaints
+
+    /// Holds this process to all of them but the number of open files. What the user asked for by name and cannot
+    /// have is returned, to be said.
+    pub fn set(&self) -> Result<Vec<String>, Error> {
+        let mut complaints = Vec::new();
+        for limit in &self.0 {
+            let most = limit.most()?;
+            if limit.by_name && limit.wanted > most {
+                let Limit { name, wanted, .. } = limit;
+                complaints
+                    .push(format!("Can't propagate RLIMIT_{name} of {wanted} from submit host"));
+            }
+            if limit.resource != Resource::RLIMIT_NOFILE {
+                limit.set(most)?;
+            }
+        }
+        Ok(complaints)
+    }
+
+    /// The last one, for when this process opens nothing any more: it has more files open than the program will.
+    pub fn set_open_files(&self) -> Result<(), Error> {
+        let files = self.0.iter().find(|limit| limit.resource == Resource::RLIMIT_NOFILE);
+        files.map_or(Ok(()), |limit| limit.set(limit.most()?))
+    }
+}
+
+impl Limit {
+    fn most(&self) -> Result<u64, Error> {
+        getrlimit(self.resource).map(|(_, most)| most).map_err(|errno| self.error(errno))
+    }
+
+    fn set(&self, most: u64) -> Result<(), Error> {
+        setrlimit(self.resource, self.wanted.min(most), most).map_err(|errno| self.error(errno))
+    }
+
+    fn error(&self, errno: nix::Error) -> Error {
+        Error { name: self.name, source: errno.into() }
+    }
 }
 
 #[cfg(test)]
@@ -70,7 +100,8 @@ mod tests {
             (b"SLURM_RLIMIT_CORE".to_vec(), b"0".to_vec()),
             (b"HOME".to_vec(), b"/root".to_vec()),
         ]);
-        assert!(hold(&take(&mut variables, &[])).is_empty());
+        let limits = Limits::take(&mut variables, &[]);
+        assert!(limits.set().expect("is set").is_empty());
         assert_eq!(variables.keys().collect::<Vec<_>>(), [b"HOME"]);
         assert_eq!(getrlimit(Resource::RLIMIT_CORE).expect("a limit"), before);
     }

@@ -15,3 +15,4 @@ pub mod oom;
 pub mod pidfd;
 pub mod privilege;
 pub mod processes;
+pub mod seccomp;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::unistd::{self, Gid, Uid, User};
 
-use super::oom;
+use super::{child, oom, seccomp};
 
 /// Whom to become.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -172,6 +172,17 @@ impl Known {
 }
 
 const KNOWN_FOR: Duration = Duration::from_secs(1);
+
+/// The last before another program takes over: nothing but its first three files is open there, and where its
+/// partition is hardened the kernel refuses it what no job needs.
+pub fn seal(credentials: &Credentials) -> Result<(), Error> {
+    let error = |attempt| move |source| Error { attempt, source };
+    child::close_others_on_exec().map_err(error("close what is open"))?;
+    if credentials.hardened {
+        seccomp::refuse_what_no_job_needs().map_err(error("have system calls refused"))?;
+    }
+    Ok(())
+}
 
 /// Capabilities that no program can bring back, whoever owns it.
 fn empty_bounding_set() -> nix::Result<()> {

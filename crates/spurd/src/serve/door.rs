@@ -12,23 +12,25 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use nix::sys::resource::{Resource, getrlimit};
 use prost::Message;
 use spur_net::assertion::{self, Assertion};
 use spur_net::{Identity, tls};
-use spur_proto::credential::{self, Refusal, Used};
+use spur_proto::credential::{self, Refusal};
 use spur_proto::entrance::now;
 use spur_proto::internal::StepHello;
 use spur_proto::seats::{Place, Seats, Stool};
 use spur_proto::step_io::{self, EVERYBODY, Frame, Frames, Kind};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tracing::{debug, info, warn};
 
 use super::usage;
+use super::used::Kept;
 use crate::agent::RunFile;
 use crate::machine::connection;
 use crate::run::RunId;
@@ -42,35 +44,56 @@ const ARRIVAL: Duration = Duration::from_secs(30);
 /// Keys that are remembered: a step may have been made just before the leader changed.
 const KEYS: usize = 4;
 
-/// Callers of one user on this machine at a time, before they are handed over.
+/// Callers of one user on this machine that are heard at a time, before they are handed over.
 const CALLERS: usize = 256;
+
+/// Callers of one user that stand in line for that: who starts hundreds of steps at once has as many.
+const LINE: usize = 4096;
 
 /// Who is at the door, by user.
 #[derive(Clone, Default)]
-struct Guests(Arc<Mutex<BTreeMap<u32, usize>>>);
+struct Guests(Arc<Mutex<BTreeMap<u32, Line>>>);
+
+/// The callers of one user.
+struct Line {
+    there: usize,
+    heard: Arc<Semaphore>,
+}
 
 /// One caller, until it is dropped.
-struct Guest(Guests, u32);
+struct Guest {
+    all: Guests,
+    uid: u32,
+    heard: Arc<Semaphore>,
+}
 
 impl Guests {
     fn admit(&self, uid: u32) -> Option<Guest> {
-        let mut counts = self.0.lock().expect("no holder panics");
-        let count = counts.entry(uid).or_insert(0);
-        if *count >= CALLERS {
+        let mut lines = self.0.lock().expect("no holder panics");
+        let line = lines
+            .entry(uid)
+            .or_insert_with(|| Line { there: 0, heard: Arc::new(Semaphore::new(CALLERS)) });
+        if line.there >= longest_line() {
             return None;
         }
-        *count += 1;
-        Some(Guest(self.clone(), uid))
+        line.there += 1;
+        Some(Guest { all: self.clone(), uid, heard: line.heard.clone() })
     }
+}
+
+/// Not so many that the files run out which the agent may have open.
+fn longest_line() -> usize {
+    let files = getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(soft, _)| soft);
+    LINE.min(usize::try_from(files / 4).unwrap_or(LINE))
 }
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        let mut counts = self.0.0.lock().expect("no holder panics");
-        if let Some(count) = counts.get_mut(&self.1) {
-            *count -= 1;
-            if *count == 0 {
-                counts.remove(&self.1);
+        let mut lines = self.all.0.lock().expect("no holder panics");
+        if let Some(line) = lines.get_mut(&self.uid) {
+            line.there -= 1;
+            if line.there == 0 {
+                lines.remove(&self.uid);
             }
         }
     }
@@ -84,7 +107,7 @@ pub struct Door {
     /// Who this machine is to others; nothing where it has not joined.
     machine: Option<Arc<Identity>>,
     keys: Arc<Mutex<Vec<Vec<u8>>>>,
-    used: Arc<Mutex<Used>>,
+    used: Arc<Mutex<Kept>>,
     /// Changes whenever a step has been given to a shepherd.
     begun: watch::Receiver<u64>,
 }
@@ -106,6 +129,7 @@ impl Door {
             }
             _ => {}
         }
+        let used = Kept::open(spool, now()).context("could not read the credentials in use")?;
         let listener = UnixListener::bind(socket).with_context(at)?;
         // Everybody may knock: the kernel tells who it is.
         fs::set_permissions(socket, Permissions::from_mode(0o666)).with_context(at)?;
@@ -114,7 +138,7 @@ impl Door {
             node: node.to_string(),
             machine,
             keys: Arc::default(),
-            used: Arc::default(),
+            used: Arc::new(Mutex::new(used)),
             begun,
         };
         tokio::spawn(door.clone().serve(listener));
@@ -139,7 +163,7 @@ impl Door {
                     let Some(guest) = guests.admit(uid) else { continue };
                     let door = self.clone();
                     tokio::spawn(async move {
-                        let _guest = guest;
+                        let Ok(_heard) = guest.heard.acquire().await else { return };
                         door.receive(caller).await;
                     });
                 }
@@ -406,8 +430,8 @@ mod tests {
     #[test]
     fn a_user_with_too_many_callers_keeps_nobody_else_out() {
         let guests = Guests::default();
-        let mut first: Vec<Guest> = (0..CALLERS).filter_map(|_| guests.admit(7)).collect();
-        assert_eq!(first.len(), CALLERS);
+        let mut first: Vec<Guest> = (0..=LINE).filter_map(|_| guests.admit(7)).collect();
+        assert_eq!(first.len(), longest_line());
         assert!(guests.admit(7).is_none());
         assert!(guests.admit(8).is_some());
         first.pop();

@@ -8,6 +8,7 @@ mod runs;
 mod spool;
 mod stream;
 mod usage;
+mod used;
 
 use std::io::IsTerminal;
 use std::path::Path;

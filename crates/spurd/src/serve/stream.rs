@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use spur_proto::address::CONTROLLER_PORT;
 use spur_proto::client::{self, Address};
 use spur_proto::internal::agent_message::Message as Says;
 use spur_proto::internal::controller_message::Message as Hears;
-use spur_proto::internal::{AgentMessage, ControllerMessage};
+use spur_proto::internal::{AgentMessage, ControllerMessage, Launch};
 use spur_proto::status::leader_hint;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::sleep;
@@ -148,7 +149,10 @@ async fn session(
         let mut stream =
             client::agents(channel).session(ReceiverStream::new(waiting)).await?.into_inner();
         while let Some(ControllerMessage { message }) = stream.message().await? {
-            let Some(message) = message else { continue };
+            let Some(mut message) = message else { continue };
+            if let Hears::Launches(launches) = &mut message {
+                launches.launches.iter_mut().for_each(|it| tell_where(it, controller));
+            }
             if matches!(message, Hears::Welcome(_)) {
                 info!("welcome by the controller");
                 *welcome = true;
@@ -163,6 +167,16 @@ async fn session(
     };
     events.send(Event::Closed).await?;
     ended
+}
+
+/// The cluster's name, where its controller is, and two numbers that Slurm's commands compare: the protocol's (25.11)
+/// and that of how processors are chosen (`cons_tres`).
+fn tell_where(launch: &mut Launch, controller: &Address) {
+    let (host, port) = match controller {
+        Address::Unix(_) => ("localhost", CONTROLLER_PORT),
+        Address::Tls { host, port } => (host.as_str(), *port),
+    };
+    launch.working_cluster = format!("{}:{host}:{port}:11264:109", launch.cluster_name);
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use spur_core::jobenv::{self, ArrayFacts, GpuFacts, HereFacts, JobFacts};
 use spur_proto::internal::{Component, Launch};
 
 use super::task_hooks::Variables;
+use crate::machine::limits::Limits;
 
 /// Everything but the number of the process.
 pub struct Environment {
@@ -21,6 +22,8 @@ pub struct Environment {
     here: HereFacts,
     /// The variable that marks the run's processes.
     marker: String,
+    /// What the script is held to.
+    pub limits: Limits,
 }
 
 /// Where temporary files go unless the user says otherwise.
@@ -36,9 +39,10 @@ impl Environment {
     ) -> Environment {
         let mut submitted = submitted(&launch.environment);
         forget_choices(&mut submitted, gpus.as_ref());
+        let limits = Limits::take(&mut submitted, &launch.let_through);
         let own = launch.shares.first().cloned().unwrap_or_default();
         let here = HereFacts { node: own.node, cpus: own.cpus, gpus, ..HereFacts::default() };
-        Environment { job: facts(launch, spec, &submitted), submitted, here, marker }
+        Environment { job: facts(launch, spec, &submitted), submitted, here, marker, limits }
     }
 
     /// Where the user wants temporary files, if said.
@@ -91,6 +95,7 @@ pub(super) fn facts(
         uid: launch.uid,
         gid: launch.gid,
         cluster: launch.cluster_name.clone(),
+        working_cluster: launch.working_cluster.clone(),
         nodes: hostlist::compress(launch.shares.iter().map(|share| &share.node)),
         // Only sbatch knows from where it was called, and says so in the environment it sends.
         submit_dir: said("SLURM_SUBMIT_DIR"),

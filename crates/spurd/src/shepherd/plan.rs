@@ -57,8 +57,6 @@ pub struct Plan {
     pub sampler: Option<Sampler>,
     /// When it must end by itself.
     pub fence: Fence,
-    /// Which limits of the place it was handed in at hold for it.
-    pub let_through: Vec<String>,
 }
 
 /// Why there is no plan.
@@ -105,7 +103,6 @@ impl Plan {
         }
         let gauges = usage::gauges(room.gpus.as_ref());
         Ok(Plan {
-            let_through: launch.let_through.clone(),
             fence,
             owner,
             program,

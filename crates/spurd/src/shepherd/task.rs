@@ -19,7 +19,6 @@ use super::plan::Plan;
 use super::task_hooks;
 use crate::machine::child;
 use crate::machine::handover;
-use crate::machine::limits::{self, Limit};
 use crate::machine::privilege;
 
 /// Becomes the script. Why it could not goes down `fault`, which closes by itself when it could. Where its
@@ -36,7 +35,6 @@ pub fn become_script(
             let tmp_dir = tmp_dir(plan);
             let environment = match draft {
                 Some(draft) if tmp_dir == draft.tmp_dir => {
-                    limits::hold(&draft.limits).iter().for_each(|it| say_to_user(it));
                     let number = format!("{TASK_PID}={}", std::process::id());
                     draft.entries.extend(CString::new(number));
                     std::mem::take(&mut draft.entries)
@@ -57,7 +55,6 @@ pub fn become_script(
 /// forked child writes to is copied for it first.
 pub struct Draft<'a> {
     entries: Vec<CString>,
-    limits: Vec<Limit>,
     tmp_dir: &'a Path,
 }
 
@@ -70,10 +67,9 @@ impl<'a> Draft<'a> {
             return None;
         }
         variables.remove(TASK_PID.as_bytes());
-        let limits = limits::take(&mut variables, &plan.let_through);
         let mut entries = task_hooks::entries(&variables);
         entries.reserve(1);
-        Some(Draft { entries, limits, tmp_dir })
+        Some(Draft { entries, tmp_dir })
     }
 }
 
@@ -88,8 +84,6 @@ fn work_out(plan: &Plan, tmp_dir: &Path) -> Vec<CString> {
     {
         say_to_user(&format!("Failed to load current user environment variables: {error}"));
     }
-    let limits = limits::take(&mut variables, &plan.let_through);
-    limits::hold(&limits).iter().for_each(|it| say_to_user(it));
     if let Err(code) = plan.hooks.run_prologs(&mut variables) {
         child::leave(code)
     }
@@ -113,7 +107,7 @@ pub fn become_epilog(plan: &Plan, script: u32, words: Option<OwnedFd>) -> Infall
             None => unistd::dup2_stderr(&nothing)?,
         }
         unistd::chdir(&plan.work_dir).or_else(|_| unistd::chdir("/tmp"))?;
-        child::close_others_on_exec().context("could not close what is open")
+        Ok(privilege::seal(&plan.owner)?)
     };
     if prepared().is_ok() {
         plan.hooks.run_epilogs(&plan.environment.for_task(script, tmp_dir(plan)));
@@ -127,13 +121,16 @@ fn prepare(plan: &Plan, born_in_group: bool, words: &OwnedFd) -> Result<()> {
         group.join(born_in_group)?;
     }
     child::reset_signals().context("could not reset the signals")?;
+    let complaints = plan.environment.limits.set()?;
     privilege::become_user(&plan.owner)?;
     // From here on nothing is done that the user could not do.
     umask(plan.umask);
     open_files(plan)?;
     handover::give(words, io::stderr()).context("could not pass the output on")?;
+    complaints.iter().for_each(|it| say_to_user(it));
     enter_work_dir(plan)?;
-    child::close_others_on_exec().context("could not close what is open")?;
+    plan.environment.limits.set_open_files()?;
+    privilege::seal(&plan.owner)?;
     let readable = unistd::access(plan.program.as_c_str(), unistd::AccessFlags::X_OK);
     readable.with_context(|| format!("cannot reach the script {:?}", plan.program))
 }

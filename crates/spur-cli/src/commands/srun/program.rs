@@ -2,7 +2,9 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::IsTerminal;
+use std::net::UdpSocket;
 use std::os::unix::ffi::OsStrExt;
+use std::sync::OnceLock;
 
 use spur_core::filename::{self, Values};
 use spur_core::job::export::{self, Export};
@@ -60,6 +62,14 @@ fn target(pattern: &str, tasks: u32) -> Target {
     }
 }
 
+/// A port that is this srun's for as long as it lives, as programs know it from Slurm. Nobody listens there: it is srun
+/// that calls the nodes.
+fn own_port() -> u16 {
+    static HELD: OnceLock<Option<UdpSocket>> = OnceLock::new();
+    let held = HELD.get_or_init(|| UdpSocket::bind(("127.0.0.1", 0)).ok());
+    held.as_ref().and_then(|socket| socket.local_addr().ok()).map_or(0, |it| it.port())
+}
+
 /// Works everything out. What is wrong is told in Slurm's words.
 pub fn prepare(
     request: &Request,
@@ -80,6 +90,7 @@ pub fn prepare(
         pty,
         unbuffered: request.step.unbuffered && !request.step.pty,
         launcher_address: "127.0.0.1".to_string(),
+        launcher_port: own_port().into(),
         debug_level: (3 + request.tool.verbose).saturating_sub(u32::from(request.tool.quiet > 0)),
         inside_allocation: inside,
         task_prolog: request.step.task_prolog.clone(),

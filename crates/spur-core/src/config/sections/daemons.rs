@@ -57,6 +57,8 @@ section! {
     /// A file to which every change and every refusal is appended as well, for programs that gather logs; what
     /// `spur audit` reads is below `state_dir`.
     audit_log: Option<String> = None, Controller, [];
+    /// How long certificates of machines are good for; they are renewed when a third of that is left.
+    certificate_lifetime: Seconds = Seconds(90 * 86_400), Controller, [];
     /// When a DOWN node comes back by itself.
     return_to_service: ReturnToService = ReturnToService::Silent, Now, ["ReturnToService"];
     /// A program run when this controller becomes the leader.

@@ -103,6 +103,7 @@ section! {
     power_down_on_idle: bool = false, Now, ["PowerDownOnIdle"];
     /// What happens to jobs of silent nodes; none: `unreachable` above.
     unreachable: Option<Unreachable> = None, Now, [];
-    /// Tasks can never gain rights: no setuid helpers such as `sudo` or `fusermount`.
+    /// Tasks can never gain rights: no setuid helpers such as `sudo` or `fusermount`, no namespaces, mounts, keys or
+    /// other system calls that jobs do not need.
     harden: bool = false, Now, [];
 }

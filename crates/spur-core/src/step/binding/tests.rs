@@ -129,3 +129,20 @@ fn memory_is_bound_as_asked() {
     assert!(memory("prefer,rank", 3, &[0]).expect("bound").preferred);
     assert_eq!((memory("none", 0, &[0]), memory("", 0, &[0])), (None, None));
 }
+
+#[test]
+fn what_was_asked_for_is_told_where_nothing_can_be_bound() {
+    let told = |asked: &str| words(asked).map(|(_, kind, list)| format!("{kind}|{list}"));
+    for (asked, expected) in [
+        ("none", "none|"),
+        ("q,rank", "rank|"),
+        ("cores", "cores|cores"),
+        ("v,cores", "cores|v,cores"),
+        ("map_cpu:0,1", "map_cpu:|0,1"),
+        ("mask_cpu:0x1,0x2", "mask_cpu:|1,2"),
+        ("verbose", "|verbose"),
+    ] {
+        assert_eq!(told(asked).as_deref(), Some(expected), "{asked}");
+    }
+    assert_eq!(words("quiet").or_else(|| words("")), None);
+}

@@ -12,6 +12,7 @@ use spur_proto::internal::{Launch, StepLaunch, StepProgram};
 use super::program::tasks_per_node;
 use crate::confine;
 use crate::machine::connection::is_free;
+use crate::machine::limits::Limits;
 use crate::shepherd::environment as batch;
 use crate::shepherd::task_hooks::Variables;
 
@@ -28,6 +29,8 @@ pub struct Environment {
     /// `--gpu-bind`, or what follows from `--gpus-per-task`.
     gpu_bind: String,
     marker: String,
+    /// What tasks are held to, of the place srun was called at.
+    pub limits: Limits,
     /// `--preserve-env`: how many nodes and tasks there are is what srun was told.
     preserve: bool,
 }
@@ -43,6 +46,7 @@ impl Environment {
         gpus: Option<GpuFacts>,
     ) -> Environment {
         let mut sent = batch::submitted(&asked.environment);
+        let limits = Limits::take(&mut sent, &launch.let_through);
         if !asked.inside_allocation {
             batch::forget_choices(&mut sent, gpus.as_ref());
         }
@@ -63,7 +67,7 @@ impl Environment {
             tasks_per_node: tasks_per_node(step),
             cpus_per_task: request.cpus_per_task,
             tasks_per_node_asked: request.ntasks_per_node,
-            distribution: distribution(&request.layout().distribution, step, asked),
+            plane_size: request.layout().plane_size,
             label: spec.label,
             overcommit: request.layout().overcommit,
             launcher_address: asked.launcher_address.clone(),
@@ -87,6 +91,7 @@ impl Environment {
             facts.nodes.clone_from(&whole.nodes);
             facts.tasks_per_node.clone_from(&whole.tasks_per_node);
         }
+        facts.distribution = distribution(&request, &facts);
         // The same for all tasks, whichever of them is the first to listen there.
         let port = match launch.master_port {
             0 if facts.tasks_per_node.len() == 1 => own_port(launch.job, is_free).unwrap_or(0),
@@ -94,6 +99,7 @@ impl Environment {
         };
         Environment {
             sent,
+            limits,
             job,
             step: facts,
             first_rank,
@@ -112,13 +118,13 @@ impl Environment {
         }
     }
 
-    /// Tells tasks what they are bound to.
-    pub fn bound(mut self, binding: Option<&Binding>) -> Environment {
-        self.step.cpu_bind = binding.map(|binding| CpuBindFacts {
-            verbose: binding.verbose,
-            kind: binding.kind.to_string(),
-            list: binding.list.clone(),
-        });
+    /// Tells tasks what they are bound to; where they cannot be bound, what was asked for.
+    pub fn bound(mut self, binding: Option<&Binding>, asked: &str) -> Environment {
+        let told = match binding {
+            Some(it) => Some((it.verbose, it.kind.to_string(), it.list.clone())),
+            None => binding::words(asked),
+        };
+        self.step.cpu_bind = told.map(|(verbose, kind, list)| CpuBindFacts { verbose, kind, list });
         self
     }
 
@@ -196,6 +202,9 @@ impl Environment {
         if *port > 0 {
             told.push(("MASTER_PORT", port.to_string()));
         }
+        if !address.is_empty() && *port > 0 {
+            told.push((JAX, format!("{address}:{port}")));
+        }
         told.extend([
             ("WORLD_SIZE", tasks.to_string()),
             ("RANK", rank.to_string()),
@@ -237,17 +246,23 @@ fn mem_bind(request: &JobSpec) -> Option<CpuBindFacts> {
 /// What `--preserve-env` is about.
 const PRESERVED: &[&str] = &["SLURM_JOB_NUM_NODES", "SLURM_NNODES", "SLURM_NPROCS", "SLURM_NTASKS"];
 
+/// What JAX takes instead of the first node's name and a port that may be another's; the rest it knows from Slurm's
+/// variables.
+const JAX: &str = "JAX_COORDINATOR_ADDRESS";
+
 /// A variable by which a step of a single task asks for the same.
 const ASKED: &str = "SPUR_RENDEZVOUS";
 
-/// As asked for; inside an allocation Slurm tells its own choice too.
-fn distribution(said: &str, step: &StepLaunch, asked: &StepProgram) -> String {
-    let tasks: u32 = tasks_per_node(step).iter().sum();
-    match (said, asked.inside_allocation) {
-        ("", true) if tasks as usize <= step.nodes.len() => "cyclic".to_string(),
-        ("", true) => "block".to_string(),
-        (said, _) => distribution::shown(said),
+/// As asked for. Slurm tells its own choice too inside an allocation, and where memory was asked for.
+fn distribution(request: &JobSpec, step: &StepFacts) -> String {
+    let said = &request.layout().distribution;
+    let asks_memory = request.memory_per_node.is_some() || request.memory_per_cpu.is_some();
+    if !said.is_empty() || !(step.inside_allocation || asks_memory) {
+        return distribution::shown(said);
     }
+    let tasks: u32 = step.tasks_per_node.iter().sum();
+    let spread = tasks as usize <= step.tasks_per_node.len();
+    if spread { "cyclic".to_string() } else { "block".to_string() }
 }
 
 #[cfg(test)]

@@ -45,8 +45,6 @@ pub struct Program {
     pub binding: Option<Binding>,
     /// `--mem-bind`
     pub memory_bind: String,
-    /// Which limits of the place srun was called at hold for its tasks.
-    pub let_through: Vec<String>,
     /// The launcher's word.
     pub asked: StepProgram,
     values: Values,
@@ -96,7 +94,7 @@ impl Program {
             node: here.node,
             ranks: here.ranks,
             environment: Environment::new(launch, &step, &spec, &asked, marker, room.gpus)
-                .bound(binding.as_ref()),
+                .bound(binding.as_ref(), &spec.cpu_bind),
             binding,
             memory_bind: spec
                 .request
@@ -112,7 +110,6 @@ impl Program {
                 [&asked.task_prolog, &asked.task_epilog],
             ),
             asked,
-            let_through: launch.let_through.clone(),
             group: room.group,
             values,
         })

@@ -16,7 +16,7 @@ use spur_core::step::binding::memory;
 
 use super::program::Program;
 use super::tasks::Task;
-use crate::machine::{binding, child, limits, privilege};
+use crate::machine::{binding, child, privilege};
 use crate::shepherd::task::open_output;
 use crate::shepherd::task_hooks;
 
@@ -49,8 +49,6 @@ pub fn become_task(program: &Program, rank: u32, ends: Ends, born_in: bool) -> I
     bind(program, rank);
     let arguments = program.arguments(rank);
     let mut variables = program.environment.of_task(rank, std::process::id());
-    let limits = limits::take(&mut variables, &program.let_through);
-    limits::hold(&limits).iter().for_each(|it| say_to_user(it));
     if let Err(code) = program.hooks.run_prologs(&mut variables) {
         child::leave(code)
     }
@@ -62,10 +60,12 @@ pub fn become_task(program: &Program, rank: u32, ends: Ends, born_in: bool) -> I
 }
 
 fn prepare(program: &Program, rank: u32, ends: Ends, born_in: bool) -> Result<()> {
-    become_user(program, born_in)?;
+    let complaints = become_user(program, born_in)?;
     connect(program, rank, ends)?;
+    complaints.iter().for_each(|it| say_to_user(it));
     enter_work_dir(program)?;
-    child::close_others_on_exec().context("could not close what is open")
+    program.environment.limits.set_open_files()?;
+    Ok(privilege::seal(&program.owner)?)
 }
 
 /// Binds the task to its processors and memory. One that cannot be bound runs all the same, and says so.
@@ -91,16 +91,17 @@ fn bind(program: &Program, rank: u32) {
     program.environment.gpu_report(rank).into_iter().for_each(tell);
 }
 
-/// From here on nothing is done that the user could not do.
-fn become_user(program: &Program, born_in: bool) -> Result<()> {
+/// From here on nothing is done that the user could not do. What is to be said about its limits is returned.
+fn become_user(program: &Program, born_in: bool) -> Result<Vec<String>> {
     unistd::setsid().context("could not begin a session")?;
     if let Some(group) = &program.group {
         group.join(born_in)?;
     }
     child::reset_signals().context("could not reset the signals")?;
+    let complaints = program.environment.limits.set()?;
     privilege::become_user(&program.owner)?;
     umask(program.umask);
-    Ok(())
+    Ok(complaints)
 }
 
 fn enter_work_dir(program: &Program) -> Result<()> {
@@ -191,7 +192,7 @@ pub fn become_epilog(program: &Program, task: &Task) -> Infallible {
             None => unistd::dup2_stderr(open_output(&program.file(pattern, task.rank), true)?)?,
         }
         enter_work_dir(program)?;
-        child::close_others_on_exec().context("could not close what is open")
+        Ok(privilege::seal(&program.owner)?)
     };
     if prepared().is_ok() {
         let variables = program.environment.of_task(task.rank, task.pid as u32);
