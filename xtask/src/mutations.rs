@@ -117,7 +117,7 @@ static MUTATIONS: &[Mutation] = &[
     },
     Mutation {
         name: "run given up before its node has ended it",
-        file: "crates/spurctld/src/controller/agents.rs",
+        file: "crates/spurctld/src/controller/agents/sessions.rs",
         from: "            let patience_ms = lives_ms + (lives_ms / 4).max(ECHO_MS);\n",
         to: "            let patience_ms = lives_ms / 2 + 0 * ECHO_MS;\n",
         tests: SIMULATOR,

@@ -50,7 +50,7 @@ fn replayed(disk: RealDisk, blobs: &mut Blobs<RealDisk>) -> (State, Position) {
         last = record.position;
         match record.payload {
             Payload::Entries(entries) => {
-                for entry in &entries {
+                for entry in entries.iter() {
                     for effect in apply(&mut state, entry).effects {
                         if let Effect::KeepBlob { hash, bytes } = effect {
                             blobs.keep(hash, &bytes).expect("there is room");

@@ -93,8 +93,8 @@ struct Refusals {
 
 impl Book {
     fn open(dir: &Path) -> std::io::Result<Book> {
-        let number = files(dir)?.last().map_or(1, |(number, _)| *number);
-        let (file, mut size) = append(dir, number)?;
+        let mut number = files(dir)?.last().map_or(1, |(number, _)| *number);
+        let (mut file, mut size) = append(dir, number)?;
         let path = dir.join(name(number));
         let text = fs::read(&path)?;
         let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
@@ -103,11 +103,16 @@ impl Book {
             file.set_len(whole as u64)?;
             size = whole as u64;
         }
-        let last = String::from_utf8_lossy(&text[..whole]).lines().last().map(str::to_string);
-        let end = match last.or_else(|| last_of_earlier(dir, number)) {
-            Some(line) => audit::end_of(&line).ok_or(std::io::ErrorKind::InvalidData)?,
-            None => End::default(),
-        };
+        let text = String::from_utf8_lossy(&text[..whole]);
+        let end =
+            text.lines().rev().find_map(audit::end_of).or_else(|| end_of_earlier(dir, number));
+        if text.lines().next_back().is_some_and(|last| audit::end_of(last).is_none()) {
+            let path = path.display();
+            tracing::error!(%path, "the audit log is damaged at its end; it goes on in a new file");
+            number += 1;
+            (file, size) = append(dir, number)?;
+        }
+        let end = end.unwrap_or_default();
         let refusals = Refusals { since: Instant::now(), written: 0, left_out: 0 };
         Ok(Book { dir: dir.to_path_buf(), copy: None, number, file, size, end, refusals })
     }
@@ -228,9 +233,9 @@ fn append(dir: &Path, number: u32) -> std::io::Result<(File, u64)> {
     Ok((file, size))
 }
 
-fn last_of_earlier(dir: &Path, number: u32) -> Option<String> {
+fn end_of_earlier(dir: &Path, number: u32) -> Option<End> {
     let earlier = files(dir).ok()?.into_iter().rev().find(|(other, _)| *other < number)?;
-    fs::read_to_string(earlier.1).ok()?.lines().last().map(str::to_string)
+    String::from_utf8_lossy(&fs::read(earlier.1).ok()?).lines().rev().find_map(audit::end_of)
 }
 
 /// The files there are, in their order.
@@ -289,5 +294,28 @@ mod tests {
         }
         assert_eq!(copied().lines().collect::<Vec<_>>(), lines);
         assert!(Audit::open(dir.path(), Some(dir.path().to_path_buf())).is_err(), "no file");
+    }
+
+    #[test]
+    fn damage_at_the_end_stays_to_be_seen_and_stops_nobody() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let audit = |what: &str| {
+            let audit = Audit::open(dir.path(), None).expect("opens");
+            audit.note("uid 0".to_string(), what.to_string(), "done".to_string());
+        };
+        audit("one");
+        assert_eq!(wait_for(dir.path(), 1).len(), 1);
+        let path = dir.path().join("audit/000001.log");
+        let mut file = File::options().append(true).open(&path).expect("is there");
+        file.write_all(b"\xff\x00\n\xfe\n").expect("is written");
+        let damaged = fs::read(&path).expect("reads");
+        audit("two");
+        let next = || fs::read_to_string(dir.path().join("audit/000002.log")).unwrap_or_default();
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while next().is_empty() && Instant::now() < deadline {
+            std::thread::yield_now();
+        }
+        assert_eq!(audit::end_of(next().trim()).map(|end| end.number), Some(2), "{}", next());
+        assert_eq!(fs::read(&path).expect("reads"), damaged);
     }
 }

@@ -87,6 +87,9 @@ fn read(args: &[String]) -> Result<Option<Asked>, OptionError> {
         };
         submission::read_files(request)?;
         let filled = fill_defaults(request, around);
+        if request.said("chdir") && !path.is_empty() {
+            request.job.command = seen_from(&request.job.work_dir, &rest[0]);
+        }
         request.job.submit_line.clone_from(&submit_line);
         request.job.umask = Some(umask);
         request.job.submit_host = allocation::host_name();
@@ -143,6 +146,15 @@ fn find_script(name: &str) -> std::io::Result<(Vec<u8>, String)> {
         let (script, file) = found.ok_or(error)?;
         Ok((script, file.display().to_string()))
     })
+}
+
+/// What a script is called in a job that works elsewhere: by its place there, if it has one.
+fn seen_from(work_dir: &str, name: &str) -> String {
+    let there = std::path::Path::new(work_dir).join(name);
+    if name.starts_with('.') || !there.is_file() {
+        return name.to_string();
+    }
+    there.display().to_string()
 }
 
 fn read_script(file: &std::path::Path) -> std::io::Result<Vec<u8>> {

@@ -11,8 +11,8 @@ use crate::views::{AssociationView, QosView, RulesView};
 pub struct Book {
     rules: RulesView,
     cluster: String,
-    /// By account, user and partition; an account's own has neither user nor partition.
-    associations: BTreeMap<(String, String, String), usize>,
+    /// Where they are, in the order of account, user and partition; an account's own has neither user nor partition.
+    associations: Vec<usize>,
     qos: BTreeMap<String, usize>,
     largest_qos_priority: u32,
     largest_association_priority: u32,
@@ -52,10 +52,11 @@ impl Book {
     /// Puts the rules of a cluster at hand.
     pub fn of(rules: RulesView, cluster: &str) -> Book {
         let here = rules.associations.iter().enumerate().filter(|(_, one)| one.cluster == cluster);
-        let key = |one: &AssociationView| {
-            (one.account.clone(), one.user_name.clone(), one.partition.clone())
-        };
-        let associations = here.clone().map(|(place, one)| (key(one), place)).collect();
+        let mut associations: Vec<usize> = here.clone().map(|(place, _)| place).collect();
+        // Of two with one name the later one counts.
+        associations.reverse();
+        associations.sort_by_key(|place| key(&rules.associations[*place]));
+        associations.dedup_by_key(|place| key(&rules.associations[*place]));
         let qos = rules.qos.iter().enumerate().map(|(place, one)| (one.name.clone(), place));
         let by_association = here
             .clone()
@@ -108,8 +109,11 @@ impl Book {
         partition: &str,
     ) -> Option<&AssociationView> {
         let find = |partition: &str| {
-            let key = (account.to_string(), user.to_string(), partition.to_string());
-            self.associations.get(&key).map(|place| &self.rules.associations[*place])
+            let places = &self.associations;
+            let wanted = (account, user, partition);
+            let found =
+                places.binary_search_by_key(&wanted, |it| key(&self.rules.associations[*it]));
+            found.ok().map(|at| &self.rules.associations[places[at]])
         };
         let own = (!partition.is_empty()).then(|| find(partition)).flatten();
         own.or_else(|| find(""))
@@ -150,13 +154,12 @@ impl Book {
 
     /// Everything a user has here.
     pub fn of_user<'a>(&'a self, user: &'a str) -> impl Iterator<Item = &'a AssociationView> {
-        let places = self.associations.iter().filter(move |((_, name, _), _)| name == user);
-        places.map(|(_, place)| &self.rules.associations[*place])
+        self.associations().filter(move |one| one.user_name == user)
     }
 
     /// Every association of this cluster.
     pub fn associations(&self) -> impl Iterator<Item = &AssociationView> {
-        self.associations.values().map(|place| &self.rules.associations[*place])
+        self.associations.iter().map(|place| &self.rules.associations[*place])
     }
 
     /// The QOS of this name.
@@ -218,6 +221,11 @@ impl Book {
     pub fn root(&self) -> Option<&AssociationView> {
         self.account(ROOT)
     }
+}
+
+/// What an association is found by.
+fn key(one: &AssociationView) -> (&str, &str, &str) {
+    (&one.account, &one.user_name, &one.partition)
 }
 
 /// What jobs get where nothing else is said.

@@ -11,7 +11,7 @@ use super::things::NodeList;
 use super::words::PreemptAction;
 use crate::limit::Limit;
 
-/// Appends everything that is wrong with a configuration whose keys were all readable.
+/// Appends everything that is wrong between the keys of a configuration.
 pub(crate) fn all(config: &Config, raw: &[RawSection], problems: &mut Vec<Problem>) {
     let mut checker = Checker { raw, problems, known: known_names(config) };
     checker.daemons(config);

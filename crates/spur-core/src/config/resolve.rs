@@ -49,10 +49,8 @@ pub fn read(text: &str) -> Result<Config, Problems> {
     reader.refuse_unknown_sections();
     let mut config = reader.config();
     let mut problems = reader.problems;
-    // A key that could not be read leaves its default, and what is said about that would mislead.
-    if problems.is_empty() {
-        checks::all(&config, &raw, &mut problems);
-    }
+    let more = between_keys(&config, &raw, &problems);
+    problems.extend(more);
     if !problems.is_empty() {
         if looks_like_slurms(text) {
             problems.push(Problem::general(0, String::new(), SLURMS.to_string()));
@@ -81,6 +79,27 @@ pub fn value_of(toml: &str) -> Option<Value> {
     let (raw, problems) = raw::parse(&format!("value = {toml}\n"));
     let mut entries = raw.into_iter().flat_map(|section| section.entries);
     entries.next().map(|entry| entry.value).filter(|_| problems.is_empty())
+}
+
+/// What is wrong between keys, beside what could not be read. A key that could not be read leaves its default, and
+/// what would be said about that would mislead: nothing more is said about its section, and nothing at all where a
+/// name is in doubt that others may refer to.
+fn between_keys(config: &Config, raw: &[RawSection], unread: &[Problem]) -> Vec<Problem> {
+    let in_doubt = |it: &Problem| {
+        let key = it.nearest.as_deref().unwrap_or(&it.key);
+        key.is_empty()
+            || ["name", "names", "nodes"].contains(&key)
+            || raw.iter().any(|section| section.name == it.key)
+    };
+    if unread.iter().any(in_doubt) {
+        return Vec::new();
+    }
+    let section_at = |line: usize| raw.iter().map(|it| it.line).filter(|it| *it <= line).max();
+    let muddled: Vec<Option<usize>> = unread.iter().map(|it| section_at(it.line)).collect();
+    let mut found = Vec::new();
+    checks::all(config, raw, &mut found);
+    found.retain(|it| !muddled.contains(&section_at(it.line)));
+    found
 }
 
 const SLURMS: &str = "this looks like a slurm.conf; `spur config import` turns it into a spur.conf";

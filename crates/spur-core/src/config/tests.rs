@@ -115,6 +115,40 @@ colour = 1
 }
 
 #[test]
+fn what_is_wrong_between_keys_is_said_beside_what_cannot_be_read() {
+    let text = "\
+[timeouts]
+kill_wait = \"soon\"
+
+[[partitions]]
+name = \"gpu\"
+min_nodes = 5
+max_nodes = 2
+
+[[partitions]]
+name = \"gpu\"
+
+[[nodes]]
+names = \"n1\"
+cpus = 4
+sockets = 2
+cores_per_socket = 8
+wieght = 3
+";
+    assert_eq!(
+        refused(text),
+        [
+            "spur.conf:2: kill_wait = \"soon\" in [timeouts]: expected seconds, or \"30s\", \"5m\", \
+             \"2h\", \"7d\"",
+            "spur.conf:7: max_nodes = 2 in [[partitions]]: less than min_nodes",
+            "spur.conf:10: name = \"gpu\" in [[partitions]]: another partition has that name",
+            // Of the node no more is said: what was meant by it is not known.
+            "spur.conf:17: unknown key \"wieght\" in [[nodes]]; did you mean \"weight\"?",
+        ]
+    );
+}
+
+#[test]
 fn an_unknown_plugin_is_a_named_error() {
     assert_eq!(
         refused("[scheduler]\nplugin = \"magic\"\n"),

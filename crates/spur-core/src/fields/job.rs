@@ -96,8 +96,11 @@ pub static JOB_FIELDS: &[Field<JobView>] = &[
     field("LicensesAlloc", "LICENSES_ALLOC", |j| nullable(&j.licenses_allocated)),
     only_json("mail_type", |j| list(&j.mail_types)),
     only_json("mail_user", |j| text(&j.mail_user)),
-    field("MaxCPUs", "MAX_CPUS", |j| counted(j.max_cpus)).json("max_cpus"),
-    field("MaxNodes", "MAX_NODES", |j| counted(j.max_nodes)).json("max_nodes"),
+    // Where no most is said, it is as many as are asked for; programs are told that none is said.
+    field("MaxCPUs", "MAX_CPUS", |j| counted(j.max_cpus.max(j.num_cpus))),
+    only_json("max_cpus", |j| counted(j.max_cpus)),
+    field("MaxNodes", "MAX_NODES", |j| counted(j.max_nodes.max(j.num_nodes))),
+    only_json("max_nodes", |j| counted(j.max_nodes)),
     field("MCSLabel", "MCSLABEL", |j| nullable(&j.mcs_label)).json("mcs_label"),
     field("mem-per-tres", "MEM_PER_TRES", |j| tres_request(&j.memory_per_tres)).json("memory_per_tres"),
     only_json("memory_per_cpu", |j| Value::Counted(j.memory_per_cpu_mb, "")),

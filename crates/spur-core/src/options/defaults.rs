@@ -127,7 +127,7 @@ fn names_and_files(request: &mut Request, around: Surroundings<'_>) {
         }
         // In a step the word is a mode of its own.
         for file in [&mut job.output, &mut job.error, &mut job.input] {
-            if file == "none" {
+            if file.eq_ignore_ascii_case("none") {
                 "/dev/null".clone_into(file);
             }
         }
@@ -168,7 +168,21 @@ fn nodes_and_tasks(request: &mut Request, inside_job: bool) -> Result<(), Option
     let job = &mut request.job;
     let by_nodes = nodes.saturating_mul(job.ntasks_per_node.unwrap_or(1));
     job.ntasks = Some(tasks.number().unwrap_or(by_nodes));
-    Ok(())
+    planes_reach_every_node(request)
+}
+
+/// Planes are dealt whole: with too few tasks a node would be left without one.
+fn planes_reach_every_node(request: &Request) -> Result<(), OptionError> {
+    let job = &request.job;
+    let (Some(plane), Some(nodes)) = (job.layout().plane_size, job.nodes_min) else {
+        return Ok(());
+    };
+    let before_the_last = nodes.saturating_sub(1).saturating_mul(plane);
+    if request.asked_by == Tool::Srun || before_the_last < job.ntasks.unwrap_or(1) {
+        return Ok(());
+    }
+    let message = "Too few processes for the requested {plane,node} distribution";
+    Err(OptionError::error(message, 1))
 }
 
 /// A range of nodes leaves the number of tasks open; a number of nodes has so many for each.

@@ -121,15 +121,24 @@ impl Gpus {
     fn check(self, job: &mut JobSpec, tasks: Tasks) -> Result<Tasks, String> {
         let Gpus { job: all, per_node, per_socket, per_task, .. } = self;
         let most = |of: &[Option<u32>]| of.iter().flatten().copied().max();
-        if all.is_some_and(|all| most(&[per_node, per_socket, per_task]) > Some(all)) {
+        // By type and without are two things, which are not compared.
+        let comparable = !self.mixed;
+        if comparable && all.is_some_and(|all| most(&[per_node, per_socket, per_task]) > Some(all))
+        {
             return Err(invalid(
                 "Failed to ensure --gpus >= --gres=gpu/--gpus-per-node >= --gpus-per-socket",
             ));
         }
-        if per_node.is_some_and(|each| most(&[per_socket, per_task]) > Some(each)) {
+        if comparable && per_node.is_some_and(|each| most(&[per_socket, per_task]) > Some(each)) {
             return Err(invalid("Failed to ensure --gpus >= --gpus-per-task"));
         }
         self.fit_nodes(job)?;
+        let sockets = job.layout().sockets_per_node;
+        if per_socket.is_some() && sockets.is_none() {
+            return Err(invalid(
+                "--gpus-per-socket option requires --sockets-per-node specification",
+            ));
+        }
         if per_task.is_some() && all.is_none() && tasks.number().is_none() {
             return Err(failed(
                 ". --gpus-per-task used without either --gpus or -n/--ntasks is not allowed.",
@@ -138,12 +147,7 @@ impl Gpus {
         if self.mixed {
             return Err(MIXED.to_owned());
         }
-        if let Some(each) = per_socket {
-            let Some(sockets) = job.layout().sockets_per_node else {
-                return Err(invalid(
-                    "--gpus-per-socket option requires --sockets-per-node specification",
-                ));
-            };
+        if let (Some(each), Some(sockets)) = (per_socket, sockets) {
             if per_node.is_some_and(|all| all % each != 0) {
                 return Err(failed(
                     ", --gres=gpu/--gpus-per-node not multiple of --gpus-per-socket.",

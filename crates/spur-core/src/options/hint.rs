@@ -18,7 +18,7 @@ pub(super) fn problem(kinds: &str) -> Option<String> {
         "compute_bound" | "memory_bound" | "multithread" | "nomultithread" => None,
         // The answer goes to standard output, and the tool ends.
         "help" => Some(String::new()),
-        _ => Some(format!("unrecognized --hint argument \"{kind}\", see --hint=help")),
+        _ => Some(format!("unrecognized --hint argument \"{kinds}\", see --hint=help")),
     })
 }
 

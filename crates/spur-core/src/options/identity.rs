@@ -1,5 +1,6 @@
 //! Whose job it is and what it is called.
 
+use super::error::Refusal;
 use super::row::Tool::{Salloc, Sbatch, Srun};
 use super::row::{JobOption, option, text};
 
@@ -23,7 +24,7 @@ pub(super) static ROWS: &[JobOption] = &[
     option("gid", "Run the job with this group; for administrators.")
         .whole_job()
         .takes("group")
-        .tool(|tool, group| text(&mut tool.gid, group)),
+        .tool(|tool, group| text(&mut tool.gid, some(group)?)),
     option("job-name", "Call the job this.")
         .whole_job()
         .short('J')
@@ -47,10 +48,15 @@ pub(super) static ROWS: &[JobOption] = &[
     option("uid", "Run the job as this user; for administrators.")
         .whole_job()
         .takes("user")
-        .tool(|tool, user| text(&mut tool.uid, user)),
+        .tool(|tool, user| text(&mut tool.uid, some(user)?)),
     option("wckey", "Count the job's use under this key.")
         .whole_job()
         .takes("key")
         .env(&[(Sbatch, "SBATCH_WCKEY"), (Srun, "SLURM_WCKEY"), (Salloc, "SALLOC_WCKEY")])
         .job(|job, key| text(&mut job.rare_mut().wckey, key)),
 ];
+
+/// Nobody is no answer to whose a job is.
+fn some(name: &str) -> Result<&str, Refusal> {
+    if name.is_empty() { Err(Refusal::Specification) } else { Ok(name) }
+}

@@ -79,7 +79,8 @@ pub(super) static ROWS: &[JobOption] = &[
     option("mail-type", "Send mail when these things happen.").whole_job().takes("type,...").job(
         |job, kinds| {
             let kinds = mail::parse(kinds).map_err(|_| Refusal::Specification)?;
-            job.lifecycle_mut().mail_type = kinds.0;
+            // Each word of it adds to what was said before; even NONE takes nothing away.
+            job.lifecycle_mut().mail_type |= kinds.0;
             Ok(())
         },
     ),

@@ -64,7 +64,8 @@ pub(super) fn node_info(value: &str) -> Result<[Option<u32>; 3], Refusal> {
             return Ok(None);
         }
         // Of a range the lower end counts.
-        let first = text.split_once('-').filter(|(first, _)| !first.is_empty());
+        let ends = |(first, last): &(&str, &str)| !first.is_empty() && !last.is_empty();
+        let first = text.split_once('-').filter(ends);
         let first = first.map_or(text, |(first, _)| first);
         match number::multiple(first) {
             Some(number) if number > i64::from(i32::MAX) => Err(Refusal::Said(

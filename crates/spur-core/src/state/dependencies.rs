@@ -34,7 +34,8 @@ pub(super) fn parse(text: &str, own: JobId) -> Result<Option<Arc<Waits>>, SlurmE
 
 /// The job with the conditions left that do not hold yet; `None` when nothing changes.
 pub(super) fn reconsider(state: &State, job: &Job) -> Option<Job> {
-    let waits = job.waits.as_deref()?;
+    // What could no longer come true does not come true later, whatever becomes of the others.
+    let waits = job.waits.as_deref().filter(|waits| !waits.never)?;
     let mut begin = job.begin;
     let mut left = Vec::new();
     let (mut met, mut never) = (false, false);
@@ -88,17 +89,28 @@ fn verdict(state: &State, own: &Job, term: &Term) -> Verdict {
     {
         return Verdict::Open;
     }
-    let verdicts = records.iter().map(|other| one(other, *kind, *delay_minutes));
-    // Whoever is no longer known stands in nobody's way.
-    verdicts.fold(Verdict::Met, |all, one| match (all, one) {
-        (Verdict::Never, _) | (_, Verdict::Never) => Verdict::Never,
-        (Verdict::Open, _) | (_, Verdict::Open) => Verdict::Open,
-        (Verdict::MetAt(left), Verdict::MetAt(right)) => Verdict::MetAt(left.max(right)),
-        (Verdict::MetAt(at), Verdict::Met) | (Verdict::Met, Verdict::MetAt(at)) => {
-            Verdict::MetAt(at)
-        }
-        (Verdict::Met, Verdict::Met) => Verdict::Met,
-    })
+    together(*kind, records.iter().map(|other| one(other, *kind, *delay_minutes)).collect())
+}
+
+/// What is true of an array by what is true of its records: nothing is said before all of it is settled. Then
+/// one that failed is a failure of the whole.
+fn together(kind: Kind, verdicts: Vec<Verdict>) -> Verdict {
+    let later = |verdict: &Verdict| match verdict {
+        Verdict::MetAt(at) => Some(*at),
+        _ => None,
+    };
+    let met = verdicts.iter().any(|it| matches!(it, Verdict::Met | Verdict::MetAt(_)));
+    let never = match kind {
+        Kind::AfterNotOk => !met && !verdicts.is_empty(),
+        _ => verdicts.contains(&Verdict::Never),
+    };
+    match verdicts.iter().filter_map(later).max() {
+        _ if verdicts.contains(&Verdict::Open) => Verdict::Open,
+        _ if never => Verdict::Never,
+        Some(at) => Verdict::MetAt(at),
+        // Whoever is no longer known stands in nobody's way.
+        None => Verdict::Met,
+    }
 }
 
 fn one(other: &Job, kind: Kind, delay_minutes: u32) -> Verdict {
@@ -160,6 +172,13 @@ fn singleton(state: &State, own: &Job) -> Verdict {
 }
 
 impl State {
+    /// Whether an end has to be remembered: somebody waits for the array that the job belongs to, which is not
+    /// settled before its last task has ended.
+    pub(super) fn is_awaited(&self, job: &Job) -> bool {
+        let awaited = |array: JobId| self.index.dependents.contains_key(&array);
+        !self.index.dependents.is_empty() && job.array_id().is_some_and(awaited)
+    }
+
     /// What keeps a pending job from being considered at all; of an array, every task of it.
     pub fn obstacle(&self, job: &Job) -> Option<Reason> {
         match job.obstacle(self.now) {

@@ -146,8 +146,10 @@ impl Index {
 }
 
 /// The jobs and arrays a job waits for.
+/// Whose end may change what a job waits for: nobody's, once it waits in vain.
 fn targets(job: &Job) -> impl Iterator<Item = JobId> {
-    let terms = job.waits.as_deref().map_or(&[][..], |waits| &waits.on.terms[..]);
+    let waits = job.waits.as_deref().filter(|waits| !waits.never);
+    let terms = waits.map_or(&[][..], |waits| &waits.on.terms[..]);
     terms.iter().filter_map(|term| match term {
         Term::Job { job, .. } => Some(*job),
         Term::Singleton => None,

@@ -410,11 +410,9 @@ pub(super) fn purge(
     before: Timestamp,
     effects: &mut Vec<Effect>,
 ) -> Result<Reply, SlurmError> {
-    while let Some((at, id)) = state.index.ended.get_min().copied() {
-        if at >= before {
-            break;
-        }
-        let Some(job) = state.drop_job(id) else { break };
+    let old: Vec<JobId> = state.forgettable(before).collect();
+    for id in old {
+        let Some(job) = state.drop_job(id) else { continue };
         for hash in [job.script, job.environment] {
             let Some(references) = state.blobs.get_mut(&hash) else { continue };
             *references -= 1;
@@ -428,6 +426,13 @@ pub(super) fn purge(
 }
 
 impl State {
+    /// Jobs that ended before a moment and are of no more use to anybody.
+    pub fn forgettable(&self, before: Timestamp) -> impl Iterator<Item = JobId> {
+        let old = self.index.ended.iter().take_while(move |(at, _)| *at < before);
+        let is_awaited = |id: &JobId| self.jobs.get(id).is_some_and(|job| self.is_awaited(job));
+        old.map(|(_, id)| *id).filter(move |id| !is_awaited(id))
+    }
+
     /// The partitions a job may run in, in the order it names them.
     pub fn partitions_of(&self, job: &Job) -> impl Iterator<Item = &crate::partition::Partition> {
         let names = job.spec.partition.split(',').filter(|name| !name.is_empty());

@@ -369,6 +369,33 @@ fn conditions_come_true_or_never() {
 }
 
 #[test]
+fn an_array_is_awaited_whole_and_its_failures_are_remembered() {
+    let mut cluster = cluster();
+    let spec = |dependency: String| JobSpec { dependency, ..JobSpec::default() };
+    let array = JobSpec { array: "0-1".to_string(), ..JobSpec::default() };
+    let array = cluster.submit_spec(1, array);
+    let ok = cluster.submit_spec(2, spec(format!("afterok:{array}")));
+    let not_ok = cluster.submit_spec(3, spec(format!("afternotok:{array}")));
+    let reasons =
+        |cluster: &Cluster| [ok, not_ok].map(|id| cluster.state.obstacle(&cluster.state.jobs[&id]));
+    use crate::job::Reason::{Dependency, DependencyNeverSatisfied};
+    cluster.start_task(array, 0, "n1");
+    let failed = JobId(cluster.state.next_job.0 - 1);
+    cluster.finish(failed, 1, "n1", Outcome::Exited(ExitStatus { code: 1, signal: 0 }));
+    assert_eq!(reasons(&cluster), [Some(Dependency); 2], "the other task may still run");
+    let later = cluster.state.now.plus_secs(1000);
+    cluster.done(Command::Purge { before: later });
+    assert!(cluster.state.jobs.contains_key(&failed), "somebody still asks how it ended");
+    assert_eq!(cluster.state.forgettable(later).next(), None);
+    cluster.start_task(array, 1, "n1");
+    cluster.finish(array, 1, "n1", Outcome::Exited(ExitStatus::default()));
+    assert_eq!(reasons(&cluster), [Some(DependencyNeverSatisfied), None]);
+    cluster.done(Command::Purge { before: later });
+    assert!(!cluster.state.jobs.contains_key(&failed));
+    assert_eq!(reasons(&cluster), [Some(DependencyNeverSatisfied), None], "as it was");
+}
+
+#[test]
 fn a_requeued_job_runs_again_in_a_later_epoch() {
     let mut cluster = cluster();
     let job = cluster.submit_spec(1, JobSpec::default());

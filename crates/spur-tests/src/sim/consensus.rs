@@ -105,7 +105,7 @@ impl Host {
             }
             position = record.position;
             if let Payload::Entries(entries) = record.payload {
-                committed.push((record.position.index, Arc::new(entries)));
+                committed.push((record.position.index, entries));
             }
         }
         Some((state, blobs, log, committed, position))
@@ -126,7 +126,7 @@ impl Host {
         let life = self.life.as_mut()?;
         let entries = life.writing.clone()?;
         let position = Position { term, leader: 1, index: life.log.next_index() };
-        let record = Record { position, payload: Payload::Entries(entries.to_vec()) };
+        let record = Record { position, payload: Payload::Entries(entries.clone()) };
         match life.log.append(&[record]) {
             Ok(()) => {
                 life.position = position;
@@ -168,7 +168,7 @@ impl Host {
         let mut life = self.life.take()?;
         if let Some(entries) = life.writing.take() {
             let position = Position { term: self.term, leader: 1, index: life.log.next_index() };
-            let record = Record { position, payload: Payload::Entries(entries.to_vec()) };
+            let record = Record { position, payload: Payload::Entries(entries) };
             // Some, all or none of it survives a power cut, perhaps garbled.
             let fault = self.disk.fault();
             self.disk.set_fault(Some(SimFault::SyncFails));

@@ -171,8 +171,7 @@ fn notices(state: &State, now: Timestamp) -> Option<Command> {
 /// Forgets ended jobs that have been shown long enough.
 fn purge(state: &State, now: Timestamp) -> Option<Command> {
     let before = now.plus_secs(-i64::from(state.settings.min_job_age_secs));
-    let (oldest, _) = state.index.ended.get_min()?;
-    (*oldest < before).then_some(Command::Purge { before })
+    state.forgettable(before).next().map(|_| Command::Purge { before })
 }
 
 #[cfg(test)]

@@ -9,7 +9,6 @@ use prost::Message;
 
 use super::{Batch, TypeConfig};
 use crate::store::{Payload, Position, Record};
-use std::sync::Arc;
 
 pub(super) fn position(id: &LogId<u64>) -> Position {
     Position { term: id.leader_id.term, leader: id.leader_id.node_id, index: id.index }
@@ -22,7 +21,7 @@ pub(super) fn log_id(position: Position) -> LogId<u64> {
 pub(super) fn record(entry: &openraft::Entry<TypeConfig>) -> Record {
     let payload = match &entry.payload {
         EntryPayload::Blank => Payload::Blank,
-        EntryPayload::Normal(Batch(entries)) => Payload::Entries(entries.to_vec()),
+        EntryPayload::Normal(Batch(entries)) => Payload::Entries(entries.clone()),
         EntryPayload::Membership(members) => Payload::Membership(members_bytes(members)),
     };
     Record { position: position(&entry.log_id), payload }
@@ -31,7 +30,7 @@ pub(super) fn record(entry: &openraft::Entry<TypeConfig>) -> Record {
 pub(super) fn entry(record: Record) -> Result<openraft::Entry<TypeConfig>, prost::DecodeError> {
     let payload = match record.payload {
         Payload::Blank => EntryPayload::Blank,
-        Payload::Entries(entries) => EntryPayload::Normal(Batch(Arc::new(entries))),
+        Payload::Entries(entries) => EntryPayload::Normal(Batch(entries)),
         Payload::Membership(bytes) => EntryPayload::Membership(members(&bytes)?),
     };
     Ok(openraft::Entry { log_id: log_id(record.position), payload })

@@ -1,6 +1,5 @@
 //! The log as openraft wants it: a thread of its own writes, so that a slow disk blocks nobody else.
 
-use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::ops::RangeBounds;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,14 +8,15 @@ use std::time::Duration;
 
 use openraft::storage::{LogFlushed, RaftLogStorage};
 use openraft::{
-    AnyError, EntryPayload, ErrorSubject, ErrorVerb, LogId, LogState, OptionalSend, RaftLogReader,
-    StorageError, StorageIOError, Vote,
+    AnyError, ErrorSubject, ErrorVerb, LogId, LogState, OptionalSend, RaftLogReader, StorageError,
+    StorageIOError, Vote,
 };
+use spur_core::state::stored;
 use spur_disk::Disk;
 use tokio::sync::{Notify, oneshot};
 
-use super::{Batch, TypeConfig, encode};
-use crate::controller::proposals;
+use super::memory::Memory;
+use super::{TypeConfig, encode};
 use crate::shell::Failed;
 use crate::store::{self, Log, Record};
 
@@ -24,7 +24,7 @@ type Entry = openraft::Entry<TypeConfig>;
 type StorageResult<T> = Result<T, StorageError<u64>>;
 
 /// openraft's handle on the log. What is not purged is also in memory, where it is read from; snapshots
-/// by size keep that bounded.
+/// by size keep that bounded. See [`super::memory`].
 #[derive(Clone)]
 pub struct LogStore {
     shared: Arc<Shared>,
@@ -34,12 +34,6 @@ pub struct LogStore {
 struct Shared {
     memory: Mutex<Memory>,
     size: Arc<Size>,
-}
-
-struct Memory {
-    entries: BTreeMap<u64, Entry>,
-    purged: Option<LogId<u64>>,
-    vote: Option<Vote<u64>>,
 }
 
 /// The log's size on disk, for whoever decides when to take a snapshot.
@@ -98,13 +92,11 @@ impl LogStore {
         if vote.is_some() && records.is_empty() && purged.is_none() {
             return Err(store::Error::Lost { present: "vote", missing: "log" }.into());
         }
-        let entries = records
-            .into_iter()
-            .map(|record| Ok((record.position.index, encode::entry(record)?)))
-            .collect::<Result<_, prost::DecodeError>>()?;
+        let entries = records.into_iter().map(encode::entry);
+        let entries: Vec<Entry> = entries.collect::<Result<_, prost::DecodeError>>()?;
         let size = Arc::new(Size::default());
         size.add(log.size());
-        let memory = Mutex::new(Memory { entries, purged, vote });
+        let memory = Mutex::new(Memory::new(entries, purged, vote));
         let shared = Arc::new(Shared { memory, size: size.clone() });
         let (writer, jobs) = mpsc::channel();
         std::thread::Builder::new()
@@ -137,6 +129,10 @@ impl LogStore {
     }
 }
 
+fn unread(error: stored::Error) -> StorageError<u64> {
+    StorageIOError::read_logs(AnyError::new(&error)).into()
+}
+
 fn io_error(subject: ErrorSubject<u64>, error: AnyError) -> StorageError<u64> {
     StorageIOError::new(subject, ErrorVerb::Write, error).into()
 }
@@ -145,15 +141,6 @@ const VOTE: &str = "vote";
 
 /// An append carries about this many bytes; its answer is expected within a heartbeat.
 const SENT_BYTES: usize = 1 << 20;
-
-fn weight(entry: &Entry) -> usize {
-    match &entry.payload {
-        EntryPayload::Normal(Batch(entries)) => {
-            entries.iter().map(|entry| proposals::weight(&entry.command)).sum()
-        }
-        EntryPayload::Blank | EntryPayload::Membership(_) => 64,
-    }
-}
 
 const STOPPED: &str = "the log's writer has stopped";
 const UNKNOWN: &str = "what the disk holds is unknown";
@@ -223,20 +210,19 @@ impl RaftLogReader<TypeConfig> for LogStore {
         &mut self,
         range: RB,
     ) -> StorageResult<Vec<Entry>> {
-        Ok(self.memory().entries.range(range).map(|(_, entry)| entry.clone()).collect())
+        self.memory().read(range).map(|(entry, _)| entry.map_err(unread)).collect()
     }
 
     /// What is sent to another controller at once: bounded by bytes, but at least one.
     async fn limited_get_log_entries(&mut self, start: u64, end: u64) -> StorageResult<Vec<Entry>> {
         let mut bytes = 0;
-        let fits = |entry: &&Entry| {
-            let fits = bytes < SENT_BYTES;
-            bytes += weight(entry);
-            fits
-        };
         let memory = self.memory();
-        let entries = memory.entries.range(start..end).map(|(_, entry)| entry);
-        Ok(entries.take_while(fits).cloned().collect())
+        let entries = memory.read(start..end).take_while(|(_, weight)| {
+            let fits = bytes < SENT_BYTES;
+            bytes += weight;
+            fits
+        });
+        entries.map(|(entry, _)| entry.map_err(unread)).collect()
     }
 }
 
@@ -245,8 +231,8 @@ impl RaftLogStorage<TypeConfig> for LogStore {
 
     async fn get_log_state(&mut self) -> StorageResult<LogState<TypeConfig>> {
         let memory = self.memory();
-        let last = memory.entries.last_key_value().map(|(_, entry)| entry.log_id);
-        Ok(LogState { last_purged_log_id: memory.purged, last_log_id: last.or(memory.purged) })
+        let (last, purged) = (memory.last().map_err(unread)?, memory.purged);
+        Ok(LogState { last_purged_log_id: purged, last_log_id: last.or(purged) })
     }
 
     async fn get_log_reader(&mut self) -> LogStore {
@@ -271,23 +257,19 @@ impl RaftLogStorage<TypeConfig> for LogStore {
     {
         let entries: Vec<Entry> = entries.into_iter().collect();
         let records = entries.iter().map(encode::record).collect();
-        self.memory().entries.extend(entries.into_iter().map(|entry| (entry.log_id.index, entry)));
+        self.memory().append(entries);
         self.writer
             .send(Job::Append(records, callback))
             .map_err(|_| io_error(ErrorSubject::Logs, AnyError::error(STOPPED)))
     }
 
     async fn truncate(&mut self, from: LogId<u64>) -> StorageResult<()> {
-        self.memory().entries.split_off(&from.index);
+        self.memory().truncate(from.index);
         self.ask(ErrorSubject::Log(from), |done| Job::Truncate(from.index, done)).await
     }
 
     async fn purge(&mut self, upto: LogId<u64>) -> StorageResult<()> {
-        {
-            let mut memory = self.memory();
-            memory.entries = memory.entries.split_off(&(upto.index + 1));
-            memory.purged = Some(upto);
-        }
+        self.memory().purge(upto);
         let position = encode::position(&upto);
         self.ask(ErrorSubject::Log(upto), |done| Job::Purge(position, done)).await
     }

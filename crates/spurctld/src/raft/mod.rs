@@ -8,6 +8,7 @@ pub mod identity;
 mod log;
 mod machine;
 pub mod members;
+mod memory;
 mod network;
 pub mod peers;
 mod serve;

@@ -1,6 +1,7 @@
 //! The log: segments of framed records, appended in order, cut at either end.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use prost::Message;
 use spur_core::state::{Entry, stored};
@@ -36,7 +37,7 @@ pub enum Payload {
     /// Nothing; a new leader writes one.
     Blank,
     /// Changes to the state, committed together.
-    Entries(Vec<Entry>),
+    Entries(Arc<Vec<Entry>>),
     /// Who the controllers are, in the consensus layer's own encoding.
     Membership(Vec<u8>),
 }
@@ -315,7 +316,7 @@ pub fn encode_record(record: &Record) -> Vec<u8> {
 pub fn decode_record(bytes: &[u8]) -> Result<Record, stored::Error> {
     let stored = StoredRecord::decode(bytes)?;
     let payload = match (stored.entries, stored.membership) {
-        (Some(entries), _) => Payload::Entries(stored::decode_entries(&entries)?),
+        (Some(entries), _) => Payload::Entries(Arc::new(stored::decode_entries(&entries)?)),
         (None, Some(membership)) => Payload::Membership(membership),
         (None, None) => Payload::Blank,
     };

@@ -1742,4 +1742,13 @@ pub(super) static LINES: &[Line] = &[
     (Sbatch, &[], &["-x", "n4", "--mem=0", "--foo", "--gres=gpu:1", "--get-user-env", "--wrap", "true"], 255, "sbatch: unrecognized option '--foo'", &[]),
     (Sbatch, &[], &["-x", "n4", "--time-min=1", "--mail-type=END", "--wrap", "true"], 0, "", &[("TimeMin", "00:01:00"), ("ExcNodeList", "n4"), ("MailType", "END")]),
     (Sbatch, &[], &["-y", "--partition=gpu,cpu", "-O", "-B", "*:2", "--wrap", "true"], 255, "sbatch: invalid option -- 'y'", &[]),
+    (Sbatch, &[], &["-m", "plane=4", "-N2", "--wrap", "true"], 1, "sbatch: error: Too few processes for the requested {plane,node} distribution", &[]),
+    (Salloc, &[], &["-m", "plane=2", "-N3", "-n3", "true"], 1, "salloc: error: Too few processes for the requested {plane,node} distribution", &[]),
+    (Sbatch, &[], &["--mail-type=BEGIN", "--mail-type=NONE", "--mail-type=FAIL", "--wrap", "true"], 0, "", &[("MailType", "BEGIN,FAIL")]),
+    (Sbatch, &[], &["--gid=", "--wrap", "true"], 255, "sbatch: error: Invalid --gid specification", &[]),
+    (Sbatch, &[], &["--uid=", "--wrap", "true"], 255, "sbatch: error: Invalid --uid specification", &[]),
+    (Sbatch, &[], &["-B", "1-", "--wrap", "true"], 1, "sbatch: error: Invalid numeric value \"1-\" for first arg of -B.", &[]),
+    (Sbatch, &[], &["--hint=2,3", "--wrap", "true"], 1, "sbatch: error: unrecognized --hint argument \"2,3\", see --hint=help", &[]),
+    (Sbatch, &[], &["--gpus=2", "--gres=gpu:mi300x:3", "--wrap", "true"], 1, "sbatch: error: Invalid GRES specification (with and without type identification)", &[]),
+    (Sbatch, &[], &["--gpus-per-socket=2", "--gpus-per-task=64", "--wrap", "true"], 1, "sbatch: error: --gpus-per-socket option requires --sockets-per-node specification", &[]),
 ];

@@ -1,0 +1,118 @@
+//! What is told to agents after a commit: launches, kills and signals.
+
+use std::collections::BTreeMap;
+
+use spur_core::ids::{Epoch, JobId, NodeName, StepId};
+use spur_core::state::{Effect, SignalScope};
+use spur_disk::Disk;
+use spur_proto::internal::controller_message::Message as AgentHears;
+use spur_proto::internal::{Kills, Launch, RunSignal, Signals};
+
+use super::super::{Controller, Output, Role};
+use super::launch::launch_messages;
+use super::{RunKey, run_message};
+use crate::store;
+
+impl<D: Disk> Controller<D> {
+    /// The steps of a run on a node that a signal is for.
+    fn signalled(
+        &self,
+        job: JobId,
+        epoch: Epoch,
+        node: &NodeName,
+        scope: SignalScope,
+    ) -> Vec<StepId> {
+        let job = self.state.jobs.get(&job).filter(|job| job.epoch == epoch);
+        let steps = job.into_iter().flat_map(|job| job.steps.live.values());
+        let here = steps.filter(|step| step.shares.iter().any(|share| share.node == *node));
+        let is_meant = |step: &StepId| match scope {
+            SignalScope::Steps => *step != StepId::BATCH,
+            SignalScope::Batch => *step == StepId::BATCH,
+            SignalScope::Full => true,
+        };
+        here.map(|step| step.id).filter(is_meant).collect()
+    }
+
+    /// Has every node of a step signal its tasks. Best effort: a node that is away does not hear it.
+    pub(in crate::controller) fn signal(
+        &mut self,
+        job: JobId,
+        step: StepId,
+        signal: u32,
+        script_only: bool,
+        out: &mut Vec<Output>,
+    ) {
+        let Role::Leader(term) = self.role else { return };
+        let Some(job) = self.state.jobs.get(&job) else { return };
+        let Some(step) = job.steps.live.get(&step) else { return };
+        for node in step.nodes_left() {
+            let Some(session) = self.agents.sessions.get(node) else { continue };
+            let run = Some(run_message((job.id, job.epoch, step.id)));
+            let signals = vec![RunSignal { run, signal, script_only }];
+            let message = AgentHears::Signals(Signals { session: session.id, term, signals });
+            out.push(Output::Tell(session.connection, message));
+        }
+    }
+
+    /// Carries out what was committed: one message a node for all launches, one for all kills. A node
+    /// without a session gets them when it comes back, by comparing tables.
+    pub(in crate::controller) fn run_errands(
+        &mut self,
+        errands: Vec<Effect>,
+        out: &mut Vec<Output>,
+    ) -> Result<(), store::Error> {
+        let Role::Leader(term) = self.role else { return Ok(()) };
+        let mut launches: BTreeMap<NodeName, Vec<Launch>> = BTreeMap::new();
+        let mut kills: BTreeMap<NodeName, Vec<RunKey>> = BTreeMap::new();
+        let mut signals: BTreeMap<NodeName, Vec<RunSignal>> = BTreeMap::new();
+        for errand in errands {
+            match errand {
+                Effect::Launch { job, epoch, step, node } if self.agents.is_registered(&node) => {
+                    let Some(job) = self.state.jobs.get(&job).cloned() else { continue };
+                    let Some(step) = job.steps.live.get(&step) else { continue };
+                    if job.epoch == epoch {
+                        let launch = self.launch_message(&job, step, &node)?;
+                        launches.entry(node).or_default().extend(launch);
+                    }
+                }
+                Effect::Kill { job, epoch, step, node } => {
+                    kills.entry(node).or_default().push((job, epoch, step));
+                }
+                Effect::Signal { job, epoch, signal, scope, node } => {
+                    let meant = self.signalled(job, epoch, &node, scope);
+                    let signal = |step: &StepId| RunSignal {
+                        run: Some(run_message((job, epoch, *step))),
+                        signal,
+                        script_only: scope == SignalScope::Batch,
+                    };
+                    signals.entry(node).or_default().extend(meant.iter().map(signal));
+                }
+                Effect::Launch { .. }
+                | Effect::KeepBlob { .. }
+                | Effect::DropBlob { .. }
+                | Effect::RunProgram { .. } => {}
+            }
+        }
+        for (node, launches) in launches {
+            let Some(session) = self.agents.sessions.get(&node) else { continue };
+            for message in launch_messages(session.id, term, launches) {
+                out.push(Output::Tell(session.connection, message));
+            }
+        }
+        for (node, signals) in signals {
+            let Some(session) = self.agents.sessions.get(&node) else { continue };
+            let message = AgentHears::Signals(Signals { session: session.id, term, signals });
+            out.push(Output::Tell(session.connection, message));
+        }
+        for (node, runs) in kills {
+            let Some(session) = self.agents.sessions.get(&node) else { continue };
+            out.push(Output::Tell(session.connection, kills_message(session.id, term, &runs)));
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn kills_message(session: u64, term: u64, runs: &[RunKey]) -> AgentHears {
+    let runs = runs.iter().copied().map(run_message).collect();
+    AgentHears::Kills(Kills { session, term, runs })
+}
