@@ -13,6 +13,7 @@ use super::environment::{Environment, file_values};
 use super::sampler::Sampler;
 use super::script;
 use super::task_hooks::TaskHooks;
+use crate::agent::RunFile;
 use crate::fence::Fence;
 use crate::gpu::usage;
 use crate::machine::cgroup::Group;
@@ -57,6 +58,8 @@ pub struct Plan {
     pub fence: Fence,
     /// Which limits of the place it was handed in at hold for it.
     pub let_through: Vec<String>,
+    /// Where the agent leaves words for its output.
+    pub words: PathBuf,
 }
 
 /// Why there is no plan.
@@ -103,6 +106,7 @@ impl Plan {
         let gauges = usage::gauges(room.gpus.as_ref());
         Ok(Plan {
             let_through: launch.let_through.clone(),
+            words: spool.join(RunFile::Words.name(run)),
             fence,
             owner,
             program,
