@@ -8,7 +8,8 @@ use spur_core::config::{self, ControllerHost};
 use spur_core::job::JobSpec;
 use spur_core::job::reference::{JobReference, Part};
 use spur_core::views::{
-    JobView, NodeView, PartitionView, PriorityView, ReservationView, ShareView, StepView,
+    JOB_MEMBERS, JobView, NodeView, PartitionView, PriorityView, ReservationView, Rows, ShareView,
+    StepView,
 };
 use spur_net::Identity;
 use spur_proto::address::SYSTEM_SOCKET;
@@ -22,13 +23,14 @@ use spur_proto::slurm::{
     AdministerRequest, CancelJobRequest, ClearTriggersRequest, ControlJobRequest, ControllerView,
     ExplainJobReply, ExplainJobRequest, GetConfigReply, GetConfigRequest, GetCrontabRequest,
     GetDiagnosticsReply, GetDiagnosticsRequest, GetScriptRequest, IssueTokenRequest, License,
-    ListControllersRequest, ListJobsRequest, ListLicensesRequest, ListNodesRequest,
-    ListPartitionsRequest, ListPrioritiesRequest, ListReservationsRequest, ListSharesRequest,
-    ListStepsRequest, ListTriggersRequest, PingReply, PingRequest, PlanReply, PlanRequest,
-    ReconfigureRequest, RevokeTokensRequest, SetCrontabReply, SetCrontabRequest, SetLoggingRequest,
-    SetTriggerRequest, ShutdownRequest, SignalStepRequest, Trigger, TryJobReply, TryJobRequest,
-    WaitJobReply, WaitJobRequest, WatchRequest,
+    ListControllersRequest, ListHoldingsReply, ListHoldingsRequest, ListJobsRequest,
+    ListLicensesRequest, ListNodesRequest, ListPartitionsRequest, ListPrioritiesRequest,
+    ListReservationsRequest, ListSharesRequest, ListStepsRequest, ListTriggersRequest, PingReply,
+    PingRequest, PlanReply, PlanRequest, ReconfigureRequest, RevokeTokensRequest, SetCrontabReply,
+    SetCrontabRequest, SetLoggingRequest, SetTriggerRequest, ShutdownRequest, SignalStepRequest,
+    Trigger, TryJobReply, TryJobRequest, WaitJobReply, WaitJobRequest, WatchRequest,
 };
+use tonic::Response;
 use tonic::transport::Channel;
 
 use crate::names;
@@ -229,10 +231,26 @@ impl Controller {
                 after => page.after = after,
             }
         }
-        if !request.outline {
+        if request.members.is_empty() {
             names::of_groups(&mut jobs);
         }
         Ok(jobs)
+    }
+
+    /// Jobs as a table of the members that are asked for.
+    pub fn job_rows(&mut self, request: &ListJobsRequest) -> Result<Rows<JobView>, CallError> {
+        let ask = |mut client: Client| {
+            let request = request.clone();
+            async move {
+                let mut pages = client.list_job_table(request).await?.into_inner();
+                let mut rows = Rows::new(JOB_MEMBERS);
+                while let Some(page) = pages.message().await? {
+                    rows.add(page);
+                }
+                Ok(Response::new(rows))
+            }
+        };
+        self.runtime.block_on(self.caller.call(ask))
     }
 
     /// Steps that run.
@@ -274,6 +292,13 @@ impl Controller {
         let ask =
             |mut client: Client| async move { client.list_shares(ListSharesRequest {}).await };
         Ok(self.runtime.block_on(self.caller.call(ask))?.shares)
+    }
+
+    /// What the controller knows of accounting, and what counts against whom.
+    pub fn holdings(&mut self) -> Result<ListHoldingsReply, CallError> {
+        let ask =
+            |mut client: Client| async move { client.list_holdings(ListHoldingsRequest {}).await };
+        self.runtime.block_on(self.caller.call(ask))
     }
 
     /// Reservations, by start.

@@ -101,7 +101,15 @@ fn a_word_for_the_job_is_printed_where_it_was_asked_for() {
     let mut salloc = cluster.command("salloc");
     let salloc = salloc.args(["sh", "-c", &script]).stderr(Stdio::from(told));
     assert!(salloc.status().expect("runs").success());
-    // A script has nobody to hear it.
+    // A script has it in its output; it goes on until it has.
+    let script = format!(
+        "{scontrol} notify $SLURM_JOB_ID hello 'to you' && \
+         until grep -q '^slurmstepd: error: hello to you$' err; do sleep 0.02; done"
+    );
+    let words = ["-W", "-o", "out", "-e", "err", "--wrap", &script];
+    let done = cluster.run_words("sbatch", &words);
+    assert_eq!(done.status, 0, "{}", done.stderr);
+    // One that waits has nobody to hear it.
     let job = cluster.run_words("sbatch", &["--parsable", "-H", "--wrap", "true"]).stdout;
     let refused = cluster.run(&format!("scontrol notify {} hello", job.trim()));
     let why = "job notify failure: Requested operation is presently disabled\n";

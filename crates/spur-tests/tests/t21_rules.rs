@@ -86,6 +86,11 @@ fn jobs_are_held_to_associations_qos_and_limits() {
     let unbooked = refused(&["-A", "physics", "--qos=booked", "--wrap", "true"]);
     assert!(unbooked.contains("Invalid qos specification"), "{unbooked}");
 
+    let told = done(&cluster, "scontrol show assoc_mgr accounts=physics flags=assoc,qos");
+    assert!(told.contains("\n    GrpTRES=cpu=1(1),mem="), "{told}");
+    assert!(told.contains("\n        MaxJobsPU=1(1) MaxJobsAccruePU=N("), "{told}");
+    assert!(!told.contains("Account=root "), "{told}");
+
     // What a job that waits is weighed by is what orders it.
     let terms = done(&cluster, &format!("sprio -h -j {second} -o %i|%Y|%F|%Q|%J"));
     let terms: Vec<f64> = terms.trim().split('|').map(|it| it.parse().expect("a number")).collect();

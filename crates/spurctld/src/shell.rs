@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwap;
 use spur_core::blob::BlobHash;
 use spur_core::ids::{JobId, NodeName, StepId};
+use spur_core::job::Phase;
 use spur_core::state::{Command, Entry, Reply, Settings, State};
+use spur_core::time::Timestamp;
 use spur_disk::Disk;
 use spur_proto::internal::ControllerMessage;
 use spur_proto::internal::agent_message::Message as AgentSays;
@@ -38,6 +40,7 @@ pub struct Published {
     largest: OnceLock<(u32, u64)>,
     resources: OnceLock<BTreeSet<String>>,
     planned: OnceLock<BTreeSet<NodeName>>,
+    busy: OnceLock<BTreeMap<NodeName, Timestamp>>,
 }
 
 impl Published {
@@ -64,6 +67,28 @@ impl Published {
         self.planned.get_or_init(|| {
             let jobs = self.waits.all_promised().filter(|(job, _)| self.waits_for_nodes(*job));
             jobs.flat_map(|(_, promised)| promised.nodes.iter().cloned()).collect()
+        })
+    }
+
+    /// When a job last began or ended on each node, as far as jobs are remembered.
+    pub fn busy(&self) -> &BTreeMap<NodeName, Timestamp> {
+        self.busy.get_or_init(|| {
+            let state = &self.state;
+            let ended = state.index.ended.iter().map(|(_, id)| id);
+            let mut busy: BTreeMap<NodeName, Timestamp> = BTreeMap::new();
+            for job in state.index.active.iter().chain(ended).filter_map(|id| state.jobs.get(id)) {
+                let (held, at) = match &job.phase {
+                    Phase::Running { since, .. } => (job.phase.holds(), *since),
+                    Phase::Completing { started, .. } => (job.phase.holds(), *started),
+                    Phase::Ended { allocation, at, .. } => (allocation.as_ref(), *at),
+                    Phase::Pending => continue,
+                };
+                for share in held.into_iter().flat_map(|held| &held.shares) {
+                    let last = busy.entry(share.node.clone()).or_insert(at);
+                    *last = (*last).max(at);
+                }
+            }
+            busy
         })
     }
 
@@ -181,6 +206,11 @@ impl Inbox {
     /// Has the nodes of a step signal its tasks.
     pub fn signal(&self, job: JobId, step: StepId, signal: u32) {
         self.send(Event::Plain(Input::Signal { job, step, signal, script_only: false }));
+    }
+
+    /// Has words put into the output of a job's script.
+    pub fn notice(&self, job: JobId, words: &str) {
+        self.send(Event::Plain(Input::Notice(job, words.to_string())));
     }
 
     /// Ends the controller's thread as the end of its process would.
@@ -481,6 +511,7 @@ impl<D: Disk> Shell<D> {
             largest: OnceLock::new(),
             resources: OnceLock::new(),
             planned: OnceLock::new(),
+            busy: OnceLock::new(),
         }));
         self.changed.send_modify(|number| *number += 1);
     }

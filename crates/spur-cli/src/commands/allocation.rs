@@ -7,10 +7,12 @@ use spur_core::errors::SlurmError;
 use spur_core::job::spec::AllocationSpec;
 use spur_core::job::{JobSpec, JobState, JobStatus, Reason};
 use spur_core::options::Tool;
+use spur_core::views::JobView;
 use spur_proto::caller::{CallError, Caller};
 use spur_proto::slurm::controller_client::ControllerClient;
 use spur_proto::slurm::{
-    AttendReply, AttendRequest, EndAllocationRequest, JobAllocation, SubmitJobRequest,
+    AttendReply, AttendRequest, EndAllocationRequest, JobAllocation, ListJobsRequest,
+    SubmitJobRequest,
 };
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
@@ -147,8 +149,12 @@ async fn wait_for_grant(
                 }
                 JobState::Pending => looked |= reason != Reason::None.number(),
                 _ => {
-                    let lost = format!("Job allocation {job} has been revoked");
-                    voice.say(if voice.tool == Tool::Salloc { lost + "." } else { lost });
+                    voice.say("Job has been cancelled");
+                    if voice.tool == Tool::Salloc {
+                        voice.say(format!("Job allocation {job} has been revoked."));
+                    }
+                    let over = SlurmError::AlreadyDone.text();
+                    complain(voice.name(), submission::failed(voice.tool, &over));
                     return Err(1);
                 }
             }
@@ -163,6 +169,9 @@ async fn wait_for_grant(
             match (never.contains(&reason), immediate) {
                 (true, Some(_)) => {
                     end(job, 0).await;
+                    if voice.tool == Tool::Salloc {
+                        voice.say(format!("Job allocation {job} has been revoked."));
+                    }
                     complain(voice.name(), submission::failed(voice.tool, &unavailable));
                     return Err(1);
                 }
@@ -187,6 +196,27 @@ async fn wait_for_grant(
     }
 }
 
+/// Why nothing can be done in a job: it is over, it waits, or nobody knows it.
+pub async fn not_running(job: u32) -> Option<SlurmError> {
+    let request = ListJobsRequest { job_ids: vec![job], ended: true, ..Default::default() };
+    let ask = |mut client: ControllerClient<_>| {
+        let request = request.clone();
+        async move { client.list_jobs(request).await }
+    };
+    lack(&caller().call(ask).await.ok()?.jobs)
+}
+
+/// The same of jobs that were found under its number.
+pub fn lack(jobs: &[JobView]) -> Option<SlurmError> {
+    let states = || jobs.iter().map(|job| JobStatus(job.state).base());
+    match () {
+        () if states().any(|it| matches!(it, JobState::Running | JobState::Suspended)) => None,
+        () if states().any(|it| it == JobState::Pending) => Some(SlurmError::JobPending),
+        () if jobs.is_empty() => Some(SlurmError::InvalidJobId),
+        () => Some(SlurmError::AlreadyDone),
+    }
+}
+
 async fn until(at: Option<tokio::time::Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at).await,
@@ -198,8 +228,8 @@ async fn revoked(voice: &Voice, job: u32) -> u8 {
     end(job, 0).await;
     match voice.tool {
         Tool::Salloc => {
-            voice.say("Job aborted due to signal");
             voice.say(format!("Job allocation {job} has been revoked."));
+            voice.say("Job aborted due to signal");
         }
         _ => {
             voice.say(format!("Job allocation {job} has been revoked"));

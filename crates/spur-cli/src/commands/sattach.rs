@@ -87,9 +87,12 @@ async fn attach(query: Query) -> u8 {
     let access: StepAccess = match allocation::caller().call(ask).await {
         Ok(access) => access,
         Err(error) => {
-            // Slurm knows of no step that is over.
+            // Of a job that runs Slurm knows no step that is over.
             let error = match error {
-                CallError::Refused(SlurmError::AlreadyDone) => SlurmError::InvalidJobId.to_string(),
+                CallError::Refused(SlurmError::AlreadyDone | SlurmError::InvalidJobId) => {
+                    let lack = allocation::not_running(query.job).await;
+                    lack.unwrap_or(SlurmError::InvalidJobId).to_string()
+                }
                 error => error.to_string(),
             };
             complain("sattach", format!("Could not get job step info: {error}"));

@@ -2,11 +2,12 @@
 
 use std::os::unix::fs::MetadataExt;
 
+use spur_core::errors::SlurmError;
 use spur_core::job::reference::JobReference;
 use spur_core::tools::sbcast::TOOL;
 use spur_proto::slurm::ListJobsRequest;
 
-use super::{Ended, srun};
+use super::{Ended, allocation, srun};
 use crate::cluster::Controller;
 use crate::output::{complain, note};
 
@@ -96,15 +97,23 @@ fn receiver(force: bool, mode: u32, modified: Option<i64>) -> String {
 
 /// How many nodes the job has.
 fn nodes_of(job: &str) -> Result<u32, Ended> {
-    let refuse = || {
-        complain("sbcast", format!("Slurm job {job} lookup error: Invalid job id specified"));
+    let refuse = |why: SlurmError| {
+        complain("sbcast", format!("Slurm job {job} lookup error: {why}"));
         Ended(255)
     };
-    let reference = JobReference::parse(job).ok_or_else(refuse)?;
-    let request = ListJobsRequest { job_ids: vec![reference.job], ..Default::default() };
-    let found = Controller::find().jobs(&request).map_err(|_| refuse())?;
-    let found = found.iter().find(|job| reference.names(job) && !job.nodes.is_empty());
-    found.map(|job| job.num_nodes).ok_or_else(refuse)
+    let unknown = || refuse(SlurmError::InvalidJobId);
+    let reference = JobReference::parse(job).ok_or_else(unknown)?;
+    let job_ids = vec![reference.job];
+    let request = ListJobsRequest { job_ids, ended: true, ..Default::default() };
+    let mut found = Controller::find().jobs(&request).map_err(|_| unknown())?;
+    found.retain(|job| reference.names(job));
+    match allocation::lack(&found) {
+        Some(why) => Err(refuse(why)),
+        None => {
+            let found = found.iter().find(|job| !job.nodes.is_empty());
+            found.map(|job| job.num_nodes).ok_or_else(unknown)
+        }
+    }
 }
 
 #[cfg(test)]

@@ -115,7 +115,10 @@ async fn show(query: &Query) -> u8 {
             None => chosen(&living(*job).await, query.all_steps),
         };
         if steps.is_empty() {
-            complaints.push(format!("couldn't get steps for job {job}"));
+            complaints.push(match allocation::not_running(*job).await {
+                Some(SlurmError::InvalidJobId) => format!("couldn't get steps for job {job}"),
+                _ => format!("No steps running for job {job}"),
+            });
         }
         for step in steps {
             match measured(*job, step).await {

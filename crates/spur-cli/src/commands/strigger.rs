@@ -45,15 +45,23 @@ fn read(args: &[String]) -> Result<Asked, Ended> {
     let mut asked = Asked::default();
     let mut actions = 0;
     for (flag, value) in &words.options {
-        // As C reads a number: what is none is 0.
-        let number = || value.trim().parse::<i64>().unwrap_or(0);
+        // As C reads a number: what is none is 0, and what follows it does not matter.
+        let number = || {
+            let text = value.trim();
+            let end = text.find(|c: char| !c.is_ascii_digit() && c != '-' && c != '+');
+            text[..end.unwrap_or(text.len())].parse::<i64>().unwrap_or(0)
+        };
         match flag.long {
             action @ ("set" | "get" | "clear") => {
                 actions += u32::from(asked.action != action);
                 asked.action = action;
             }
-            "id" => asked.id = Some(number().max(0) as u32),
-            "jobid" => asked.job = Some(number().max(0) as u32),
+            // None has the number 0: nobody is named by it.
+            "id" => asked.id = Some(number().max(0) as u32).filter(|id| *id > 0),
+            "jobid" => match u32::try_from(number()) {
+                Ok(job @ 1..) => asked.job = Some(job),
+                _ => return refuse(format!("Invalid jobid {value}")),
+            },
             "user" => match super::user(value) {
                 Some(uid) => asked.uid = Some(uid),
                 None => return refuse(format!("Invalid user {value}")),

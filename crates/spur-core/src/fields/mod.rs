@@ -7,6 +7,7 @@ pub mod association;
 pub mod clock;
 pub mod format;
 pub mod job;
+pub mod lines;
 pub mod node;
 pub mod partition;
 pub mod priority;
@@ -51,8 +52,8 @@ pub struct Field<Row: 'static> {
     pub fit: Fit,
     /// Whether the accounting tools put it flush left; squeue and its kin are told by the format.
     pub left: bool,
-    /// Whether the outline of a row is enough to tell it, so that a list is cheap to fetch.
-    pub outline: bool,
+    /// The members of the row that tell it, by their names: a list is asked for these alone.
+    pub reads: &'static str,
     /// Fetches the value.
     pub get: fn(&Row) -> Value,
 }
@@ -68,7 +69,7 @@ impl<Row> Field<Row> {
             json: "",
             fit: Fit::Cut,
             left: false,
-            outline: false,
+            reads: "",
             get,
         }
     }
@@ -83,7 +84,7 @@ impl<Row> Field<Row> {
             json,
             fit: Fit::Cut,
             left: false,
-            outline: false,
+            reads: "",
             get,
         }
     }
@@ -112,9 +113,9 @@ impl<Row> Field<Row> {
         self
     }
 
-    /// The same, told by the outline.
-    pub const fn outline(mut self) -> Self {
-        self.outline = true;
+    /// The same, told by these members.
+    pub const fn reads(mut self, members: &'static str) -> Self {
+        self.reads = members;
         self
     }
 

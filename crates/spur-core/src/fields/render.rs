@@ -172,7 +172,13 @@ pub fn json<Row>(fields: &[Field<Row>], row: &Row) -> Json {
 }
 
 /// Puts a text into its column. Widths count bytes, as Slurm's do.
-fn put<Row>(line: &mut String, text: Option<&str>, column: &Column<Row>, whole: bool, fit: Fit) {
+pub(super) fn put<Row>(
+    line: &mut String,
+    text: Option<&str>,
+    column: &Column<Row>,
+    whole: bool,
+    fit: Fit,
+) {
     let (width, right) = (column.width, column.right);
     let said = text.unwrap_or("(null)");
     if width == 0 || (whole && right && said.len() >= width) {

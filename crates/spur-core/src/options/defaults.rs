@@ -60,8 +60,9 @@ pub fn fill_defaults(request: &mut Request, around: Surroundings<'_>) -> Result<
     }
     nodes_and_tasks(request, around.inside_job)?;
     if request.asked_by == Tool::Srun {
-        // Both ask for CPUs of the step's own, no more than it says.
-        request.step.exact |= request.said("cpus-per-task") || request.said("exclusive");
+        // Both ask for CPUs of the step's own, no more than it says; the second does so inside of a job.
+        let alone = request.said("exclusive") && around.inside_job;
+        request.step.exact |= request.said("cpus-per-task") || alone;
         request.step.unbuffered |= request.step.pty;
         request.step.request = Some(Box::new(request.job.clone()));
     }

@@ -98,13 +98,13 @@ fn changed(state: &State, node: &Node, change: &NodeChange, by: Uid) -> Result<N
                 node.service = Default::default();
             }
         }
-        Some(NodeVerb::Resume) => node.service = Default::default(),
+        Some(NodeVerb::Resume | NodeVerb::Idle) => node.service = Default::default(),
         Some(NodeVerb::Power) => return Err(SlurmError::InvalidNodeState),
         Some(NodeVerb::NoResponse) | None => {}
     }
     let closed = node.service.drain || node.service.down || node.service.fail;
     match (change.verb, said) {
-        (Some(NodeVerb::Resume), _) => {}
+        (Some(NodeVerb::Resume | NodeVerb::Idle), _) => {}
         // A node in service has no reason not to be.
         (_, Some(_)) if !closed => {}
         (_, Some(reason)) => node.service.reason = note(reason),

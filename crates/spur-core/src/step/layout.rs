@@ -156,7 +156,9 @@ fn count_nodes(request: &JobSpec, there: usize) -> Result<(usize, usize), SlurmE
 fn count_tasks(request: &JobSpec, nodes: usize) -> u32 {
     let each = request.ntasks_per_node.unwrap_or(1).max(1);
     match request.ntasks {
-        Some(tasks) if request.ntasks_said => tasks.max(1),
+        Some(tasks) if request.ntasks_said || request.gpu().ntasks_per_gpu.is_some() => {
+            tasks.max(1)
+        }
         // A number of tasks that was worked out from a number of nodes.
         Some(tasks) if request.nodes_min.is_some() => tasks.max(1),
         _ => (nodes as u32).saturating_mul(each),

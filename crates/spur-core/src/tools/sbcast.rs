@@ -7,7 +7,7 @@ pub static TOOL: Tool = Tool {
     name: "sbcast",
     does: "copy a file to every node of a job",
     operands: " SOURCE DEST",
-    usage: "Usage: sbcast [-CfFjpvV] SOURCE DEST\n",
+    usage: "Usage: sbcast [--exclude] [-CfFjpvV] [--send-libs] SOURCE DEST\n",
     rows: ROWS,
 };
 

@@ -13,7 +13,7 @@ pub static TOOL: Tool = Tool {
 
 const USAGE: &str = "\
 Usage: sprio [-j jid[s]] [-u user_name[s]] [-o format] [-p partitions]
-   [--federation] [--local] [--sibling] [--usage] [-hlnVvw]
+   [--federation] [--local] [--sibling] [--usage] [-hlnvVw]
 ";
 
 #[rustfmt::skip]

@@ -30,8 +30,10 @@ pub enum NodeVerb {
     Down,
     /// About to fail.
     Fail,
-    /// Back in service.
+    /// Back in service, where it was not.
     Resume,
+    /// The same; one that is in service stays so.
+    Idle,
     /// Takes new jobs again, and stays down if it is.
     Undrain,
     /// Not heard of; an agent that is there is heard again at once.
@@ -105,7 +107,8 @@ fn verb(text: &str) -> Result<NodeVerb, SlurmError> {
         "drain" => Ok(NodeVerb::Drain),
         "down" | "down_force" => Ok(NodeVerb::Down),
         "fail" | "failing" => Ok(NodeVerb::Fail),
-        "resume" | "idle" => Ok(NodeVerb::Resume),
+        "resume" => Ok(NodeVerb::Resume),
+        "idle" => Ok(NodeVerb::Idle),
         "undrain" => Ok(NodeVerb::Undrain),
         "noresp" => Ok(NodeVerb::NoResponse),
         "power_up" | "power_down" | "power_down_asap" | "power_down_force" | "future" | "cloud" => {

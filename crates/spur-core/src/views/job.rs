@@ -8,8 +8,8 @@ use crate::limit::Limit;
 
 /// One job, or one pending array, as shown. Times are seconds since the epoch; 0 means "not yet".
 ///
-/// What lists of jobs usually tell is here; the rest is apart, so that a list is small to make, carry and read
-/// (see `Field::outline`). It is read and written as if it were here.
+/// What lists of jobs usually tell is here; the rest is apart, so that a list is small to make, carry and read.
+/// It is read and written as if it were here; `members.rs` has all of it by name.
 #[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
 pub struct JobView {
     #[prost(uint32, tag = "1")]
@@ -97,7 +97,7 @@ pub struct JobView {
     /// More than the reason says: `ReqNodeNotAvail, UnavailableNodes:n4`.
     #[prost(string, tag = "101")]
     pub state_description: String,
-    /// Everything else; nothing where only the outline was asked for.
+    /// Everything else; nothing where none of it was asked for.
     #[prost(message, optional, boxed, tag = "140")]
     pub detail: Option<Box<JobDetail>>,
 }

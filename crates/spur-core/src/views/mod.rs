@@ -4,6 +4,7 @@
 pub mod accounting;
 pub mod association;
 pub mod job;
+pub mod members;
 pub mod node;
 pub mod partition;
 pub mod priority;
@@ -13,6 +14,7 @@ pub mod reservation;
 pub mod rules;
 pub mod share;
 pub mod step;
+pub mod table;
 pub mod usage;
 
 pub use accounting::{
@@ -20,10 +22,12 @@ pub use accounting::{
 };
 pub use association::AssociationView;
 pub use job::{JobDetail, JobNodeShare, JobView};
+pub use members::JOB_MEMBERS;
 pub use node::NodeView;
 pub use partition::PartitionView;
 pub use priority::PriorityView;
 pub use qos::QosView;
+pub use request::{TOLD, Told};
 pub use reservation::ReservationView;
 pub use rules::{
     AccountView, ClusterView, ResourceShare, ResourceView, RuleRow, RulesView, TransactionView,
@@ -31,4 +35,5 @@ pub use rules::{
 };
 pub use share::ShareView;
 pub use step::StepView;
+pub use table::{Members, Rows, Table, TableColumn, TableWriter};
 pub use usage::{GpuUsage, Spread, TaskUsage, Usage};

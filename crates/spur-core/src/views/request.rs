@@ -12,111 +12,120 @@ use crate::node::features;
 /// How long a job waits for the switches it wants at most, and if it does not say.
 const SWITCH_WAIT_SECS: u32 = 300;
 
+/// Tells one member of what a request asks for.
+pub type Told = fn(&JobSpec, &mut JobDetail);
+
+/// Those members of the detail that a request tells by itself.
+#[rustfmt::skip]
+pub static TOLD: &[(&str, Told)] = &[
+    ("cpus_per_task", |s, d| d.cpus_per_task = s.cpus_per_task),
+    ("min_cpus_per_node", |s, d| d.min_cpus_per_node = cpus_on_a_node(s)),
+    ("min_tmp_disk_mb", |s, d| d.min_tmp_disk_mb = s.placement().tmp.unwrap_or(0)),
+    ("memory_per_cpu_mb", |s, d| d.memory_per_cpu_mb = s.memory_per_cpu),
+    ("memory_per_node_mb", |s, d| d.memory_per_node_mb = s.memory_per_node),
+    ("alloc_node", |s, d| d.alloc_node = s.submit_host.clone()),
+    ("alloc_sid", |s, d| d.alloc_sid = s.submit_session),
+    ("work_dir", |s, d| d.work_dir = s.work_dir.clone()),
+    ("command", |s, d| d.command = command(s)),
+    ("batch_flag", |_, d| d.batch_flag = true),
+    ("nice", |s, d| d.nice = s.nice.unwrap_or(0)),
+    ("comment", |s, d| d.comment = s.rare().comment.clone().unwrap_or_default()),
+    ("admin_comment", |s, d| d.admin_comment = s.rare().admin_comment.clone()),
+    ("extra", |s, d| d.extra = s.rare().extra.clone()),
+    ("wckey", |s, d| d.wckey = s.rare().wckey.clone()),
+    ("network", |s, d| d.network = s.rare().network.clone()),
+    ("mcs_label", |s, d| d.mcs_label = s.rare().mcs_label.clone()),
+    ("container", |s, d| d.container = s.rare().container.clone()),
+    ("container_id", |s, d| d.container_id = s.rare().container_id.clone()),
+    ("burst_buffer", |s, d| d.burst_buffer = s.rare().burst_buffer.clone()),
+    ("reservation", |s, d| d.reservation = s.placement().reservation.clone()),
+    ("licenses", |s, d| d.licenses = s.placement().licenses.clone()),
+    ("features", |s, d| d.features = features::shown(&s.placement().constraint)),
+    ("prefer", |s, d| d.prefer = s.placement().prefer.clone()),
+    ("cluster_features", |s, d| d.cluster_features = s.placement().cluster_constraint.clone()),
+    ("batch_features", |s, d| d.batch_features = s.placement().batch_constraint.clone()),
+    ("required_nodes", |s, d| d.required_nodes = in_order(&s.placement().nodelist)),
+    ("excluded_nodes", |s, d| d.excluded_nodes = in_order(&s.placement().exclude)),
+    ("contiguous", |s, d| d.contiguous = s.placement().contiguous),
+    ("reboot", |s, d| d.reboot = s.placement().reboot),
+    ("required_switches", |s, d| d.required_switches = s.placement().switches.unwrap_or(0)),
+    ("switch_wait_secs", |s, d| d.switch_wait_secs = s.placement().switches_wait_secs.unwrap_or(SWITCH_WAIT_SECS).min(SWITCH_WAIT_SECS)),
+    ("core_spec", |s, d| d.core_spec = s.placement().core_spec),
+    ("thread_spec", |s, d| d.thread_spec = s.placement().thread_spec),
+    // Slurm keeps 16 bits of it, and has counted the tasks before.
+    ("tasks_per_node", |s, d| d.tasks_per_node = s.ntasks_per_node.unwrap_or(0) & u32::from(u16::MAX)),
+    ("tasks_per_socket", |s, d| d.tasks_per_socket = s.layout().ntasks_per_socket),
+    ("tasks_per_core", |s, d| d.tasks_per_core = s.layout().ntasks_per_core),
+    ("tasks_per_tres", |s, d| d.tasks_per_tres = s.gpu().ntasks_per_gpu.unwrap_or(0)),
+    ("sockets_per_node", |s, d| d.sockets_per_node = s.layout().sockets_per_node),
+    ("cores_per_socket", |s, d| d.cores_per_socket = s.layout().cores_per_socket),
+    ("threads_per_core", |s, d| d.threads_per_core = s.layout().threads_per_core),
+    ("time_min", |s, d| d.time_min = s.lifecycle().time_min),
+    ("deadline", |s, d| d.deadline = s.lifecycle().deadline.unwrap_or(0)),
+    ("delay_boot_secs", |s, d| d.delay_boot_secs = delay(s)),
+    ("mail_user", |s, d| d.mail_user = s.lifecycle().mail_user.clone()),
+    ("mail_types", |s, d| d.mail_types = MailTypes(s.lifecycle().mail_type).names().map(str::to_string).collect()),
+    ("cpu_frequency_min", |s, d| d.cpu_frequency_min = s.layout().cpu_freq_min),
+    ("cpu_frequency_max", |s, d| d.cpu_frequency_max = s.layout().cpu_freq_max),
+    ("cpu_frequency_governor", |s, d| d.cpu_frequency_governor = s.layout().cpu_freq_governor),
+    ("over_subscribe", |s, d| d.over_subscribe = sharing(s).to_string()),
+    ("tres_per_job", |s, d| d.tres_per_job = gpus(&s.gpu().gpus)),
+    ("tres_per_node", |s, d| d.tres_per_node = joined([gpus(&s.gpu().gpus_per_node), shown(&s.gres)])),
+    ("tres_per_socket", |s, d| d.tres_per_socket = gpus(&s.gpu().gpus_per_socket)),
+    ("tres_per_task", |s, d| d.tres_per_task = gpus(&s.gpu().gpus_per_task)),
+    ("cpus_per_tres", |s, d| d.cpus_per_tres = each_gpu(s.gpu().cpus_per_gpu.map(u64::from))),
+    ("memory_per_tres", |s, d| d.memory_per_tres = each_gpu(s.gpu().memory_per_gpu)),
+    ("tres_bind", |s, d| d.tres_bind = of_gpus(&s.gpu().gpu_bind)),
+    ("tres_freq", |s, d| d.tres_freq = of_gpus(&s.gpu().gpu_freq)),
+    ("flags", |s, d| d.flags = flags(s, s.gpu())),
+    ("profile", |s, d| d.profile = profile(s)),
+];
+
 impl JobView {
-    /// As much of a request as the usual columns of a list tell; see `Field::outline`.
-    pub fn outline(spec: &JobSpec) -> JobView {
+    /// How much of everything a request asks for.
+    pub fn count(&mut self, spec: &JobSpec) {
         let demand = Demand::of(spec);
-        JobView {
-            name: spec.name.clone(),
-            partition: spec.partition.clone(),
-            account: spec.account.clone(),
-            qos: spec.qos.clone(),
-            num_nodes: demand.nodes_min,
-            max_nodes: spec.nodes_max.unwrap_or(0),
-            // One for each node, unless it was said how many each has.
-            num_tasks: match (spec.ntasks_per_node, spec.ntasks) {
-                (Some(_), Some(tasks)) => tasks,
-                _ => demand.tasks,
-            },
-            num_cpus: processors(spec, demand),
-            ..JobView::default()
-        }
+        self.num_nodes = demand.nodes_min;
+        self.max_nodes = spec.nodes_max.unwrap_or(0);
+        // One for each node, unless it was said how many each has.
+        self.num_tasks = match (spec.ntasks_per_node, spec.ntasks) {
+            (Some(_), Some(tasks)) => tasks,
+            _ => demand.tasks,
+        };
+        self.num_cpus = processors(spec, demand);
     }
 
     /// A job of which only the request is known.
     pub fn of_request(spec: &JobSpec) -> JobView {
-        let (demand, place, gpu) = (Demand::of(spec), spec.placement(), spec.gpu());
-        let (layout, rare, lifecycle) = (spec.layout(), spec.rare(), spec.lifecycle());
-        let on_a_node = match spec.ntasks_per_node {
-            _ if layout.overcommit || (spec.ntasks_said && spec.ntasks == Some(1)) => 1,
-            each => each.unwrap_or(1).max(1),
+        let mut detail = JobDetail::default();
+        TOLD.iter().for_each(|(_, tell)| tell(spec, &mut detail));
+        let mut view = JobView {
+            name: spec.name.clone(),
+            partition: spec.partition.clone(),
+            account: spec.account.clone(),
+            qos: spec.qos.clone(),
+            detail: Some(Box::new(detail)),
+            ..JobView::default()
         };
-        let mail = MailTypes(lifecycle.mail_type);
-        JobView {
-            detail: Some(Box::new(JobDetail {
-                cpus_per_task: spec.cpus_per_task,
-                min_cpus_per_node: demand
-                    .cpus_per_task
-                    .saturating_mul(on_a_node)
-                    .max(place.mincpus.unwrap_or(0)),
-                min_tmp_disk_mb: place.tmp.unwrap_or(0),
-                memory_per_cpu_mb: spec.memory_per_cpu,
-                memory_per_node_mb: spec.memory_per_node,
-                alloc_node: spec.submit_host.clone(),
-                alloc_sid: spec.submit_session,
-                work_dir: spec.work_dir.clone(),
-                command: command(spec),
-                batch_flag: true,
-                nice: spec.nice.unwrap_or(0),
-                comment: rare.comment.clone().unwrap_or_default(),
-                admin_comment: rare.admin_comment.clone(),
-                extra: rare.extra.clone(),
-                wckey: rare.wckey.clone(),
-                network: rare.network.clone(),
-                mcs_label: rare.mcs_label.clone(),
-                container: rare.container.clone(),
-                container_id: rare.container_id.clone(),
-                burst_buffer: rare.burst_buffer.clone(),
-                reservation: place.reservation.clone(),
-                licenses: place.licenses.clone(),
-                features: features::shown(&place.constraint),
-                prefer: place.prefer.clone(),
-                cluster_features: place.cluster_constraint.clone(),
-                batch_features: place.batch_constraint.clone(),
-                required_nodes: in_order(&place.nodelist),
-                excluded_nodes: in_order(&place.exclude),
-                contiguous: place.contiguous,
-                reboot: place.reboot,
-                required_switches: place.switches.unwrap_or(0),
-                switch_wait_secs: place
-                    .switches_wait_secs
-                    .unwrap_or(SWITCH_WAIT_SECS)
-                    .min(SWITCH_WAIT_SECS),
-                core_spec: place.core_spec,
-                thread_spec: place.thread_spec, // Slurm keeps 16 bits of it, and has counted the tasks before.
-                tasks_per_node: spec.ntasks_per_node.unwrap_or(0) & u32::from(u16::MAX),
-                tasks_per_socket: layout.ntasks_per_socket,
-                tasks_per_core: layout.ntasks_per_core,
-                tasks_per_tres: gpu.ntasks_per_gpu.unwrap_or(0),
-                sockets_per_node: layout.sockets_per_node,
-                cores_per_socket: layout.cores_per_socket,
-                threads_per_core: layout.threads_per_core,
-                time_min: lifecycle.time_min,
-                deadline: lifecycle.deadline.unwrap_or(0),
-                delay_boot_secs: match lifecycle.delay_boot_secs {
-                    Some(Limit::Is(secs)) => u32::try_from(secs).unwrap_or(u32::MAX),
-                    Some(Limit::Unlimited) => u32::MAX,
-                    None => 0,
-                },
-                mail_user: lifecycle.mail_user.clone(),
-                mail_types: mail.names().map(str::to_string).collect(),
-                cpu_frequency_min: layout.cpu_freq_min,
-                cpu_frequency_max: layout.cpu_freq_max,
-                cpu_frequency_governor: layout.cpu_freq_governor,
-                over_subscribe: sharing(spec).to_string(),
-                tres_per_job: gpus(&gpu.gpus),
-                tres_per_node: joined([gpus(&gpu.gpus_per_node), shown(&spec.gres)]),
-                tres_per_socket: gpus(&gpu.gpus_per_socket),
-                tres_per_task: gpus(&gpu.gpus_per_task),
-                cpus_per_tres: each_gpu(gpu.cpus_per_gpu.map(u64::from)),
-                memory_per_tres: each_gpu(gpu.memory_per_gpu),
-                tres_bind: of_gpus(&gpu.gpu_bind),
-                tres_freq: of_gpus(&gpu.gpu_freq),
-                flags: flags(spec, gpu),
-                ..JobDetail::default()
-            })),
-            ..JobView::outline(spec)
-        }
+        view.count(spec);
+        view
+    }
+}
+
+fn cpus_on_a_node(spec: &JobSpec) -> u32 {
+    let tasks = match spec.ntasks_per_node {
+        _ if spec.layout().overcommit || (spec.ntasks_said && spec.ntasks == Some(1)) => 1,
+        each => each.unwrap_or(1).max(1),
+    };
+    let cpus = Demand::of(spec).cpus_per_task.saturating_mul(tasks);
+    cpus.max(spec.placement().mincpus.unwrap_or(0))
+}
+
+fn delay(spec: &JobSpec) -> u32 {
+    match spec.lifecycle().delay_boot_secs {
+        Some(Limit::Is(secs)) => u32::try_from(secs).unwrap_or(u32::MAX),
+        Some(Limit::Unlimited) => u32::MAX,
+        None => 0,
     }
 }
 
@@ -171,6 +180,17 @@ fn flags(spec: &JobSpec, gpu: &GpuSpec) -> Vec<String> {
         (spec.lifecycle().kill_on_invalid_dep == Some(false), "NO_KILL_INVALID_DEPENDENCY"),
     ];
     asked.iter().filter(|(is, _)| *is).map(|(_, flag)| (*flag).to_string()).collect()
+}
+
+/// What `--profile` asks for, by Slurm's bits.
+fn profile(spec: &JobSpec) -> Vec<String> {
+    const KINDS: &[(u32, &str)] =
+        &[(1, "None"), (2, "Energy"), (8, "Lustre"), (16, "Network"), (4, "Task")];
+    let bits = match spec.rare().profile.unwrap_or(0) {
+        u32::MAX => u32::MAX & !1,
+        bits => bits,
+    };
+    KINDS.iter().filter(|(bit, _)| bits & bit != 0).map(|(_, kind)| (*kind).to_string()).collect()
 }
 
 /// `2` or `mi300x:2,h100:1`, with what they are in front of each.

@@ -69,7 +69,10 @@ impl World {
                 let exit = Outcome::Exited(ExitStatus { code: 0, signal: 15 });
                 self.after(delay, Event::Exit(node, run, self.boots[node], exit));
             }
-            agent::Output::Signal(..) | agent::Output::Trust(_) | agent::Output::CareFor(_) => {}
+            agent::Output::Signal(..)
+            | agent::Output::Notice(..)
+            | agent::Output::Trust(_)
+            | agent::Output::CareFor(_) => {}
             agent::Output::Heard(at) => {
                 self.nodes[node].heard = self.nodes[node].heard.max(at);
             }

@@ -1,6 +1,5 @@
-//! Jobs: submit, cancel, list.
+//! Jobs: submit, cancel.
 
-use std::ops::Bound;
 use std::sync::PoisonError;
 use std::time::Duration;
 
@@ -8,26 +7,19 @@ use spur_core::auth::Actor;
 use spur_core::blob::BlobHash;
 use spur_core::config::words::Enforce;
 use spur_core::errors::SlurmError;
-use spur_core::ids::{JobId, Uid};
-use spur_core::job::{Job, JobSpec, Owner, RequestId};
+use spur_core::ids::JobId;
+use spur_core::job::{JobSpec, Owner, RequestId};
 use spur_core::state::{
     Blob, Command, Control, Entry, JobAction, Origin, Reply, State, Submit, apply,
 };
-use spur_core::views::JobView;
-use spur_proto::slurm::{
-    CancelJobReply, CancelJobRequest, ListJobsReply, ListJobsRequest, SubmitJobReply,
-    SubmitJobRequest,
-};
+use spur_proto::slurm::{CancelJobReply, CancelJobRequest, SubmitJobReply, SubmitJobRequest};
 use spur_proto::status::{from_status, remarked, to_status};
 use tonic::{Code, Status};
 
 use super::control::tasks;
 use super::groups;
 use super::limits;
-use super::read::{expect, job_outline, job_view};
 use super::service::Service;
-use super::sight::Sight;
-use super::why::USUAL;
 use crate::raft::members;
 use crate::shell::Published;
 
@@ -152,69 +144,6 @@ impl Service {
         Ok(CancelJobReply {})
     }
 
-    pub(super) async fn jobs(
-        &self,
-        actor: Actor,
-        request: ListJobsRequest,
-    ) -> Result<ListJobsReply, Status> {
-        limits::named(&request.job_ids)?;
-        let published = self.latest().await?;
-        let state = &published.state;
-        let sight = Sight::of(&actor, state);
-        let partition = |job: &Job| state.partition_of(job).map(|partition| &partition.name);
-        let wanted = |job: &&Job| {
-            sight.job(job)
-                && (request.uids.is_empty()
-                    || request.uids.iter().any(|uid| Uid(*uid) == job.owner.uid))
-                && (request.ended || !job.phase.is_over())
-                && (request.names.is_empty() || request.names.contains(&job.spec.name))
-                && (request.partitions.is_empty()
-                    || partition(job).is_some_and(|name| request.partitions.contains(name)))
-        };
-        let view = |job: &Job| match request.outline {
-            true => job_outline(&published, job),
-            false => job_view(&published, job),
-        };
-        // One more than asked for tells whether there is another page.
-        let page = match request.page_size as usize {
-            0 => limits::PAGE,
-            size => size.min(limits::PAGE),
-        };
-        let mut jobs: Vec<JobView> = if request.job_ids.is_empty() {
-            let behind = (Bound::Excluded(JobId(request.after)), Bound::Unbounded);
-            let jobs = state.jobs.range(behind).map(|(_, job)| &**job);
-            jobs.filter(wanted).take(page + 1).map(view).collect()
-        } else {
-            // An array's number names its tasks too, a heterogeneous job's its components.
-            let mut named: Vec<JobId> = request.job_ids.iter().map(|id| JobId(*id)).collect();
-            let tasks = named.iter().flat_map(|id| state.array(*id)).map(|job| job.id);
-            let of_job = |id: &JobId| state.jobs.get(id)?.component.filter(|it| it.leads());
-            let parts = named.iter().filter_map(of_job).flat_map(|it| it.ids());
-            let more: Vec<JobId> = tasks.chain(parts).collect();
-            named.extend(more);
-            named.sort();
-            named.dedup();
-            let named = named.iter().filter_map(|id| state.jobs.get(id));
-            named.map(|job| &**job).filter(wanted).map(view).collect()
-        };
-        if request.estimates {
-            let forecast = self.inbox.adviser().forecast(state.clone(), USUAL as usize).await;
-            for view in &mut jobs {
-                let id = JobId(view.job_id);
-                if let Some(promised) = forecast.get(&id).filter(|_| published.waits_for_nodes(id))
-                {
-                    expect(view, promised);
-                }
-            }
-        }
-        let mut next_after = 0;
-        if jobs.len() > page && request.job_ids.is_empty() {
-            jobs.truncate(page);
-            next_after = jobs.last().map_or(0, |job| job.job_id);
-        }
-        Ok(ListJobsReply { jobs, next_after })
-    }
-
     /// The state as of now: everything acknowledged before this call is in it.
     pub(super) async fn latest(&self) -> Result<std::sync::Arc<Published>, Status> {
         // A full disk stops consensus, not those who look: whoever is alone knows that nothing was decided since.
@@ -261,7 +190,7 @@ pub(super) fn optional_name(bytes: &[u8]) -> Result<Option<RequestId>, Status> {
 mod tests {
     use super::*;
     use spur_core::auth::Level;
-    use spur_core::ids::Gid;
+    use spur_core::ids::{Gid, Uid};
 
     #[test]
     fn only_operators_go_ahead_of_the_queue() {

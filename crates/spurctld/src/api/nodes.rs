@@ -6,7 +6,7 @@ use spur_core::config::{Allowed, Megabytes, NodeList, PreemptMode};
 use spur_core::hostlist;
 use spur_core::idset::IdSet;
 use spur_core::job::GresShare;
-use spur_core::node::{Kept, Node, NodeFlag, NodeState, NodeStatus};
+use spur_core::node::{Kept, Link, Node, NodeFlag, NodeState, NodeStatus};
 use spur_core::partition::Partition;
 use spur_core::reservation::{Flags, Reservation};
 use spur_core::state::State;
@@ -244,6 +244,7 @@ pub(super) fn node_view(published: &Published, node: &Node) -> NodeView {
         address: or_name(&node.found.address),
         boot_time: node.found.boot_time,
         agent_start_time: node.found.agent_start,
+        last_busy: last_busy(published, node),
         cpu_load_centi: load.and_then(|load| load.centi),
         free_memory_mb: load.and_then(|load| load.free_memory_mb),
         comment: node.comment.clone(),
@@ -251,6 +252,14 @@ pub(super) fn node_view(published: &Published, node: &Node) -> NodeView {
         cluster: state.settings.cluster_name.clone(),
         ..NodeView::default()
     }
+}
+
+/// When the node was last given to a job or came back from one; until then since when it is there.
+fn last_busy(published: &Published, node: &Node) -> i64 {
+    let there = match node.link {
+        Link::Up(since) | Link::Down(since) => since,
+    };
+    published.busy().get(&node.name).map_or(there.0, |busy| busy.0)
 }
 
 /// `gpu:mi300x:4(IDX:0-3)`: what jobs hold of each resource of the node, and which devices.

@@ -22,81 +22,100 @@ use spur_core::{filename, gres, hostlist};
 use spur_sched::Promised;
 
 use super::nodes::tres;
+use super::wanted::Wanted;
 use crate::controller::time_limit;
 use crate::shell::Published;
 
 /// Shows a job.
 pub fn job_view(published: &Published, job: &Job) -> JobView {
-    let state = &published.state;
-    let mut view = asked_for(job);
-    outline(&mut view, published, job);
-    view.cluster = state.settings.cluster_name.clone();
-    view.requeue = job.spec.requeue.unwrap_or(state.settings.config.jobs.requeue);
-    view.cron = state.cron_line(job).map(|line| line.when.clone()).unwrap_or_default();
-    let says = job.phase != Phase::Pending && job.spec.gpu().memory_per_gpu.is_some();
-    if let (None, None, Some(partition), false) =
-        (view.memory_per_cpu_mb, view.memory_per_node_mb, state.partition_of(job), says)
-    {
-        memory_by_default(&mut view, &state.settings.config, &partition.rules);
-    }
-    view.last_sched_eval = match &job.phase {
-        // Every pass looks at every job that waits.
-        Phase::Pending => state.now.0,
-        _ => view.start_time,
-    };
-    resources(&mut view, published, job);
-    view
+    job_part(published, job, Wanted::all())
 }
 
-/// Shows no more of a job than the usual columns of a list tell.
-pub fn job_outline(published: &Published, job: &Job) -> JobView {
+/// Shows as much of a job as is wanted; the rest of the view means nothing.
+pub fn job_part(published: &Published, job: &Job, wanted: &Wanted) -> JobView {
     let mut view = JobView {
         job_id: job.id.0,
         uid: job.owner.uid.0,
         gid: job.owner.gid.0,
-        user_name: job.owner.name.clone(),
-        ..JobView::outline(&job.spec)
+        ..JobView::default()
     };
-    outline(&mut view, published, job);
+    outline(&mut view, published, job, wanted);
+    if wanted.told.is_empty() && wanted.found.is_empty() {
+        return view;
+    }
+    let detail = view.detail.get_or_insert_default();
+    wanted.told.iter().for_each(|tell| tell(&job.spec, detail));
+    wanted.found.iter().for_each(|find| find(&mut view, published, job));
     view
 }
 
 /// How a job stands: its state, its times, where it is.
-fn outline(view: &mut JobView, published: &Published, job: &Job) {
+fn outline(view: &mut JobView, published: &Published, job: &Job, wanted: &Wanted) {
     let state = &published.state;
     let partition = state.partition_of(job);
-    let limit = time_limit(partition, job);
     let (status, reason) = status(published, job);
     view.state = status.0;
     view.reason = reason.number();
-    view.partition = match job.spec.partition.as_str() {
-        _ if job.phase != Phase::Pending && !job.granted.partition.is_empty() => {
-            job.granted.partition.clone()
-        }
-        "" => partition.map(|partition| partition.name.clone()).unwrap_or_default(),
-        named => named.to_string(),
-    };
-    view.time_limit = Some(limit);
+    let words = [
+        (wanted.name, &mut view.name, &job.spec.name),
+        (wanted.user_name, &mut view.user_name, &job.owner.name),
+        (wanted.account, &mut view.account, &job.spec.account),
+        (wanted.qos, &mut view.qos, &job.spec.qos),
+    ];
+    words.into_iter().filter(|(is, ..)| *is).for_each(|(_, to, from)| to.clone_from(from));
+    if wanted.partition {
+        view.partition = match job.spec.partition.as_str() {
+            _ if job.phase != Phase::Pending && !job.granted.partition.is_empty() => {
+                job.granted.partition.clone()
+            }
+            "" => partition.map(|partition| partition.name.clone()).unwrap_or_default(),
+            named => named.to_string(),
+        };
+    }
     view.priority = priority(published, job);
-    times(view, job, limit, state.now);
-    if let Some(begun) = state.accrues_since(job) {
-        view.accrue_time = begun.map_or(0, |begun| begun.0);
-    }
-    // A task that its array holds back does not count as waiting; when it starts it may at last.
-    match job.array.as_deref() {
-        _ if reason == Reason::JobArrayTaskLimit => {
-            (view.eligible_time, view.accrue_time) = (0, 0);
-        }
-        Some(Array::Task { throttle: 1.., .. }) if job.phase != Phase::Pending => {
-            (view.eligible_time, view.accrue_time) = (view.start_time, 0);
-        }
-        _ => {}
-    }
     array(view, job);
     if let Some(component) = job.component {
         (view.het_job_id, view.het_job_offset) = (component.leader.0, component.offset);
         view.het_job_id_set = component.id_set();
     }
+    if wanted.times {
+        let limit = time_limit(partition, job);
+        view.time_limit = Some(limit);
+        times(view, job, limit, state.now);
+        if let Some(begun) = state.accrues_since(job) {
+            view.accrue_time = begun.map_or(0, |begun| begun.0);
+        }
+        // A task that its array holds back does not count as waiting; when it starts it may at last.
+        match job.array.as_deref() {
+            _ if reason == Reason::JobArrayTaskLimit => {
+                (view.eligible_time, view.accrue_time) = (0, 0);
+            }
+            Some(Array::Task { throttle: 1.., .. }) if job.phase != Phase::Pending => {
+                (view.eligible_time, view.accrue_time) = (view.start_time, 0);
+            }
+            _ => {}
+        }
+    }
+    if wanted.amounts {
+        amounts(view, published, job);
+    }
+    if wanted.description
+        && let Some(description) = description(published, job, reason, partition)
+    {
+        view.state_description = description;
+    }
+    if wanted.times
+        && job.phase == Phase::Pending
+        && published.waits_for_nodes(job.id)
+        && let Some(promised) = published.waits.promised(job.id)
+    {
+        expect(view, promised);
+    }
+}
+
+/// How many of what it has, and where, or what it will have.
+fn amounts(view: &mut JobView, published: &Published, job: &Job) {
+    view.count(&job.spec);
     match held(job) {
         Some(held) => {
             view.nodes = hostlist::compress(held.shares.iter().map(|share| share.node.as_str()));
@@ -109,33 +128,42 @@ fn outline(view: &mut JobView, published: &Published, job: &Job) {
         }
         None => expected_nodes(view, published, job),
     }
+}
+
+/// More than the reason says.
+fn description(
+    published: &Published,
+    job: &Job,
+    reason: Reason,
+    partition: Option<&Partition>,
+) -> Option<String> {
     if let (Reason::RaisedSignal, Phase::Ended { exit, .. }) = (reason, &job.phase) {
         let signal = signal::described(exit.signal.into());
-        view.state_description = format!("{reason}:{signal}");
+        return Some(format!("{reason}:{signal}"));
     }
     if job.phase != Phase::Pending {
-        return;
+        return None;
     }
     if published.waits.get(job.id).is_some_and(|wait| wait.reserved && wait.reason == reason) {
         let why = match is_kept_for_maintenance(&published.state, job) {
             true => "Reserved for maintenance",
             false => "May be reserved for other job",
         };
-        view.state_description = format!("{reason}, {why}");
-    } else if let Some(words) = not_allowed(reason, job, partition) {
-        view.state_description = words;
-    } else if job.hold == Hold::Launch {
-        view.state_description = "launch failed requeued held".to_string();
-    } else if reason == Reason::ReqNodeNotAvail {
-        view.state_description = match job.spec.placement().nodelist.as_str() {
-            "" => NODES_NOT_AVAILABLE.to_string(),
-            named => format!("ReqNodeNotAvail, UnavailableNodes:{}", closed_among(state, named)),
-        };
+        return Some(format!("{reason}, {why}"));
     }
-    if published.waits_for_nodes(job.id)
-        && let Some(promised) = published.waits.promised(job.id)
-    {
-        expect(view, promised);
+    if let Some(words) = not_allowed(reason, job, partition) {
+        return Some(words);
+    }
+    match reason {
+        _ if job.hold == Hold::Launch => Some("launch failed requeued held".to_string()),
+        Reason::ReqNodeNotAvail => Some(match job.spec.placement().nodelist.as_str() {
+            "" => NODES_NOT_AVAILABLE.to_string(),
+            named => {
+                let closed = closed_among(&published.state, named);
+                format!("ReqNodeNotAvail, UnavailableNodes:{closed}")
+            }
+        }),
+        _ => None,
     }
 }
 
@@ -191,7 +219,7 @@ fn not_allowed(reason: Reason, job: &Job, partition: Option<&Partition>) -> Opti
 }
 
 /// What a job that asks for no memory gets, where that is a fixed amount.
-fn memory_by_default(view: &mut JobView, config: &Config, rules: &sections::Partition) {
+pub(super) fn memory_by_default(view: &mut JobView, config: &Config, rules: &sections::Partition) {
     match config.default_memory(rules) {
         DefaultMemory::PerCpu(size) => view.memory_per_cpu_mb = Some(size.0),
         DefaultMemory::PerNode(size) => view.memory_per_node_mb = Some(size.0),
@@ -212,36 +240,8 @@ fn closed_among(state: &State, list: &str) -> String {
     hostlist::compress(names.iter().filter(is_closed))
 }
 
-/// What the request says by itself.
-fn asked_for(job: &Job) -> JobView {
-    let spec = &*job.spec;
-    let error = if spec.error.is_empty() { &spec.output } else { &spec.error };
-    let mut view = JobView {
-        job_id: job.id.0,
-        uid: job.owner.uid.0,
-        gid: job.owner.gid.0,
-        user_name: job.owner.name.clone(),
-        ..JobView::of_request(spec)
-    };
-    view.standard_output = file(job, &spec.output, default_output(job));
-    view.standard_error = file(job, error, default_output(job));
-    view.standard_input = file(job, &spec.input, "/dev/null");
-    view.restarts = job.restarts;
-    view.dependency = dependency(job);
-    if let Some(setbacks) = &job.setbacks {
-        view.failures = setbacks.failures;
-        view.preemptions = setbacks.preemptions;
-        view.node_losses = setbacks.node_losses;
-        view.avoided_nodes = hostlist::compress(setbacks.avoid.iter().map(NodeName::as_str));
-    }
-    if view.mail_user.is_empty() {
-        view.mail_user = view.user_name.clone();
-    }
-    view
-}
-
 /// What is left to wait for. Slurm asks what has come true only once nobody holds the job back any more.
-fn dependency(job: &Job) -> String {
+pub(super) fn dependency(job: &Job) -> String {
     let shown = |on: &Dependency, mark: &str| {
         let terms = on.terms.iter().map(|term| format!("{term}({mark})"));
         terms.collect::<Vec<_>>().join(if on.any { "?" } else { "," })
@@ -257,12 +257,12 @@ fn dependency(job: &Job) -> String {
     }
 }
 
-fn default_output(job: &Job) -> &'static str {
+pub(super) fn default_output(job: &Job) -> &'static str {
     if job.array.is_some() { "slurm-%A_%a.out" } else { "slurm-%j.out" }
 }
 
 /// A file's name, as far as the node does not fill it in.
-fn file(job: &Job, pattern: &str, default: &str) -> String {
+pub(super) fn file(job: &Job, pattern: &str, default: &str) -> String {
     let values = filename::Values {
         job: job.id.0,
         user: job.owner.name.clone(),
@@ -353,7 +353,7 @@ fn held(job: &Job) -> Option<&Arc<Allocation>> {
     }
 }
 
-fn resources(view: &mut JobView, published: &Published, job: &Job) {
+pub(super) fn resources(view: &mut JobView, published: &Published, job: &Job) {
     let Some(held) = held(job) else { return waiting(view, published, job) };
     view.batch_host = held.first_node().map(ToString::to_string).unwrap_or_default();
     let memory = held.shares.iter().map(|share| share.memory_mb).sum();

@@ -9,6 +9,7 @@ use spur_core::auth::Actor;
 use spur_core::errors::SlurmError;
 use spur_core::ids::Uid;
 use spur_core::state::{Command, Reply};
+use spur_core::views::Table;
 use spur_net::Role;
 use spur_proto::credential::Key;
 use spur_proto::door::{caller_of, noted};
@@ -24,17 +25,18 @@ use spur_proto::slurm::{
     ExplainJobReply, ExplainJobRequest, GetConfigReply, GetConfigRequest, GetCrontabReply,
     GetCrontabRequest, GetDiagnosticsReply, GetDiagnosticsRequest, GetScriptReply,
     GetScriptRequest, IssueTokenReply, IssueTokenRequest, ListControllersReply,
-    ListControllersRequest, ListJobsReply, ListJobsRequest, ListLicensesReply, ListLicensesRequest,
-    ListMachinesReply, ListMachinesRequest, ListNodesReply, ListNodesRequest, ListPartitionsReply,
-    ListPartitionsRequest, ListPrioritiesReply, ListPrioritiesRequest, ListReservationsReply,
-    ListReservationsRequest, ListSharesReply, ListSharesRequest, ListStepsReply, ListStepsRequest,
-    ListTriggersReply, ListTriggersRequest, PingReply, PingRequest, PlanReply, PlanRequest,
-    ReconfigureReply, ReconfigureRequest, RemoveControllerReply, RemoveControllerRequest,
-    RemoveMachineReply, RemoveMachineRequest, RevokeTokensReply, RevokeTokensRequest,
-    SetCrontabReply, SetCrontabRequest, SetLoggingReply, SetLoggingRequest, SetTriggerReply,
-    SetTriggerRequest, ShutdownReply, ShutdownRequest, SignalStepReply, SignalStepRequest,
-    StepAccess, StepAccessRequest, SubmitJobReply, SubmitJobRequest, TryJobReply, TryJobRequest,
-    WaitJobReply, WaitJobRequest, WatchReply, WatchRequest,
+    ListControllersRequest, ListHoldingsReply, ListHoldingsRequest, ListJobsReply, ListJobsRequest,
+    ListLicensesReply, ListLicensesRequest, ListMachinesReply, ListMachinesRequest, ListNodesReply,
+    ListNodesRequest, ListPartitionsReply, ListPartitionsRequest, ListPrioritiesReply,
+    ListPrioritiesRequest, ListReservationsReply, ListReservationsRequest, ListSharesReply,
+    ListSharesRequest, ListStepsReply, ListStepsRequest, ListTriggersReply, ListTriggersRequest,
+    PingReply, PingRequest, PlanReply, PlanRequest, ReconfigureReply, ReconfigureRequest,
+    RemoveControllerReply, RemoveControllerRequest, RemoveMachineReply, RemoveMachineRequest,
+    RevokeTokensReply, RevokeTokensRequest, SetCrontabReply, SetCrontabRequest, SetLoggingReply,
+    SetLoggingRequest, SetTriggerReply, SetTriggerRequest, ShutdownReply, ShutdownRequest,
+    SignalStepReply, SignalStepRequest, StepAccess, StepAccessRequest, SubmitJobReply,
+    SubmitJobRequest, TryJobReply, TryJobRequest, WaitJobReply, WaitJobRequest, WatchReply,
+    WatchRequest,
 };
 use spur_proto::status::{standby, to_status};
 use spur_sched::Gauge;
@@ -157,6 +159,7 @@ type Answer<T> = Result<Response<T>, Status>;
 
 #[tonic::async_trait]
 impl Controller for Service {
+    type ListJobTableStream = ReceiverStream<Result<Table, Status>>;
     type WatchStream = ReceiverStream<Result<WatchReply, Status>>;
     type AttendStream = ReceiverStream<Result<AttendReply, Status>>;
     type CreateStepStream = ReceiverStream<Result<CreateStepReply, Status>>;
@@ -262,6 +265,14 @@ impl Controller for Service {
         self.jobs(actor, request.into_inner()).await.map(Response::new)
     }
 
+    async fn list_job_table(
+        &self,
+        request: Request<ListJobsRequest>,
+    ) -> Answer<Self::ListJobTableStream> {
+        let actor = caller_of(&request);
+        self.job_table(actor, request.into_inner()).await.map(Response::new)
+    }
+
     async fn wait_job(&self, request: Request<WaitJobRequest>) -> Answer<WaitJobReply> {
         let actor = caller_of(&request);
         self.wait(actor, request.into_inner()).await.map(Response::new)
@@ -276,6 +287,13 @@ impl Controller for Service {
 
     async fn list_shares(&self, request: Request<ListSharesRequest>) -> Answer<ListSharesReply> {
         self.shares(caller_of(&request)).await.map(Response::new)
+    }
+
+    async fn list_holdings(
+        &self,
+        request: Request<ListHoldingsRequest>,
+    ) -> Answer<ListHoldingsReply> {
+        self.holdings(caller_of(&request)).await.map(Response::new)
     }
 
     async fn list_nodes(&self, request: Request<ListNodesRequest>) -> Answer<ListNodesReply> {

@@ -132,12 +132,7 @@ fn run_minutes(state: &State) -> BTreeMap<u32, Needs> {
     for job in state.index.active.iter().filter_map(|id| state.jobs.get(id)) {
         let Some(own) = state.association_of(job) else { continue };
         let needs = state.needs_of(job);
-        let Some(minutes) = state.asks_of(job, &needs).minutes else { continue };
-        let since = match &job.phase {
-            Phase::Running { since, .. } | Phase::Completing { started: since, .. } => *since,
-            Phase::Pending | Phase::Ended { .. } => continue,
-        };
-        let left = minutes.saturating_sub((state.now.0 - since.0).max(0) as u64 / 60);
+        let Some(left) = minutes_left(state, job) else { continue };
         for one in state.rules.lineage(own) {
             let sum = sums.entry(one.id).or_default();
             for (tres, amount) in &needs {
@@ -146,6 +141,16 @@ fn run_minutes(state: &State) -> BTreeMap<u32, Needs> {
         }
     }
     sums
+}
+
+/// How long a running job may still run.
+pub(super) fn minutes_left(state: &State, job: &Job) -> Option<u64> {
+    let minutes = job.time_limit(state.partition_of(job)).number()?;
+    let since = match &job.phase {
+        Phase::Running { since, .. } | Phase::Completing { started: since, .. } => *since,
+        Phase::Pending | Phase::Ended { .. } => return None,
+    };
+    Some(minutes.saturating_sub((state.now.0 - since.0).max(0) as u64 / 60))
 }
 
 fn share_view(
@@ -192,7 +197,7 @@ struct Sums {
 }
 
 /// What is always counted, zero or not: Slurm's own resources, those the configuration names, and what nodes have.
-fn always(state: &State) -> Needs {
+pub(super) fn always(state: &State) -> Needs {
     let own = [
         Tres::Cpu,
         Tres::Memory,
@@ -210,7 +215,7 @@ fn always(state: &State) -> Needs {
 }
 
 /// As `sshare` lists amounts.
-fn listed(always: &Needs, amounts: &BTreeMap<Tres, u64>) -> String {
+pub(super) fn listed(always: &Needs, amounts: &BTreeMap<Tres, u64>) -> String {
     let mut all = always.clone();
     all.extend(amounts.iter().map(|(tres, amount)| (tres.clone(), *amount)));
     let parts: Vec<String> = all.iter().map(|(tres, amount)| format!("{tres}={amount}")).collect();

@@ -83,7 +83,7 @@ impl Service {
         Ok(ReceiverStream::new(stream))
     }
 
-    /// Says something to those who attend a job. A script has nobody who would hear it.
+    /// Says something to those who attend a job, or in the output of its script.
     pub(super) async fn notify(&self, by: &Actor, id: JobId, words: &str) -> Result<(), Status> {
         let published = self.latest().await?;
         let job = published.state.jobs.get(&id).ok_or(to_status(SlurmError::InvalidJobId))?;
@@ -91,6 +91,10 @@ impl Service {
         match self.attendance.tell(id, words) {
             _ if job.phase.is_over() => Err(to_status(SlurmError::AlreadyDone)),
             true => Ok(()),
+            false if job.steps.live.contains_key(&StepId::BATCH) => {
+                self.inbox.notice(id, words);
+                Ok(())
+            }
             false => Err(to_status(SlurmError::Disabled)),
         }
     }

@@ -85,6 +85,8 @@ pub enum Input {
         /// Only the script's own shell.
         script_only: bool,
     },
+    /// Somebody who may has something to say to a job's script.
+    Notice(JobId, String),
     /// Some time has passed.
     Tick,
 }
@@ -294,6 +296,7 @@ impl<D: Disk> Controller<D> {
             Input::Signal { job, step, signal, script_only } => {
                 self.signal(job, step, signal, script_only, &mut out);
             }
+            Input::Notice(job, words) => self.tell_script(job, &words, &mut out),
             Input::Tick => {
                 self.blobs.tidy()?;
                 self.reassert();

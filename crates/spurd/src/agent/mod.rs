@@ -73,6 +73,8 @@ pub enum Output {
     Kill(RunId),
     /// Pass a signal on to a run; only to its script's shell if said so.
     Signal(RunId, i32, bool),
+    /// Put words into the error output of a run.
+    Notice(RunId, String),
     /// The present controller signs step credentials with this key.
     Trust(Vec<u8>),
     /// Ask this program now and then whether the node is fit.
@@ -327,6 +329,9 @@ impl<D: Disk> Agent<D> {
                 let known = signals.signals.iter().filter_map(|signal| {
                     let run = RunId::from(signal.run.as_ref()?);
                     let lives = self.runs.get(&run).is_some_and(|known| !known.over);
+                    if !signal.words.is_empty() {
+                        return lives.then(|| Output::Notice(run, signal.words.clone()));
+                    }
                     let number = i32::try_from(signal.signal).ok()?;
                     lives.then_some(Output::Signal(run, number, signal.script_only))
                 });

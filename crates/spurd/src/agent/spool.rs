@@ -39,6 +39,8 @@ pub enum RunFile {
     Exit,
     /// Where a step's shepherd takes over connections; made by the agent.
     Socket,
+    /// Words for its output, one notice behind the other; written by the agent.
+    Words,
 }
 
 impl RunFile {
@@ -49,6 +51,7 @@ impl RunFile {
             RunFile::Shepherd => "shepherd",
             RunFile::Exit => "exit",
             RunFile::Socket => "sock",
+            RunFile::Words => "words",
         };
         format!("runs/{run}.{kind}")
     }
@@ -63,7 +66,8 @@ pub(super) fn launches(disk: &impl Disk) -> Result<Vec<RunId>, Error> {
 /// Removes a run's files: the launch first and the claim last, so that a shepherd which comes late finds
 /// either a claim or nothing to run. What a crash leaves is swept at the next start.
 pub(super) fn remove_run(disk: &mut impl Disk, run: RunId) -> Result<(), Error> {
-    let order = [RunFile::Launch, RunFile::Exit, RunFile::Socket, RunFile::Shepherd];
+    let order =
+        [RunFile::Launch, RunFile::Exit, RunFile::Socket, RunFile::Words, RunFile::Shepherd];
     order.iter().try_for_each(|file| disk.remove(&file.name(run)))
 }
 

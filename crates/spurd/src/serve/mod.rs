@@ -222,6 +222,7 @@ impl Shell {
                 Output::Signal(run, signal, script_only) => {
                     self.runs.signal(run, signal, script_only);
                 }
+                Output::Notice(run, words) => self.runs.notice(run, &words),
                 Output::Trust(key) => self.door.trust(key),
                 Output::CareFor(rules) => self.care.follow(rules),
                 Output::Heard(at) => self.heard.note(at),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,7 @@ use crate::agent::{Account, RunFile};
 use crate::claim::Claim;
 use crate::ending::Ending;
 use crate::machine::nursery::Nursery;
+use crate::machine::pidfd::NOTICE;
 use crate::recover::{self, Fate, Remains};
 use crate::run::RunId;
 
@@ -133,6 +134,20 @@ impl Runs {
         info!(%run, signal, "signalled");
         if let Err(error) = shepherd.queue(signal, script_only) {
             debug!("a shepherd is gone already: {error}");
+        }
+    }
+
+    /// Has the shepherd put words into the output of its run.
+    pub fn notice(&mut self, run: RunId, words: &str) {
+        let Some(shepherd) = self.runs.get(&run).and_then(|care| care.shepherd.as_ref()) else {
+            return;
+        };
+        let path = self.spool.join(RunFile::Words.name(run));
+        let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path);
+        let written = file.and_then(|mut file| file.write_all(format!("{words}\0").as_bytes()));
+        match written.and_then(|()| shepherd.queue(NOTICE, false)) {
+            Ok(()) => info!(%run, "was told something"),
+            Err(error) => warn!(%run, "could not be told something: {error}"),
         }
     }
 

@@ -15,6 +15,7 @@ use super::environment::{Environment, file_values};
 use super::sampler::Sampler;
 use super::script;
 use super::task_hooks::TaskHooks;
+use crate::agent::RunFile;
 use crate::fence::Fence;
 use crate::gpu::usage;
 use crate::machine::cgroup::Group;
@@ -57,6 +58,8 @@ pub struct Plan {
     pub sampler: Option<Sampler>,
     /// When it must end by itself.
     pub fence: Fence,
+    /// Where the agent leaves words for its output.
+    pub words: PathBuf,
 }
 
 /// Why there is no plan.
@@ -103,6 +106,7 @@ impl Plan {
         }
         let gauges = usage::gauges(room.gpus.as_ref());
         Ok(Plan {
+            words: spool.join(RunFile::Words.name(run)),
             fence,
             owner,
             program,

@@ -1,8 +1,8 @@
 //! Starts the task, waits for its end, heeds requests to end it, and leaves nobody behind.
 
 use std::fs::File;
-use std::io::Read;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::io::{Read, Seek, SeekFrom};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -20,7 +20,7 @@ use crate::fence::{Look, REASON};
 use crate::machine::cgroup::Group;
 use crate::machine::child::{self, Waited};
 use crate::machine::handover;
-use crate::machine::pidfd::{SCRIPT_ONLY, message_signal};
+use crate::machine::pidfd::{NOTICE, SCRIPT_ONLY, message_signal};
 use crate::machine::processes;
 
 /// Runs the script to its end and beyond: returns when no process of the run is left.
@@ -43,13 +43,15 @@ pub fn run(plan: &mut Plan) -> Result<LastWord> {
     let pid = child::fork(cradle.as_ref().map(AsFd::as_fd), become_script);
     let pid = pid.context("could not fork")?;
     drop(cradle);
-    let (status, used) = await_script(plan, &run, &signals, pid, &mut sampler)?;
+    let mut voice = Voice { passage: words, output: None, told: 0 };
+    let (status, used) = await_script(plan, &run, &signals, pid, &mut sampler, &mut voice)?;
     let is_fenced = plan.fence.has_tripped();
-    let mut output = handover::take(&words).ok().flatten();
     if !plan.hooks.epilogs.is_empty() {
-        let end = output.as_ref().and_then(|output| output.try_clone().ok());
+        let end = voice.output().and_then(|output| output.try_clone().ok());
+        let end = end.map(OwnedFd::from);
         let epilogs = child::fork(None, |_| task::become_epilog(plan, pid as u32, end));
-        await_script(plan, &run, &signals, epilogs.context("could not fork")?, &mut None)?;
+        let epilogs = epilogs.context("could not fork")?;
+        await_script(plan, &run, &signals, epilogs, &mut None, &mut voice)?;
     }
     bury_the_rest(&run, &signals)?;
     if is_fenced {
@@ -67,15 +69,54 @@ pub fn run(plan: &mut Plan) -> Result<LastWord> {
     if oom_kills == 0 {
         return Ok(LastWord { ending: Ending::Exited(status), usage });
     }
-    if let Some(output) = output.take() {
+    if let Some(output) = voice.output() {
         let complaint = format!(
             "Detected {oom_kills} oom-kill event(s) in StepId={}. Some of your processes may have \
              been killed by the cgroup out-of-memory handler.",
             plan.step
         );
-        task::say(&File::from(output), &complaint);
+        task::say(output, &complaint);
     }
     Ok(LastWord { ending: Ending::OutOfMemory, usage })
+}
+
+/// What the shepherd has to tell the user goes where the script's errors go: the script opened it as the user, and
+/// passed it on.
+struct Voice {
+    passage: OwnedFd,
+    output: Option<File>,
+    /// How much of the words in the spool was told.
+    told: u64,
+}
+
+/// No more is said at once: a pipe that has room takes as much without making anybody wait.
+const MOST_WORDS: usize = 4000;
+
+impl Voice {
+    fn output(&mut self) -> Option<&File> {
+        if self.output.is_none() {
+            self.output = handover::take(&self.passage).ok().flatten().map(File::from);
+        }
+        self.output.as_ref()
+    }
+
+    /// Says what the agent has left since the last time. Where nobody reads, nothing is said.
+    fn pass_on(&mut self, plan: &Plan) {
+        let mut words = Vec::new();
+        let read = File::open(&plan.words).and_then(|mut file| {
+            file.seek(SeekFrom::Start(self.told))?;
+            file.read_to_end(&mut words)
+        });
+        self.told += read.unwrap_or(0) as u64;
+        let Some(output) = self.output() else { return };
+        for notice in words.split(|byte| *byte == 0).filter(|notice| !notice.is_empty()) {
+            let mut ready = [PollFd::new(output.as_fd(), PollFlags::POLLOUT)];
+            if matches!(poll(&mut ready, PollTimeout::ZERO), Ok(1..)) {
+                let notice = &notice[..notice.len().min(MOST_WORDS)];
+                task::say(output, &String::from_utf8_lossy(notice));
+            }
+        }
+    }
 }
 
 /// What tasks used each, and all children together, detached ones included but not those of `before`.
@@ -96,6 +137,7 @@ fn await_script(
     signals: &Signals,
     script: i32,
     sampler: &mut Option<Sampler>,
+    voice: &mut Voice,
 ) -> Result<(u32, TaskUsage)> {
     let mut end: Option<Insistence> = None;
     loop {
@@ -122,7 +164,12 @@ fn await_script(
         let pause = end.as_mut().map(|end| end.kill_when_due(run));
         let pause = pause.into_iter().chain(look).chain(fence).min();
         let heard = signals.wait(pause)?;
-        heard.messages.iter().for_each(|message| run.pass_on(*message, script));
+        for message in heard.messages {
+            match message {
+                NOTICE => voice.pass_on(plan),
+                signal => run.pass_on(signal, script),
+            }
+        }
         if heard.end && end.is_none() {
             run.ask_to_end();
             end = Some(Insistence::after(plan.kill_wait));

@@ -180,8 +180,8 @@ pub fn read(args: &[String]) -> Result<Query, u8> {
             "yaml" => query.notation = Some(Notation::Yaml),
             "long" => format = LONG.to_string(),
             "name" => request.names.extend(list(value)),
-            "ncpus" => (request.cpus_min, request.cpus_max) = range(value, "ncpus")?,
-            "nnodes" => (request.nodes_min, request.nodes_max) = range(value, "nnodes")?,
+            "ncpus" => (request.cpus_min, request.cpus_max) = range(value, "cpu")?,
+            "nnodes" => (request.nodes_min, request.nodes_max) = range(value, "node")?,
             "noconvert" => query.no_convert = true,
             "nodelist" => request.nodes.extend(hostlist::expand(value).unwrap_or_default()),
             "noheader" => query.header = false,
@@ -210,6 +210,11 @@ pub fn read(args: &[String]) -> Result<Query, u8> {
         request.time_limit_max = None;
     } else if request.time_limit_max.is_none() {
         request.time_limit_max = request.time_limit_min;
+    }
+    if let (Some(text), true) = (&query.texts, request.jobs.is_empty()) {
+        let what = if *text == Text::Script { "scripts" } else { "environment" };
+        let which = "you must also request specific jobs with the '-j' option.";
+        return die(format!("When requesting job {what} {which}"));
     }
     let me = nix::unistd::getuid();
     let says_who = !request.uids.is_empty() || !request.user_names.is_empty();
@@ -329,7 +334,7 @@ fn minutes(value: &str) -> Result<Option<u32>, u8> {
     match duration::parse_limit(value) {
         Ok(Limit::Is(minutes)) => Ok(Some(u32::try_from(minutes).unwrap_or(u32::MAX))),
         Ok(Limit::Unlimited) => Ok(None),
-        Err(_) => refuse(format!("Invalid time limit: {value}")),
+        Err(_) => die("Invalid time limit specification".to_string()),
     }
 }
 
@@ -337,11 +342,14 @@ fn unit(value: &str) -> Result<char, u8> {
     let mut letters = value.chars();
     match (letters.next().map(|letter| letter.to_ascii_uppercase()), letters.next()) {
         (Some(unit @ ('K' | 'M' | 'G' | 'T' | 'P')), None) => Ok(unit),
-        _ => refuse("Invalid --units option. Possible options are 'KMGTP'.".to_string()),
+        _ => {
+            complain("sacct", format!("Invalid unit type '{value}'. Possible options are 'KMGTP'"));
+            die("Invalid unit type".to_string())
+        }
     }
 }
 
-fn range(value: &str, option: &str) -> Result<(Option<u32>, Option<u32>), u8> {
+fn range(value: &str, of: &str) -> Result<(Option<u32>, Option<u32>), u8> {
     let (low, high) = match value.split_once('-') {
         Some((low, high)) => (low, Some(high)),
         None => (value, None),
@@ -350,7 +358,7 @@ fn range(value: &str, option: &str) -> Result<(Option<u32>, Option<u32>), u8> {
     match (number(low), high.map(number)) {
         (Some(low), None) => Ok((Some(low), Some(low))),
         (Some(low), Some(Some(high))) => Ok((Some(low), Some(high))),
-        _ => refuse(format!("invalid --{option} value: {value}")),
+        _ => refuse(format!("Invalid numeric value \"{value}\" for requested {of} range.")),
     }
 }
 

@@ -43,25 +43,6 @@ fn config_text(session: &mut Session) -> Result<String, u8> {
     Ok(text)
 }
 
-/// `show assoc_mgr`: what the controller knows of accounting. Where there is some, `sacctmgr` and `sshare` tell it.
-pub fn associations(session: &mut Session, _: Option<&str>) -> u8 {
-    let entries = match session.controller().config() {
-        Ok(config) => config.entries,
-        Err(error) => return session.refuse(format!("slurm_load_assoc_mgr_info error: {error}")),
-    };
-    let kind = entries.iter().find(|entry| entry.key == "AccountingStorageType");
-    if kind.is_some_and(|kind| kind.value.ends_with("/slurmdbd")) {
-        return session.refuse(
-            "slurm_load_assoc_mgr_info error: Requested operation not supported on this system",
-        );
-    }
-    print(
-        "Current Association Manager state\n\nNo users currently cached in Slurm.\n\n\n\
-         No associations currently cached in Slurm.\n\n\nNo QOS currently cached in Slurm.\n\n",
-    );
-    0
-}
-
 /// `show licenses [NAME]`
 pub fn licenses(session: &mut Session, name: Option<&str>) -> u8 {
     let mut all = match session.controller().licenses() {

@@ -83,7 +83,11 @@ pub fn wait_job(session: &mut Session, words: &[&str]) -> u8 {
                 note(format!("scontrol: Nodes are ready for job {}", words[0]));
                 return 0;
             }
-            _ => {
+            Some(_) => {
+                note(format!("scontrol: Job {} no longer running", words[0]));
+                return 1;
+            }
+            None => {
                 note(format!("scontrol: Problem running job {}", words[0]));
                 return 1;
             }

@@ -2,6 +2,7 @@
 
 mod about;
 mod ask;
+mod assoc_mgr;
 mod hosts;
 mod jobs;
 mod levels;
@@ -36,6 +37,13 @@ impl Session {
     /// The controller, found when it is first needed.
     fn controller(&mut self) -> &mut Controller {
         self.controller.get_or_insert_with(Controller::find)
+    }
+
+    /// What was not found, on standard output, unless nobody wants to read it.
+    fn miss(&self, message: String) {
+        if !self.quiet {
+            print(&format!("{message}\n"));
+        }
     }
 
     /// A refusal, unless nobody wants to read it. The exit status is 1.
@@ -75,7 +83,7 @@ const KEYWORDS: &[Keyword] = &[
     keyword("abort", 3, (0, ANY), "stop the controllers", service::abort),
     keyword("all", 3, (0, ANY), "hidden partitions too, from now on", |s, _| { s.hidden = true; 0 }),
     keyword("cancel_reboot", 3, (1, 1), "NODES: forget that they are to restart", reboot::cancel),
-    keyword("cluster", 2, (1, 1), "NAME: ask this cluster from now on", service::cluster),
+    keyword("cluster", 2, (0, 1), "NAME: ask this cluster from now on", service::cluster),
     keyword("completing", 3, (0, 0), "jobs that are completing, and where", ask::completing),
     keyword("create", 3, (1, ANY), "PartitionName=NAME KEY=VALUE ...: make a partition or reservation", update::create),
     keyword("delete", 3, (1, ANY), "PartitionName=NAME: take away a partition or reservation", update::delete),

@@ -42,7 +42,8 @@ pub fn takeover(session: &mut Session, words: &[&str]) -> u8 {
 
 /// There is only our own cluster.
 pub fn cluster(session: &mut Session, words: &[&str]) -> u8 {
-    match check_cluster("scontrol", words[0], session.controller()) {
+    let Some(name) = words.first() else { return 0 };
+    match check_cluster("scontrol", name, session.controller()) {
         Ok(_) => 0,
         Err(Ended(status)) => status,
     }

@@ -12,7 +12,7 @@ use spur_core::show::{self, Item, Scene};
 use spur_core::views::{JobView, NodeView, PartitionView, StepView};
 use spur_proto::slurm::{ListJobsRequest, ListStepsRequest};
 
-use super::{Session, about, hosts};
+use super::{Session, about, assoc_mgr, hosts};
 use crate::commands::squeue::order;
 use crate::commands::{Notation, answer};
 use crate::output::{complain, note, print};
@@ -23,7 +23,6 @@ type Entity = (&'static str, usize, fn(&mut Session, Option<&str>) -> u8);
 
 const ENTITIES: &[Entity] = &[
     ("aliases", 3, aliases),
-    ("assoc_mgr", 3, about::associations),
     ("bbstat", 2, |_, _| 0),
     ("burstbuffer", 2, |_, _| 0),
     ("config", 1, about::config),
@@ -52,6 +51,9 @@ const ENTITIES: &[Entity] = &[
 
 /// Runs `show`.
 pub fn run(session: &mut Session, words: &[&str]) -> u8 {
+    if is_assoc_mgr(words[0]) {
+        return assoc_mgr::show(session, &words[1..]);
+    }
     let (entity, id) = match words[0].split_once('=') {
         Some((entity, id)) => (entity, Some(id)),
         None => (words[0], words.get(1).copied()),
@@ -65,6 +67,12 @@ pub fn run(session: &mut Session, words: &[&str]) -> u8 {
         Some((_, _, run)) => run(session, id),
         None => session.refuse(format!("invalid entity:{} for keyword:show ", words[0])),
     }
+}
+
+/// The only one that is told in several words what to show.
+fn is_assoc_mgr(word: &str) -> bool {
+    let lower = word.to_ascii_lowercase();
+    lower.len() >= 3 && "assoc_mgr".starts_with(&lower)
 }
 
 /// Switches or blocks: all of them, one by name, or those above a node.
@@ -183,7 +191,7 @@ fn jobs(session: &mut Session, id: Option<&str>) -> u8 {
     match (jobs.is_empty(), id) {
         (false, _) => print_all(session, show::job::JOB, &jobs),
         (true, Some(id)) => {
-            print(&format!("Job {id} not found\n"));
+            session.miss(format!("Job {id} not found"));
             return 1;
         }
         (true, None) => print("No jobs in the system\n"),
@@ -229,7 +237,7 @@ fn nodes(session: &mut Session, list: Option<&str>) -> u8 {
     }
     print_all(session, show::node::NODE, &shown);
     for name in &missing {
-        print(&format!("Node {name} not found\n"));
+        session.miss(format!("Node {name} not found"));
     }
     u8::from(!missing.is_empty())
 }
@@ -263,7 +271,7 @@ fn partitions(session: &mut Session, name: Option<&str>) -> u8 {
     match (all.is_empty(), name) {
         (false, _) => print_all(session, show::partition::PARTITION, &all),
         (true, Some(name)) => {
-            print(&format!("Partition {name} not found\n"));
+            session.miss(format!("Partition {name} not found"));
             return 1;
         }
         (true, None) => print("No partitions in the system\n"),
@@ -299,7 +307,7 @@ fn steps(session: &mut Session, id: Option<&str>) -> u8 {
         (false, _) => print_all(session, show::step::STEP, &steps),
         (true, Some(id)) => {
             let id = if reference.is_none() { "0.Invalid" } else { id };
-            print(&format!("Job step {id} not found\n"));
+            session.miss(format!("Job step {id} not found"));
             return 1;
         }
         (true, None) => print("No job steps in the system\n"),
@@ -352,7 +360,7 @@ fn reservations(session: &mut Session, name: Option<&str>) -> u8 {
     match (all.is_empty(), name) {
         (false, _) => print_all(session, show::reservation::RESERVATION, &all),
         (true, Some(name)) => {
-            print(&format!("Reservation {name} not found\n"));
+            session.miss(format!("Reservation {name} not found"));
             return 1;
         }
         (true, None) => print("No reservations in the system\n"),

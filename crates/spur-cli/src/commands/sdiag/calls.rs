@@ -17,6 +17,8 @@ const NAMES: &[(&str, &str, u32)] = &[
     ("GetDiagnostics", "REQUEST_STATS_INFO", 2035),
     ("GetScript", "REQUEST_BATCH_SCRIPT", 2051),
     ("IssueToken", "REQUEST_AUTH_TOKEN", 5039),
+    ("ListHoldings", "REQUEST_ASSOC_MGR_INFO", 2048),
+    ("ListJobTable", "REQUEST_JOB_INFO", 2003),
     ("ListJobs", "REQUEST_JOB_INFO", 2003),
     ("ListLicenses", "REQUEST_LICENSE_INFO", 1021),
     ("ListNodes", "REQUEST_NODE_INFO", 2007),
@@ -61,7 +63,16 @@ pub enum Order {
 
 /// All calls in an order.
 pub fn named(told: &GetDiagnosticsReply, order: Order) -> Vec<Call> {
-    let mut calls: Vec<Call> = told.calls.iter().map(call).collect();
+    let mut calls: Vec<Call> = Vec::new();
+    for call in told.calls.iter().map(call) {
+        match calls.iter_mut().find(|known| known.name == call.name) {
+            Some(known) => {
+                known.count += call.count;
+                known.micros += call.micros;
+            }
+            None => calls.push(call),
+        }
+    }
     calls.sort_by_key(|call| match order {
         Order::Id => u64::from(call.id),
         Order::Count => u64::MAX - call.count,

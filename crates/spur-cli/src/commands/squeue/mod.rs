@@ -3,6 +3,7 @@
 pub mod order;
 mod query;
 mod select;
+mod show;
 
 use std::collections::BTreeSet;
 
@@ -10,12 +11,12 @@ use spur_core::fields::job::JOB_FIELDS;
 use spur_core::fields::step::STEP_FIELDS;
 use spur_core::fields::{Field, RenderContext, format, render};
 use spur_core::job::state::StateFilter;
-use spur_core::views::{JobView, StepView};
+use spur_core::views::{JOB_MEMBERS, JobView, Rows, StepView};
 use spur_proto::caller::CallError;
 use spur_proto::slurm::{ListJobsRequest, ListStepsRequest};
 
 use self::query::{Format, Query};
-use super::{Ended, Notation, answer};
+use super::{Ended, Notation};
 use crate::cluster::Controller;
 use crate::output::{complain, note, print};
 use crate::zone;
@@ -41,15 +42,7 @@ fn answers(args: &[String]) -> Result<(), Ended> {
 fn one_answer(query: &Query, controller: &mut Controller) -> Result<(), Ended> {
     let jobs = load(query, controller)?;
     if query.notation != Notation::Table {
-        let jobs = select::jobs(query, jobs);
-        let jobs = jobs.iter().flat_map(|job| select::lines(query, job).into_owned());
-        let jobs: Vec<JobView> = jobs.collect();
-        let list = jobs.iter().map(|job| render::json(JOB_FIELDS, job)).collect();
-        let now = zone::now().0;
-        let more = [("last_backfill", answer::moment(now)), ("last_update", answer::moment(now))];
-        let whole = answer::envelope(controller, "jobs", list, &more, &["squeue"]);
-        print(&answer::written(&whole, query.notation));
-        return Ok(());
+        return show::objects(query, &jobs, controller);
     }
     let spell = zone::spelling("squeue");
     let context = RenderContext {
@@ -59,8 +52,12 @@ fn one_answer(query: &Query, controller: &mut Controller) -> Result<(), Ended> {
         spell: spell.as_deref(),
         unit: None,
     };
-    if (query.dated && query.header) || query.repeat_secs.is_some() {
+    let dated = query.dated || query.verbose;
+    if (dated && query.header) || query.repeat_secs.is_some() {
         print(&format!("{}\n", zone::date(context.now)));
+    }
+    if query.verbose {
+        print(&format!("last_update_time={} records={}\n", context.now.0, jobs.len()));
     }
     match query.steps {
         Some(_) => {
@@ -71,20 +68,13 @@ fn one_answer(query: &Query, controller: &mut Controller) -> Result<(), Ended> {
             print(&lines(&columns, order.steps(&steps, &context), &context));
         }
         None => {
-            let jobs = select::jobs(query, jobs);
             let columns = header(query, JOB_FIELDS, "Invalid job format specification");
             let order = checked_order(query)?;
-            let jobs = order.jobs(&jobs, &context);
-            let mut text = String::new();
-            for job in jobs {
-                select::each_line(query, job, |line| {
-                    text.push_str(&render::row(&columns, line, &context));
-                    text.push('\n');
-                });
-            }
-            print(&text);
+            show::lines(query, &jobs, &columns, &order, &context);
         }
     }
+    // The system takes everything back at once, and sooner than it could be tidied up.
+    std::mem::forget(jobs);
     Ok(())
 }
 
@@ -104,67 +94,72 @@ fn check_nodes(query: &Query, controller: &mut Controller) -> Result<(), Ended> 
     }
 }
 
-fn load(query: &Query, controller: &mut Controller) -> Result<Vec<JobView>, Ended> {
+fn load(query: &Query, controller: &mut Controller) -> Result<Rows<JobView>, Ended> {
     let refused = |error: CallError| {
         note(format!("slurm_load_jobs error: {error}"));
         Ended(1)
     };
-    let ids: Vec<u32> = query.jobs.iter().map(|reference| reference.job).collect();
-    // A single job that is not known is refused; an ended one is known.
-    let single = matches!(query.jobs[..], [_]);
+    if query.uids.as_ref().is_some_and(Vec::is_empty) {
+        return Ok(Rows::new(JOB_MEMBERS));
+    }
     let request = ListJobsRequest {
-        job_ids: ids,
-        uids: query.uids.clone().unwrap_or_default(),
-        ended: single || query.states() != StateFilter::default_for_squeue(),
-        partitions: query.partitions.clone(),
+        job_ids: query.jobs.iter().map(|reference| reference.job).collect(),
         estimates: query.start,
-        outline: tells_by_outline(query),
+        members: members(query),
         ..ListJobsRequest::default()
     };
-    if query.uids.as_ref().is_some_and(Vec::is_empty) {
-        return Ok(Vec::new());
-    }
+    // A single job that is not known is refused; an ended one is known.
+    let single = is_single(query);
     let request = match single {
-        true => ListJobsRequest {
-            job_ids: request.job_ids,
-            ended: true,
-            estimates: query.start,
-            outline: request.outline,
-            ..Default::default()
+        true => ListJobsRequest { ended: true, ..request },
+        false => ListJobsRequest {
+            uids: query.uids.clone().unwrap_or_default(),
+            ended: query.states() != StateFilter::default_for_squeue(),
+            partitions: query.partitions.clone(),
+            ..request
         },
-        false => request,
     };
-    let mut jobs = controller.jobs(&request).map_err(refused)?;
+    let jobs = controller.job_rows(&request).map_err(refused)?;
     if single && jobs.is_empty() {
         note("slurm_load_jobs error: Invalid job id specified");
         return Err(Ended(1));
     }
-    if single {
-        // The tasks of one array come latest first.
-        jobs.sort_by_key(|job| std::cmp::Reverse(job.job_id));
-    }
     Ok(jobs)
 }
 
-/// Whether the outline of each job is enough to choose, order and show it.
-fn tells_by_outline(query: &Query) -> bool {
-    let chosen_by_more = query.reservation.is_some() || !query.licenses.is_empty();
-    query.notation == Notation::Table
-        && !chosen_by_more
-        && query.order().by_outline()
-        && layout(query, JOB_FIELDS).columns.iter().all(|column| match column.field {
-            Some(field) => field.outline,
-            None => true,
-        })
+fn is_single(query: &Query) -> bool {
+    matches!(query.jobs[..], [_])
+}
+
+/// The members by which each job is chosen, ordered and shown; none where all of them are.
+fn members(query: &Query) -> Vec<String> {
+    if query.notation != Notation::Table {
+        return Vec::new();
+    }
+    let columns = layout(query, JOB_FIELDS).columns;
+    let shown = columns.iter().filter_map(|column| column.field).map(|field| field.reads);
+    let order = query.order();
+    let names = shown.chain(order.reads()).chain(select::reads(query));
+    let mut names: BTreeSet<&str> = names.flat_map(str::split_whitespace).collect();
+    // The names of groups are this machine's to tell.
+    if names.remove("group_name") {
+        names.insert("gid");
+    }
+    names.into_iter().map(str::to_string).collect()
 }
 
 /// The steps of these jobs.
-pub fn load_steps(jobs: &[JobView], controller: &mut Controller) -> Result<Vec<StepView>, Ended> {
+fn load_steps(jobs: &Rows<JobView>, controller: &mut Controller) -> Result<Vec<StepView>, Ended> {
     let steps = controller.steps(&ListStepsRequest::default()).map_err(|error| {
         note(format!("slurm_get_job_steps error: {error}"));
         Ended(1)
     })?;
-    let known: BTreeSet<u32> = jobs.iter().map(|job| job.job_id).collect();
+    let mut known = BTreeSet::new();
+    let mut cursor = jobs.cursor();
+    for place in 0..jobs.len() {
+        cursor.go(place);
+        known.insert(cursor.row.job_id);
+    }
     Ok(steps.into_iter().filter(|step| known.contains(&step.job_id)).collect())
 }
 

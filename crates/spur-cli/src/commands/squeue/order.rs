@@ -4,7 +4,7 @@
 //! numbers, then those expected or started latest first.
 
 use std::borrow::Cow;
-use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use spur_core::fields::job::{JOB_FIELDS, used};
 use spur_core::fields::{self, RenderContext, step};
@@ -118,19 +118,17 @@ impl Order {
         order
     }
 
-    /// Whether the outline of a job is enough to order it by.
-    pub fn by_outline(&self) -> bool {
-        self.keys
-            .iter()
-            .all(|key| fields::by_letter(JOB_FIELDS, key.letter).is_some_and(|field| field.outline))
+    /// The members that jobs are ordered by.
+    pub fn reads(&self) -> impl Iterator<Item = &'static str> {
+        let fields = self.keys.iter().filter_map(|key| fields::by_letter(JOB_FIELDS, key.letter));
+        fields.map(|field| field.reads).chain(["start_time"])
     }
 
-    /// Jobs in order.
-    pub fn jobs<'a>(&self, jobs: &'a [JobView], context: &RenderContext<'_>) -> Vec<&'a JobView> {
-        let mut jobs: Vec<&JobView> = jobs.iter().collect();
-        pass(&mut jobs, &By::Moment(|job| job.start_time), true, context);
-        self.passes(JOBS, &mut jobs, context);
-        jobs
+    /// Puts jobs in order.
+    pub fn jobs(&self) -> Sorter<JobView> {
+        let mut sorter = self.sorter(JOBS);
+        sorter.passes.insert(0, Pass::new(&LATEST_FIRST, true));
+        sorter
     }
 
     /// Steps in order.
@@ -139,55 +137,150 @@ impl Order {
         steps: &'a [StepView],
         context: &RenderContext<'_>,
     ) -> Vec<&'a StepView> {
-        let mut steps: Vec<&StepView> = steps.iter().collect();
-        self.passes(STEPS, &mut steps, context);
-        steps
+        let mut sorter = self.sorter(STEPS);
+        steps.iter().for_each(|step| sorter.add(step, context));
+        sorter.sorted(false).into_iter().map(|place| &steps[place]).collect()
     }
 
-    fn passes<T>(&self, table: &[(char, By<T>)], rows: &mut Vec<&T>, context: &RenderContext<'_>) {
-        for key in self.keys.iter().rev() {
-            if let Some((_, by)) = table.iter().find(|(letter, _)| *letter == key.letter) {
-                pass(rows, by, key.descending, context);
-            }
-        }
+    fn sorter<T>(&self, table: &'static [(char, By<T>)]) -> Sorter<T> {
+        let passes = self.keys.iter().rev().filter_map(|key| {
+            let (_, by) = table.iter().find(|(letter, _)| *letter == key.letter)?;
+            Some(Pass::new(by, key.descending))
+        });
+        Sorter { passes: passes.collect(), rows: 0 }
     }
 }
 
-fn pass<T>(rows: &mut Vec<&T>, by: &By<T>, descending: bool, context: &RenderContext<'_>) {
-    let turned = |order: Ordering| if descending { order.reverse() } else { order };
-    match by {
-        By::Nothing => {}
-        By::Text(get) => {
-            let mut keyed: Vec<(Cow<'_, str>, &T)> =
-                rows.drain(..).map(|row| (get(row), row)).collect();
-            keyed.sort_by(|a, b| turned(a.0.cmp(&b.0)));
-            rows.extend(keyed.into_iter().map(|(_, row)| row));
-        }
-        By::Number(get) => {
-            rows.sort_by(|a, b| turned(get(a, context).cmp(&get(b, context))));
-        }
-        By::Moment(get) => {
-            let (mut present, mut absent): (Vec<&T>, Vec<&T>) =
-                rows.drain(..).partition(|row| get(row) > 0);
-            present.sort_by(|a, b| turned(get(a).cmp(&get(b))));
-            // Slurm turns the rest around at each pass.
-            absent.reverse();
-            rows.extend(present.into_iter().chain(absent));
-        }
-        By::Node(get) => {
-            let (mut present, mut absent): (Vec<&T>, Vec<&T>) =
-                rows.drain(..).partition(|row| !get(row).is_empty());
-            let first = |row: &T| {
-                let hosts = hostlist::parse(get(row)).ok();
-                hosts.and_then(|hosts| hosts.names().next()).unwrap_or_default()
+static LATEST_FIRST: By<JobView> = By::Moment(|job| job.start_time);
+
+/// Takes what rows are ordered by, one after another, then tells their order.
+pub struct Sorter<T: 'static> {
+    passes: Vec<Pass<T>>,
+    rows: usize,
+}
+
+/// One letter: a number for each row, words by their place among those seen.
+struct Pass<T: 'static> {
+    by: &'static By<T>,
+    descending: bool,
+    numbers: Vec<i64>,
+    words: Vec<String>,
+    known: HashMap<String, i64>,
+}
+
+/// A row without a node.
+const ABSENT: i64 = -1;
+
+impl<T> Sorter<T> {
+    /// One more row.
+    pub fn add(&mut self, row: &T, context: &RenderContext<'_>) {
+        self.rows += 1;
+        for pass in &mut self.passes {
+            let by: &'static By<T> = pass.by;
+            let number = match by {
+                By::Nothing => continue,
+                By::Text(get) => pass.word(&get(row)),
+                By::Number(get) => get(row, context),
+                By::Moment(get) => get(row),
+                By::Node(get) => match get(row) {
+                    "" => ABSENT,
+                    list => {
+                        let hosts = hostlist::parse(list).ok();
+                        let first = hosts.and_then(|hosts| hosts.names().next());
+                        pass.word(&first.unwrap_or_default())
+                    }
+                },
             };
-            present.sort_by(|a, b| turned(hostlist::natural(&first(a), &first(b))));
-            if descending {
-                rows.extend(absent.into_iter().chain(present));
-            } else {
-                absent.reverse();
-                rows.extend(present.into_iter().chain(absent));
+            pass.numbers.push(number);
+        }
+    }
+
+    /// The places of the rows in order; where nothing tells two apart, as they came or the other way round.
+    pub fn sorted(self, reversed: bool) -> Vec<usize> {
+        let mut places: Vec<usize> = match reversed {
+            true => (0..self.rows).rev().collect(),
+            false => (0..self.rows).collect(),
+        };
+        for pass in self.passes {
+            pass.order(&mut places);
+        }
+        places
+    }
+}
+
+impl<T> Pass<T> {
+    fn new(by: &'static By<T>, descending: bool) -> Pass<T> {
+        let (numbers, words, known) = (Vec::new(), Vec::new(), HashMap::new());
+        Pass { by, descending, numbers, words, known }
+    }
+
+    fn word(&mut self, word: &str) -> i64 {
+        if let Some(last) = self.numbers.last()
+            && self.words.get(*last as usize).is_some_and(|known| known == word)
+        {
+            return *last;
+        }
+        if let Some(place) = self.known.get(word) {
+            return *place;
+        }
+        let place = self.words.len() as i64;
+        self.words.push(word.to_string());
+        self.known.insert(word.to_string(), place);
+        place
+    }
+
+    fn order(mut self, places: &mut Vec<usize>) {
+        match self.by {
+            By::Nothing => {}
+            By::Text(_) => {
+                self.rank(str::cmp);
+                self.sort(places);
             }
+            By::Number(_) => self.sort(places),
+            By::Moment(_) => {
+                let (mut present, mut absent): (Vec<usize>, Vec<usize>) =
+                    places.drain(..).partition(|place| self.numbers[*place] > 0);
+                self.sort(&mut present);
+                // Slurm turns the rest around at each pass.
+                absent.reverse();
+                places.extend(present.into_iter().chain(absent));
+            }
+            By::Node(_) => {
+                self.rank(hostlist::natural);
+                let (mut present, mut absent): (Vec<usize>, Vec<usize>) =
+                    places.drain(..).partition(|place| self.numbers[*place] != ABSENT);
+                self.sort(&mut present);
+                if self.descending {
+                    places.extend(absent.into_iter().chain(present));
+                } else {
+                    absent.reverse();
+                    places.extend(present.into_iter().chain(absent));
+                }
+            }
+        }
+    }
+
+    /// Puts the rank of a word where its place was.
+    fn rank(&mut self, compare: fn(&str, &str) -> std::cmp::Ordering) {
+        let mut order: Vec<usize> = (0..self.words.len()).collect();
+        order.sort_by(|a, b| compare(&self.words[*a], &self.words[*b]));
+        let mut ranks = vec![0; order.len()];
+        let mut rank = 0;
+        for (at, place) in order.iter().enumerate() {
+            if at > 0 && compare(&self.words[order[at - 1]], &self.words[*place]).is_ne() {
+                rank += 1;
+            }
+            ranks[*place] = rank;
+        }
+        for number in self.numbers.iter_mut().filter(|number| **number != ABSENT) {
+            *number = ranks[*number as usize];
+        }
+    }
+
+    fn sort(&self, places: &mut [usize]) {
+        match self.descending {
+            true => places.sort_by_key(|place| std::cmp::Reverse(self.numbers[*place])),
+            false => places.sort_by_key(|place| self.numbers[*place]),
         }
     }
 }
@@ -256,8 +349,10 @@ mod tests {
 
     fn sorted(letters: &str) -> String {
         let jobs = queue();
-        let jobs = Order::parse(letters, false).jobs(&jobs, &RenderContext::default());
-        jobs.iter().map(|job| job.job_id.to_string()).collect::<Vec<_>>().join(" ")
+        let mut sorter = Order::parse(letters, false).jobs();
+        jobs.iter().for_each(|job| sorter.add(job, &RenderContext::default()));
+        let places = sorter.sorted(false).into_iter();
+        places.map(|place| jobs[place].job_id.to_string()).collect::<Vec<_>>().join(" ")
     }
 
     #[test]

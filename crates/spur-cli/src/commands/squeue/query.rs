@@ -39,6 +39,8 @@ pub struct Query {
     pub reservation: Option<String>,
     pub nodes: Option<Vec<String>>,
     pub hidden: bool,
+    /// `-v`: what was understood and found is told.
+    pub verbose: bool,
 }
 
 /// Which columns.
@@ -83,7 +85,8 @@ impl Query {
             query.take(flag.long, value, false)?;
         }
         let loud = words.options.iter().filter(|(flag, _)| flag.long == "verbose").count();
-        if loud > 0 {
+        query.verbose = loud > 0;
+        if query.verbose {
             crate::output::print(&query.told(loud, |name| {
                 let last = words.options.iter().rev().find(|(flag, _)| flag.long == name);
                 last.map(|(_, value)| value.clone())
@@ -243,6 +246,7 @@ impl Default for Query {
             reservation: None,
             nodes: None,
             hidden: false,
+            verbose: false,
         }
     }
 }
@@ -290,7 +294,10 @@ fn states(list: &str) -> Result<StateFilter, Ended> {
 /// The users' numbers; an unknown user has no jobs, and that is no error.
 fn users(list: &str) -> Vec<u32> {
     let number = |name: &str| {
-        let found = user(name);
+        // A number is one of a user, too.
+        let is_known =
+            |uid: &u32| nix::unistd::User::from_uid((*uid).into()).ok().flatten().is_some();
+        let found = user(name).filter(is_known);
         if found.is_none() {
             complain("squeue", format!("Invalid user: {name}\n"));
         }

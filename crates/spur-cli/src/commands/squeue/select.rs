@@ -1,20 +1,34 @@
 //! Which jobs and steps a query means.
 
-use std::borrow::Cow;
-
 use spur_core::hostlist;
 use spur_core::job::JobStatus;
 use spur_core::job::reference::{JobReference, Part, tasks_of};
+use spur_core::job::state::StateFilter;
 use spur_core::license;
 use spur_core::views::{JobView, StepView};
 
 use super::query::Query;
 
-/// The jobs that are meant, arrays whole.
-pub fn jobs(query: &Query, mut jobs: Vec<JobView>) -> Vec<JobView> {
-    let states = query.states();
-    jobs.retain(|job| states.lets_through(JobStatus(job.state)) && fits(query, job));
-    jobs
+/// Whether a job is meant; an array is asked about as a whole.
+pub fn is_meant(query: &Query, states: &StateFilter, job: &JobView) -> bool {
+    states.lets_through(JobStatus(job.state)) && fits(query, job)
+}
+
+/// The members that tell whether a job is meant, and which lines it has.
+pub fn reads(query: &Query) -> impl Iterator<Item = &'static str> {
+    let asked = [
+        (true, "job_id state array_job_id array_task_id array_task_string"),
+        (true, "het_job_id het_job_offset"),
+        (query.uids.is_some() || query.not_uid.is_some(), "uid"),
+        (!query.partitions.is_empty(), "partition"),
+        (!query.names.is_empty(), "name"),
+        (!query.accounts.is_empty(), "account"),
+        (!query.qos.is_empty(), "qos"),
+        (!query.licenses.is_empty(), "licenses"),
+        (query.reservation.is_some(), "reservation"),
+        (query.nodes.is_some(), "nodes"),
+    ];
+    asked.into_iter().filter(|(is, _)| *is).map(|(_, members)| members)
 }
 
 /// The steps that are meant.
@@ -77,30 +91,9 @@ fn overlap(list: &str, nodes: &[String]) -> bool {
         && hostlist::parse(list).is_ok_and(|hosts| hosts.names().any(|name| nodes.contains(&name)))
 }
 
-/// The lines of a job: a pending array has one, or one a task where they are told apart or named. Order is
-/// among jobs: tasks that wait together stay together.
-pub fn lines<'a>(query: &Query, job: &'a JobView) -> Cow<'a, [JobView]> {
-    match tasks_meant(query, job) {
-        None => Cow::Borrowed(std::slice::from_ref(job)),
-        Some(tasks) => {
-            let task = |task| JobView { array_task_id: Some(task), ..job.clone() };
-            Cow::Owned(tasks.into_iter().map(task).collect())
-        }
-    }
-}
-
-/// Shows them one after another: what tasks have in common is not copied for each.
-pub fn each_line(query: &Query, job: &JobView, mut show: impl FnMut(&JobView)) {
-    let Some(tasks) = tasks_meant(query, job) else { return show(job) };
-    let mut line = job.clone();
-    for task in tasks {
-        line.array_task_id = Some(task);
-        show(&line);
-    }
-}
-
-/// The tasks that have a line of their own; nothing where the job has one.
-fn tasks_meant(query: &Query, job: &JobView) -> Option<Vec<u32>> {
+/// The tasks of a pending array that have a line of their own, because they are told apart or named; nothing where
+/// the job has one. Order is among jobs: tasks that wait together stay together.
+pub fn tasks_meant(query: &Query, job: &JobView) -> Option<Vec<u32>> {
     let tasks = tasks_of(job)?;
     let named: Vec<u32> = query
         .jobs
@@ -122,6 +115,7 @@ fn tasks_meant(query: &Query, job: &JobView) -> Option<Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use spur_core::fields::job::shown_id;
     use spur_core::views::JobDetail;
 
     fn array() -> JobView {
@@ -140,16 +134,13 @@ mod tests {
     }
 
     fn shown(query: &Query) -> Vec<String> {
-        let jobs = jobs(query, vec![array()]);
-        let lines = jobs.iter().flat_map(|job| lines(query, job).into_owned());
-        let shown: Vec<String> =
-            lines.map(|line| spur_core::fields::job::shown_id(&line)).collect();
-        let mut one_by_one = Vec::new();
-        for job in &jobs {
-            each_line(query, job, |line| one_by_one.push(spur_core::fields::job::shown_id(line)));
+        let job = array();
+        if !is_meant(query, &query.states(), &job) {
+            return Vec::new();
         }
-        assert_eq!(shown, one_by_one);
-        shown
+        let Some(tasks) = tasks_meant(query, &job) else { return vec![shown_id(&job)] };
+        let line = |task| shown_id(&JobView { array_task_id: Some(task), ..job.clone() });
+        tasks.into_iter().map(line).collect()
     }
 
     fn asking(words: &str) -> Query {

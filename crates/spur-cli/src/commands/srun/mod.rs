@@ -16,7 +16,6 @@ use spur_core::errors::SlurmError;
 use spur_core::options::{OptionError, Request, Surroundings, Tool, fill_defaults};
 use spur_core::step::refusal;
 use spur_core::views::StepView;
-use spur_proto::caller::CallError;
 use spur_proto::slurm::controller_client::ControllerClient;
 use spur_proto::slurm::create_step_reply::Reply as Told;
 use spur_proto::slurm::{CreateStepRequest, ListStepsRequest, StepAccess};
@@ -73,10 +72,11 @@ fn fill(request: &mut Request, args: &[String], rest: &[String]) -> Result<bool,
     submission::tell_notes(TOOL, request);
     filled?;
     if request.step.mpi == "list" {
-        crate::output::print("MPI plugin types are...\n\tnone\n");
+        let kinds: String = MPI.iter().map(|kind| format!("\t{kind}\n")).collect();
+        crate::output::print(&format!("MPI plugin types are...\n{kinds}"));
         return Ok(false);
     }
-    if !is_mpi(&request.step.mpi) {
+    if request.said("mpi") && !is_mpi(&request.step.mpi) {
         let kind = &request.step.mpi;
         return Err(OptionError::error(
             format!(
@@ -287,6 +287,22 @@ async fn create(
     }
     let refuse = |error: &dyn std::fmt::Display| {
         let text = error.to_string();
+        // Whoever is told in which job to run looks at it first.
+        let is = |known: SlurmError| inside && text == known.text();
+        let lost = is(SlurmError::InvalidJobId) || is(SlurmError::JobPending);
+        if lost || is(SlurmError::AlreadyDone) {
+            complain(
+                voice.name(),
+                match lost {
+                    true => format!("Unable to confirm allocation for job {job}: {text}"),
+                    false => format!("Slurm job {job} has expired"),
+                },
+            );
+            voice.say(format!(
+                "Check SLURM_JOB_ID environment variable. Expired or invalid job {job}"
+            ));
+            return 1;
+        }
         if text == SlurmError::InvalidGres.text() {
             complain(voice.name(), "Step requested GRES but job doesn't have GRES");
         }
@@ -301,17 +317,6 @@ async fn create(
         };
         let mut replies: Streaming<_> = match allocation::caller().call(ask).await {
             Ok(replies) => replies,
-            Err(CallError::Refused(SlurmError::InvalidJobId)) if inside => {
-                let error = SlurmError::InvalidJobId.text();
-                complain(
-                    voice.name(),
-                    format!("Unable to confirm allocation for job {job}: {error}"),
-                );
-                voice.say(format!(
-                    "Check SLURM_JOB_ID environment variable. Expired or invalid job {job}"
-                ));
-                return Err(1);
-            }
             Err(error) => return Err(refuse(&error)),
         };
         let interrupted = tokio::signal::ctrl_c();
@@ -386,10 +391,13 @@ fn run_beside(programs: [&String; 2], command: &[String]) {
     }
 }
 
-/// Kinds of MPI programs that are known; what a site has is its own business.
+/// The ways to start MPI programs: one that is not here is refused, as by a Slurm that lacks the plugin.
+const MPI: &[&str] = &["none"];
+
+/// Whether programs of this kind can be started.
 fn is_mpi(kind: &str) -> bool {
-    ["", "none", "pmi2", "pmix", "openmpi", "cray_shasta"].contains(&kind)
-        || kind.starts_with("pmix_v")
+    // Open MPI's own start needs nothing of ours, so Slurm has taken the word for `none` for long.
+    MPI.contains(&kind) || kind == "openmpi"
 }
 
 #[allow(unsafe_code)]

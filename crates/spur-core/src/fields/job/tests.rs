@@ -218,3 +218,54 @@ fn json_wraps_numbers() {
     assert_eq!(told["power"], json!({"flags": []}));
     assert_eq!(told["exit_code"]["status"], json!(["SUCCESS"]));
 }
+
+/// A list is asked for the members that its columns say they read: what they do not name must not matter.
+#[test]
+fn a_column_reads_the_members_it_names_and_no_others() {
+    use crate::views::JOB_MEMBERS;
+    use crate::views::table::Given;
+    let words = [Vec::new(), b"x".to_vec(), b"gres/gpu:1".to_vec()];
+    let array = JobView { array_job_id: 7, array_task_id: Some(3), ..running() };
+    let waiting =
+        JobView { array_job_id: 7, array_task_string: "1-3".into(), ..JobView::default() };
+    let het = JobView { het_job_id: 7, state: 3, ..running() };
+    let failed = JobView { state: 5, suspend_time: 3, ..running() };
+    for base in [running(), array, waiting, het, failed, JobView::default()] {
+        for field in JOB_FIELDS {
+            let told = (field.get)(&base);
+            let names: Vec<&str> = field.reads.split_whitespace().collect();
+            let known = |name: &&str| JOB_MEMBERS.iter().any(|member| member.name == *name);
+            assert!(names.iter().all(known), "{} reads {}", field.name, field.reads);
+            for member in JOB_MEMBERS.iter().filter(|member| !names.contains(&member.name)) {
+                for value in [0, 1, 2] {
+                    let mut other = base.clone();
+                    (member.set)(&mut other, Given::new(value, &words));
+                    let name = format!("{}{}", field.name, field.json);
+                    assert_eq!((field.get)(&other), told, "{name} reads {}", member.name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_cell_is_written_anew_when_a_member_of_it_changes() {
+    use crate::fields::lines::{Lines, Objects};
+    use crate::views::{JOB_MEMBERS, Members};
+    let other = JobView { job_id: 8, name: "other".into(), ..running() };
+    let changed = Members::named(JOB_MEMBERS, "job_id name");
+    let Format { columns, .. } = letters(JOB_FIELDS, "%.5i|%j|%u %N");
+    let context = RenderContext::default();
+    let (mut lines, mut text) = (Lines::new(&columns, JOB_MEMBERS), String::new());
+    lines.put(&mut text, &running(), &Members::ALL, &context);
+    lines.put(&mut text, &other, &changed, &context);
+    let expected = [running(), other.clone()].map(|job| render::row(&columns, &job, &context));
+    assert_eq!(text.lines().collect::<Vec<_>>(), expected);
+    let mut objects = Objects::new(JOB_FIELDS, JOB_MEMBERS);
+    let mut text = "{\n  \"jobs\": [".to_string();
+    objects.put(&mut text, &running(), &Members::ALL);
+    objects.put(&mut text, &other, &changed);
+    text.push_str("\n  ]\n}");
+    let list = [running(), other].map(|job| render::json(JOB_FIELDS, &job));
+    assert_eq!(text, format!("{:#}", json!({ "jobs": list })));
+}

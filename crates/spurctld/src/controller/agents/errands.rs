@@ -33,6 +33,25 @@ impl<D: Disk> Controller<D> {
         here.map(|step| step.id).filter(is_meant).collect()
     }
 
+    /// Has the words put into the output of a job's script. Best effort, as signals are.
+    pub(in crate::controller) fn tell_script(
+        &mut self,
+        job: JobId,
+        words: &str,
+        out: &mut Vec<Output>,
+    ) {
+        let Role::Leader(term) = self.role else { return };
+        let Some(job) = self.state.jobs.get(&job) else { return };
+        let Some(script) = job.steps.live.get(&StepId::BATCH) else { return };
+        for node in script.nodes_left() {
+            let Some(session) = self.agents.sessions.get(node) else { continue };
+            let run = Some(run_message((job.id, job.epoch, script.id)));
+            let signals = vec![RunSignal { run, words: words.to_string(), ..Default::default() }];
+            let message = AgentHears::Signals(Signals { session: session.id, term, signals });
+            out.push(Output::Tell(session.connection, message));
+        }
+    }
+
     /// Has every node of a step signal its tasks. Best effort: a node that is away does not hear it.
     pub(in crate::controller) fn signal(
         &mut self,
@@ -48,7 +67,7 @@ impl<D: Disk> Controller<D> {
         for node in step.nodes_left() {
             let Some(session) = self.agents.sessions.get(node) else { continue };
             let run = Some(run_message((job.id, job.epoch, step.id)));
-            let signals = vec![RunSignal { run, signal, script_only }];
+            let signals = vec![RunSignal { run, signal, script_only, ..Default::default() }];
             let message = AgentHears::Signals(Signals { session: session.id, term, signals });
             out.push(Output::Tell(session.connection, message));
         }
@@ -84,6 +103,7 @@ impl<D: Disk> Controller<D> {
                         run: Some(run_message((job, epoch, *step))),
                         signal,
                         script_only: scope == SignalScope::Batch,
+                        ..Default::default()
                     };
                     signals.entry(node).or_default().extend(meant.iter().map(signal));
                 }
