@@ -1,8 +1,6 @@
 //! Many rows member by member: what neighbours have in common is carried once, and nothing is made of a member
 //! that nobody asked for.
 
-use std::collections::HashMap;
-
 use prost::Message;
 
 use super::JobNodeShare;
@@ -92,7 +90,11 @@ pub struct Member<Row: 'static> {
 pub struct Writer {
     values: Vec<u64>,
     words: Vec<Vec<u8>>,
-    known: HashMap<Vec<u8>, u64>,
+    #[expect(
+        clippy::disallowed_types,
+        reason = "it is asked for words, never walked, and in no replica"
+    )]
+    known: std::collections::HashMap<Vec<u8>, u64>,
     last: (Vec<u8>, u64),
     /// How many bytes the words of this page have.
     bytes: usize,
