@@ -109,7 +109,7 @@ impl Confines {
 
     /// Ends and removes what belongs to no run that the spool knows.
     pub fn sweep(&self, spool: &Path) {
-        self.host.remove_spares();
+        self.host.remove_spares_of_the_dead();
         for (job, epoch, step) in self.host.groups() {
             let run = StepId::parse(&step).map(|step| RunId { job, epoch, step });
             if run.is_some_and(|run| spool.join(RunFile::Launch.name(run)).exists()) {

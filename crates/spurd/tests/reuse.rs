@@ -11,6 +11,7 @@ use common::{Spool, lives, until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, Uid};
 use spur_proto::internal::{Confinement, Launch, Outcome};
+use spurd::confine::Confines;
 
 /// A controller with an agent that greeted it.
 fn begin(spool: &Spool) -> (Controller, Agent) {
@@ -107,6 +108,10 @@ fn one_that_dies_while_it_waits_is_missed_by_nobody() {
     assert_ne!(second, third);
     drop(agent);
     until(|| !lives(&third));
+    // As the next agent would.
+    if let Some(confines) = Confines::read(&spool.path()) {
+        confines.host.remove_spares_of_the_dead();
+    }
 }
 
 #[test]

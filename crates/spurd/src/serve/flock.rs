@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::confine::Confines;
 use crate::machine::handover::Line;
 use crate::machine::nursery::Nursery;
 use crate::machine::pidfd::{Pidfd, Watched};
@@ -77,12 +78,14 @@ pub struct Flock {
     spool: PathBuf,
     nursery: Nursery,
     idle: Vec<(Arc<Shepherd>, Instant)>,
+    /// Whether one has gone, and may have left something.
+    has_lost: bool,
 }
 
 impl Flock {
     /// Nobody yet.
     pub fn new(spool: &Path, nursery: Nursery) -> Flock {
-        Flock { spool: spool.to_path_buf(), nursery, idle: Vec::new() }
+        Flock { spool: spool.to_path_buf(), nursery, idle: Vec::new(), has_lost: false }
     }
 
     /// Gives a run to a shepherd that waits, or to a new one; that of a step has its listener. It may use the file
@@ -103,6 +106,7 @@ impl Flock {
             if shepherd.ask(&request, listener).is_ok() {
                 return Ok(shepherd);
             }
+            self.has_lost = true;
         }
         let (process, line) = self.nursery.shepherd()?;
         let line = Some(Line::new(line)?);
@@ -119,9 +123,19 @@ impl Flock {
         self.idle.push((shepherd, Instant::now()));
     }
 
-    /// Lets those go that nobody has needed for a while: they leave when their line is closed.
+    /// Lets those go that nobody has needed for a while: they leave when their line is closed. What was kept by those
+    /// that had no time for it is removed.
     pub fn tidy(&mut self) {
+        let before = self.idle.len();
         self.idle.retain(|(_, since)| since.elapsed() < PATIENCE);
+        if std::mem::replace(&mut self.has_lost, self.idle.len() < before) {
+            let spool = self.spool.clone();
+            tokio::task::spawn_blocking(move || {
+                if let Some(confines) = Confines::read(&spool) {
+                    confines.host.remove_spares_of_the_dead();
+                }
+            });
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use super::discover::{Hierarchy, hierarchies};
 use super::folder::Folder;
 use super::legacy::{self, LegacyPart};
 use super::unified::{self, UnifiedPart, enabling};
-use super::{Controller, Error, Group, Part, bpf};
+use super::{Controller, Error, Group, Part, Process, bpf};
 
 /// The places where groups of runs are made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,20 +121,20 @@ impl Host {
         places.map(Folder::new).for_each(|folder| drop(folder.remove()));
     }
 
-    /// Removes what anybody has kept. Whoever still counts on one makes another.
-    pub fn remove_spares(&self) {
-        self.spares().iter().for_each(|folder| drop(folder.remove()));
+    /// Removes what processes have kept that are no more.
+    pub fn remove_spares_of_the_dead(&self) {
+        let dead = self.spares().into_iter().filter(|process| Process::look(*process).is_none());
+        dead.for_each(|process| self.remove_spare(process));
     }
 
-    /// All that is kept.
-    pub(super) fn spares(&self) -> Vec<Folder> {
-        let beginning = format!("{}{SPARE}", self.name);
-        let mut found: Vec<Folder> = self.places().flat_map(Folder::inner).collect();
-        found.retain(|folder| {
-            let name = folder.path().file_name().and_then(|name| name.to_str());
-            name.is_some_and(|name| name.starts_with(&beginning))
+    /// The processes that have kept something.
+    pub(super) fn spares(&self) -> Vec<i32> {
+        let folders = self.places().flat_map(Folder::inner);
+        let processes = folders.filter_map(|folder| {
+            let name = folder.path().file_name()?.to_str()?;
+            name.strip_prefix(&self.name)?.strip_prefix(SPARE)?.parse().ok()
         });
-        found
+        processes.collect()
     }
 
     /// The groups of runs that are there, each step by itself.
