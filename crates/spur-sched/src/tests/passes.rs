@@ -136,7 +136,7 @@ fn jobs_of_a_partition_have_no_more_of_a_socket_than_it_allows() {
     let first = nodes.clone().job(wants(3)).decide().starts;
     let on_first = first[0].shares[0].cores.iter().filter(|core| **core < 4).count();
     assert!((1..=2).contains(&on_first), "two of one socket and one of the other");
-    assert_eq!(nodes.clone().job(wants(3)).job(wants(2)).plan(), ["1 on n1:1", "2 Resources@3600"]);
+    assert_eq!(nodes.clone().job(wants(3)).job(wants(2)).plan(), ["1 on n1:3", "2 Resources@3600"]);
     assert_eq!(nodes.job(wants(5)).plan(), ["1 PartitionConfig"]);
 }
 
