@@ -26,8 +26,8 @@ pub use priority::PriorityView;
 pub use qos::QosView;
 pub use reservation::ReservationView;
 pub use rules::{
-    AccountView, ClusterView, ResourceShare, ResourceView, RuleRow, RulesView, TransactionView,
-    UserView, WckeyView,
+    AccountView, ClusterView, FederationView, ResourceShare, ResourceView, RuleRow, RulesView,
+    TransactionView, UserView, WckeyView,
 };
 pub use share::ShareView;
 pub use step::StepView;

@@ -337,7 +337,11 @@ fn unit(value: &str) -> Result<char, u8> {
     let mut letters = value.chars();
     match (letters.next().map(|letter| letter.to_ascii_uppercase()), letters.next()) {
         (Some(unit @ ('K' | 'M' | 'G' | 'T' | 'P')), None) => Ok(unit),
-        _ => refuse("Invalid --units option. Possible options are 'KMGTP'.".to_string()),
+        _ => {
+            eprintln!("sacct: error: Invalid unit type '{value}'. Possible options are 'KMGTP'");
+            eprintln!("sacct: fatal: Invalid unit type");
+            Err(1)
+        }
     }
 }
 
@@ -406,8 +410,14 @@ fn whole(value: &str) -> Result<bool, u8> {
 }
 
 fn jobs(value: &str) -> Result<Vec<JobSelector>, u8> {
+    selectors("sacct", value)
+}
+
+/// The jobs of a list, as a program was told them.
+pub fn selectors(program: &str, value: &str) -> Result<Vec<JobSelector>, u8> {
     let words = crate::commands::ids(value).into_iter().map(str::trim);
-    let found = words.filter(|word| !word.is_empty()).map(job).collect::<Result<Vec<_>, u8>>();
+    let words = words.filter(|word| !word.is_empty());
+    let found = words.map(|word| job(program, word)).collect::<Result<Vec<_>, u8>>();
     Ok(found?.into_iter().flatten().collect())
 }
 
@@ -415,9 +425,9 @@ fn jobs(value: &str) -> Result<Vec<JobSelector>, u8> {
 const LARGEST_ARRAY: u32 = 100_001;
 
 /// `5`, `5.0`, `5.batch`, `9_1`, `9_[1-3]`, `27+1`.
-fn job(word: &str) -> Result<Vec<JobSelector>, u8> {
+fn job(program: &str, word: &str) -> Result<Vec<JobSelector>, u8> {
     let bad = || {
-        eprintln!("sacct: fatal: Bad job/step specified: {word}");
+        eprintln!("{program}: fatal: Bad job/step specified: {word}");
         1
     };
     let (job, step) = word.split_once('.').unwrap_or((word, ""));
@@ -427,7 +437,7 @@ fn job(word: &str) -> Result<Vec<JobSelector>, u8> {
         let inside = task.strip_prefix('[').and_then(|task| task.strip_suffix(']'));
         let listed = array::parse(inside.unwrap_or(task), LARGEST_ARRAY).ok().flatten();
         let listed = listed.ok_or_else(|| {
-            eprintln!("sacct: fatal: Bad job array element specified: {job}");
+            eprintln!("{program}: fatal: Bad job array element specified: {job}");
             1
         })?;
         tasks = Some(listed);
