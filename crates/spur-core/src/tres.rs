@@ -98,6 +98,29 @@ pub fn parse(text: &str) -> Result<Amounts, Error> {
     Ok(amounts)
 }
 
+/// Reads what [`display`] wrote, `mem=62.50G` among it, which nobody may say.
+pub fn read(text: &str) -> Amounts {
+    let mut amounts = Amounts::new();
+    for (name, amount) in text.split(',').filter_map(|item| item.split_once('=')) {
+        let Ok(tres) = parse_name(name) else { continue };
+        let halved = amount.split_once(".50").and_then(|(whole, unit)| {
+            let unit_below = unit.chars().next().and_then(below)?;
+            let whole: u64 = whole.parse().ok()?;
+            Some(format!("{}{unit_below}", whole.checked_mul(1024)?.checked_add(512)?))
+        });
+        if let Ok(amount) = parse_amount(&tres, halved.as_deref().unwrap_or(amount)) {
+            amounts.insert(tres, amount);
+        }
+    }
+    amounts
+}
+
+/// The unit that a unit has 1024 of.
+fn below(unit: char) -> Option<char> {
+    const UNITS: &str = "KMGTP";
+    UNITS.find(unit)?.checked_sub(1).and_then(|place| UNITS.chars().nth(place))
+}
+
 /// Reads the name of a resource, in any case.
 pub fn parse_name(name: &str) -> Result<Tres, Error> {
     let known = BUILT_IN.iter().find(|(known, ..)| known.eq_ignore_ascii_case(name));
@@ -193,6 +216,14 @@ mod tests {
         let shown = "cpu=4,mem=62.50G,node=1,billing=4,gres/gpu=2,gres/gpu:mi300x=2";
         assert_eq!(display(&amounts), shown);
         assert!(display_plain(&amounts).contains("mem=64000M"));
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        for text in ["cpu=4,mem=62.50G,gres/gpu=2", "mem=1.50T,node=2", "mem=1500M", "cpu=-1", ""] {
+            assert_eq!(display(&read(text)), text);
+        }
+        assert_eq!(read("mem=1.50G")[&Tres::Memory], Some(1536));
     }
 
     #[test]

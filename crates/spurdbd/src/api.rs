@@ -11,10 +11,11 @@ use spur_proto::door::caller_of;
 use spur_proto::entrance;
 use spur_proto::slurm::accounting_server::Accounting;
 use spur_proto::slurm::{
-    ChangeRulesReply, ChangeRulesRequest, GetRulesRequest, HistoryPoint, IngestReply,
-    IngestRequest, ListEventsReply, ListEventsRequest, ListJobHistoryReply, ListJobHistoryRequest,
-    ListTransactionsReply, ListTransactionsRequest, PingAccountingReply, PingAccountingRequest,
-    SumUsageReply, SumUsageRequest, TellRevokedReply, TellRevokedRequest,
+    AmendJobsReply, AmendJobsRequest, ChangeRulesReply, ChangeRulesRequest, GetRulesRequest,
+    HistoryPoint, IngestReply, IngestRequest, ListEventsReply, ListEventsRequest,
+    ListJobHistoryReply, ListJobHistoryRequest, ListTransactionsReply, ListTransactionsRequest,
+    PingAccountingReply, PingAccountingRequest, SumUsageReply, SumUsageRequest, TellRevokedReply,
+    TellRevokedRequest,
 };
 use spur_proto::status::to_status;
 use tokio::sync::{mpsc, watch};
@@ -27,7 +28,7 @@ use crate::history::Reader;
 use crate::pool::Pool;
 use crate::revoked::Revoked;
 use crate::rules::{Author, Outcome};
-use crate::{events, history, ingest, rules, usage};
+use crate::{amend, events, history, ingest, rules, usage};
 
 /// Everything a method needs.
 #[derive(Clone)]
@@ -175,12 +176,25 @@ impl Accounting for Service {
         Ok(Response::new(ReceiverStream::new(reader)))
     }
 
+    async fn amend_jobs(&self, request: Request<AmendJobsRequest>) -> Answer<AmendJobsReply> {
+        let actor = caller_of(&request);
+        let (reader, author) = (self.reader(&actor, Private::Jobs).await?, author(&actor).await);
+        let request = request.into_inner();
+        let amend = move |connection: &mut _| amend::amend(connection, &author, &reader, &request);
+        match self.pool.with(amend).await.map_err(trouble)? {
+            amend::Outcome::Amended(jobs) => Ok(Response::new(AmendJobsReply { jobs })),
+            amend::Outcome::Denied => Err(to_status(SlurmError::AccessDenied)),
+        }
+    }
+
     async fn get_rules(&self, request: Request<GetRulesRequest>) -> Answer<RulesView> {
         let author = author(&caller_of(&request)).await;
-        if let Some(known) = request.into_inner().other_than {
+        let GetRulesRequest { other_than, with_deleted } = request.into_inner();
+        if let Some(known) = other_than {
             self.wait_for_rules(known).await?;
         }
-        let mut rules = self.pool.with(rules::load).await.map_err(trouble)?;
+        let load = if with_deleted { rules::load_with_deleted } else { rules::load };
+        let mut rules = self.pool.with(load).await.map_err(trouble)?;
         let of_all = author.level.max(rules.level(&author.name)) >= Level::Operator;
         if !of_all {
             let users = self.private.contains(&Private::Users);

@@ -8,6 +8,7 @@ use spur_core::job::{JobFlag, JobState, JobStatus};
 use spur_core::views::AccountingView;
 use spur_proto::slurm::{JobSelector, ListJobHistoryRequest};
 
+use crate::amend;
 use crate::db::{Connection, Error, Row, Value};
 use crate::ingest::OPEN;
 
@@ -51,7 +52,8 @@ pub fn find(
 ) -> Result<(), Error> {
     let mut wanted = Conditions::of(request);
     let sql = format!(
-        "SELECT id, record, reason FROM jobs WHERE {} ORDER BY cluster, job_id, submit_time, run",
+        "SELECT id, record, reason, amended FROM jobs WHERE {} \
+         ORDER BY cluster, job_id, submit_time, run",
         wanted.text()
     );
     let rows = connection.query(&sql, &wanted.values)?;
@@ -92,12 +94,11 @@ fn last_runs(
     let mut jobs: Vec<(i64, AccountingView)> = Vec::new();
     for row in rows {
         let id = row.int(0)?;
-        let mut job = AccountingView::decode(row.bytes(1)?)?;
+        let mut job = amend::read(&row, 1)?;
         if !ran_on(&job, &request.nodes) {
             continue;
         }
         job.database_index = id as u64;
-        job.reason = row.int(2)? as u32;
         if let Some((_, before)) = jobs.last()
             && !request.duplicates
             && (&before.cluster, before.job_id) == (&job.cluster, job.job_id)

@@ -1,5 +1,6 @@
 //! Accounting: keeps what happened, and the rules of who may use how much, on SQLite or PostgreSQL.
 
+mod amend;
 mod api;
 pub mod db;
 mod events;
@@ -9,6 +10,7 @@ mod migrate;
 mod network;
 mod pool;
 pub mod purge;
+mod removed;
 mod revoked;
 mod rollup;
 mod rules;

@@ -10,6 +10,8 @@ static MIGRATIONS: &[(&str, &str)] = &[
     ("rollups", include_str!("../migrations/0004_rollups.sql")),
     ("texts", include_str!("../migrations/0005_texts.sql")),
     ("reasons", include_str!("../migrations/0006_reasons.sql")),
+    ("removed", include_str!("../migrations/0007_removed.sql")),
+    ("amendments", include_str!("../migrations/0008_amendments.sql")),
 ];
 
 /// Runs what has not been run.

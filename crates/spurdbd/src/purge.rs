@@ -9,6 +9,7 @@ use spur_core::fields::accounting::JOB_JSON;
 use spur_core::fields::render;
 use spur_core::views::{AccountingView, EventView};
 
+use crate::amend;
 use crate::db::{Connection, Error, Value};
 use crate::rollup::{self, DAY, HOUR};
 
@@ -76,7 +77,8 @@ pub enum Failure {
 fn jobs(connection: &mut Connection, archive: Option<&Path>, before: i64) -> Result<u64, Failure> {
     // Usage is summed before its runs go.
     let before = before.min(rollup::marked(connection)?.unwrap_or(0));
-    let sql = "SELECT id, record FROM jobs WHERE closed_time < $1 ORDER BY closed_time LIMIT $2";
+    let sql = "SELECT id, record, reason, amended FROM jobs WHERE closed_time < $1 \
+               ORDER BY closed_time LIMIT $2";
     let rows = connection.query(sql, &[before.into(), Value::Int(PAGE)])?;
     let mut ids = Vec::new();
     let mut lines = Vec::new();
@@ -84,7 +86,7 @@ fn jobs(connection: &mut Connection, archive: Option<&Path>, before: i64) -> Res
         let id = row.int(0)?;
         ids.push(id);
         if archive.is_some() {
-            let mut job = AccountingView::decode(row.bytes(1)?).map_err(Error::from)?;
+            let mut job = amend::read(row, 1)?;
             let sql = "SELECT record FROM steps WHERE job = $1 ORDER BY place, step";
             for step in connection.query(sql, &[id.into()])? {
                 job.steps.push(AccountingView::decode(step.bytes(0)?).map_err(Error::from)?);

@@ -6,7 +6,7 @@ use spur_core::views::{RuleRow, RulesView, TransactionView};
 use spur_proto::slurm::ListTransactionsRequest;
 
 use crate::db::{Connection, Error, Value};
-use crate::told;
+use crate::{removed, told};
 
 /// Who changes something.
 #[derive(Clone, Debug)]
@@ -36,6 +36,13 @@ pub fn load(connection: &mut Connection) -> Result<RulesView, Error> {
     for row in connection.query("SELECT record FROM rules ORDER BY kind, name", &[])? {
         rules.put(RuleRow::decode(row.bytes(0)?)?);
     }
+    Ok(rules)
+}
+
+/// All rules, and what was deleted and is still told of.
+pub fn load_with_deleted(connection: &mut Connection) -> Result<RulesView, Error> {
+    let mut rules = load(connection)?;
+    removed::join(connection, &mut rules)?;
     Ok(rules)
 }
 
@@ -118,6 +125,7 @@ fn write(
     remove: Vec<RuleRow>,
 ) -> Result<u64, Error> {
     let [version, mut last_association, mut last_qos] = numbers(connection)?;
+    removed::keep(connection, before, &remove)?;
     for row in &remove {
         let (kind, name) = row.name();
         let values = [Value::from(kind.plural()), Value::from(&name)];
@@ -126,6 +134,7 @@ fn write(
         remember(connection, author, &told.action, &told.object, &told.info)?;
     }
     for mut row in put {
+        removed::revive(connection, &mut row)?;
         if let Some(one) = &mut row.association
             && one.id == 0
         {
@@ -166,7 +175,7 @@ fn numbers(connection: &mut Connection) -> Result<[u64; 3], Error> {
     Ok([row.int(0)? as u64, row.int(1)? as u64, row.int(2)? as u64])
 }
 
-fn remember(
+pub fn remember(
     connection: &mut Connection,
     author: &Author,
     action: &str,

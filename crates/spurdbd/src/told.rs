@@ -2,7 +2,7 @@
 
 use spur_core::accounts::rules::Kind;
 use spur_core::limit::Limit;
-use spur_core::views::{AccountView, AssociationView, QosView, RuleRow, RulesView};
+use spur_core::views::{AccountView, AssociationView, ClusterView, QosView, RuleRow, RulesView};
 
 /// One transaction.
 #[derive(Debug, PartialEq, Eq)]
@@ -99,10 +99,7 @@ fn members(row: &RuleRow) -> Vec<Member> {
         }
         RuleRow { association: Some(one), .. } => of_association(one),
         RuleRow { qos: Some(one), .. } => of_qos(one),
-        RuleRow { cluster: Some(one), .. } if !one.control_host.is_empty() => vec![
-            ("control_host", quoted(&one.control_host)),
-            ("control_port", one.control_port.to_string()),
-        ],
+        RuleRow { cluster: Some(one), .. } => of_cluster(one),
         RuleRow { resource: Some(one), .. } => {
             vec![("count", one.count.to_string()), ("percent_allowed", one.promised().to_string())]
         }
@@ -111,6 +108,20 @@ fn members(row: &RuleRow) -> Vec<Member> {
         }
         _ => Vec::new(),
     }
+}
+
+fn of_cluster(one: &ClusterView) -> Vec<Member> {
+    let mut members = Vec::new();
+    if !one.control_host.is_empty() {
+        members.push(("control_host", quoted(&one.control_host)));
+        members.push(("control_port", one.control_port.to_string()));
+    }
+    if one.federation_id > 0 || !one.federation.is_empty() || !one.features.is_empty() {
+        members.push(("federation", quoted(&one.federation)));
+        members.push(("fed_state", quoted(&one.federation_state)));
+        members.push(("features", quoted(&one.features.join(","))));
+    }
+    members
 }
 
 fn quoted(text: &str) -> String {

@@ -127,7 +127,7 @@ impl Sums {
         let sum = self.0.entry(key).or_default();
         sum.jobs += 1;
         sum.began += u64::from(job.start_time >= start && job.start_time < end);
-        for (tres, amount) in tres::parse(&job.tres_allocated).unwrap_or_default() {
+        for (tres, amount) in tres::read(&job.tres_allocated) {
             *sum.seconds.entry(tres.to_string()).or_insert(0) += amount.unwrap_or(0) * secs;
         }
         // Waiting counts where it ended, so that pieces of a time come to the whole.

@@ -8,10 +8,10 @@ use spur_core::job::JobState;
 use spur_core::views::accounting::AccountingRecord;
 use spur_core::views::accounting::EventView;
 use spur_core::views::rules::{AccountView, UserView, WckeyView};
-use spur_core::views::{AssociationView, QosView};
+use spur_core::views::{AssociationView, QosView, RuleRow, RulesView};
 use spur_proto::slurm::{
-    AccountingView, ChangeRulesRequest, GetRulesRequest, IngestRequest, JobSelector,
-    ListEventsRequest, ListJobHistoryRequest, ListTransactionsRequest,
+    AccountingView, AmendJobsRequest, Amendment, ChangeRulesRequest, GetRulesRequest,
+    IngestRequest, JobSelector, ListEventsRequest, ListJobHistoryRequest, ListTransactionsRequest,
 };
 
 fn job(id: u32, state: JobState, end_time: i64) -> AccountingView {
@@ -414,5 +414,86 @@ fn clusters_share_a_database_and_nothing_else() {
         let clusters = rules.into_inner().clusters;
         let names: Vec<&str> = clusters.iter().map(|cluster| cluster.name.as_str()).collect();
         assert_eq!(names, ["c", "d"]);
+    });
+}
+
+async fn rules(daemon: &mut Daemon, with_deleted: bool) -> RulesView {
+    let request = GetRulesRequest { with_deleted, ..Default::default() };
+    daemon.client.get_rules(request).await.expect("rules").into_inner()
+}
+
+async fn change(daemon: &mut Daemon, put: Vec<RuleRow>, remove: Vec<RuleRow>) {
+    let version = rules(daemon, false).await.version;
+    let request = ChangeRulesRequest { version, put, remove };
+    daemon.client.change_rules(request).await.expect("is taken");
+}
+
+#[test]
+fn what_jobs_ran_under_is_told_of_when_it_is_deleted_and_comes_back_with_its_number() {
+    on_both(async |daemon| {
+        let mut row = job(1, JobState::Completed, 1020);
+        row.account = "used".to_string();
+        send(daemon, batch(vec![record(1, 1, row)])).await;
+        let account = |name: &str| -> Vec<RuleRow> {
+            let account = AccountView { name: name.to_string(), ..AccountView::default() };
+            let own = AssociationView {
+                cluster: "c".to_string(),
+                account: name.to_string(),
+                parent: "root".to_string(),
+                ..AssociationView::default()
+            };
+            vec![account.into(), own.into()]
+        };
+        for name in ["used", "new"] {
+            change(daemon, account(name), vec![]).await;
+        }
+        let number = |rules: &RulesView| rules.account_association("c", "used").map(|it| it.id);
+        let had = number(&rules(daemon, false).await);
+        for name in ["used", "new"] {
+            change(daemon, vec![], account(name)).await;
+        }
+        daemon.restart().await;
+        assert!(rules(daemon, false).await.account("used").is_none());
+        let told = rules(daemon, true).await;
+        assert!(told.account("used").is_some() && number(&told) == had);
+        assert!(told.account("new").is_none(), "nobody has used it");
+        change(daemon, account("used"), vec![]).await;
+        assert_eq!(number(&rules(daemon, false).await), had);
+        change(daemon, account("new"), vec![]).await;
+        let told = rules(daemon, true).await;
+        assert_eq!(told.accounts.iter().filter(|one| one.name == "used").count(), 1);
+    });
+}
+
+#[test]
+fn what_is_said_of_a_job_afterwards_outlasts_later_news_of_it() {
+    on_both(async |daemon| {
+        send(daemon, batch(vec![record(1, 1, job(1, JobState::Running, 0))])).await;
+        let hostile = "it's; DROP TABLE jobs; --";
+        let asked = AmendJobsRequest {
+            jobs: vec![JobSelector { job_id: 1, ..Default::default() }],
+            set: Some(Amendment {
+                system_comment: Some(hostile.to_string()),
+                derived_exit_status: Some(256),
+                ..Default::default()
+            }),
+            only_look: true,
+            ..Default::default()
+        };
+        let amended = daemon.client.amend_jobs(asked.clone()).await.expect("an answer");
+        assert_eq!(amended.into_inner().jobs.len(), 1);
+        assert_eq!(everything(daemon).await[0].system_comment, "");
+        let asked = AmendJobsRequest { only_look: false, ..asked };
+        daemon.client.amend_jobs(asked).await.expect("is done");
+        send(daemon, batch(vec![record(2, 1, job(1, JobState::Completed, 1020))])).await;
+        let found = everything(daemon).await;
+        assert_eq!((found[0].system_comment.as_str(), found[0].end_time), (hostile, 1020));
+        assert_eq!(found[0].derived_exit_status, 256);
+        let request = ListTransactionsRequest {
+            actions: vec!["Modify Job".to_string()],
+            ..Default::default()
+        };
+        let told = daemon.client.list_transactions(request).await.expect("an answer");
+        assert_eq!(told.into_inner().transactions.len(), 1);
     });
 }

@@ -2,6 +2,7 @@
 
 mod change;
 mod dump;
+mod job;
 mod kept;
 mod load;
 mod show;
@@ -158,6 +159,7 @@ fn obey(style: &Style, words: &[String]) -> u8 {
     match command {
         _ if is("add") || is("create") => change::add(style, rest),
         _ if is("show") || is("list") => show::show(style, rest),
+        _ if is("modify") && is_job(rest) => job::modify(style, rest.get(1..).unwrap_or_default()),
         _ if is("modify") => change::modify(style, rest),
         _ if is("delete") || is("remove") => change::remove(style, rest),
         _ if is("dump") => dump::dump(style, rest),
@@ -206,6 +208,11 @@ fn clear(rest: &[String]) -> u8 {
     }
 }
 
+/// Jobs are no rules: what is said of them is kept elsewhere.
+fn is_job(rest: &[String]) -> bool {
+    rest.first().is_some_and(|word| !word.is_empty() && "jobs".starts_with(&word.to_lowercase()))
+}
+
 /// What a word says the command is about; it may be shortened.
 fn entity(word: &str) -> Option<Entity> {
     let word = word.to_lowercase();
@@ -215,6 +222,7 @@ fn entity(word: &str) -> Option<Entity> {
         () if is("associations", 2) => Some(Entity::Association),
         () if is("clusters", 2) => Some(Entity::Cluster),
         () if is("coordinators", 3) => Some(Entity::Coordinator),
+        () if is("federations", 2) => Some(Entity::Federation),
         () if is("qos", 1) => Some(Entity::Qos),
         () if is("resources", 4) => Some(Entity::Resource),
         () if is("users", 1) => Some(Entity::User),

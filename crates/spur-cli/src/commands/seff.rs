@@ -63,7 +63,7 @@ impl Use {
             (start, end) => (end - start - job.suspended_secs).max(0),
         } as u64;
         let micros = |step: &AccountingView| step.user_cpu_micros + step.system_cpu_micros;
-        let given = tres::parse(&job.tres_allocated).unwrap_or_default();
+        let given = tres::read(&job.tres_allocated);
         let given = given.get(&Tres::Memory).copied().flatten().unwrap_or(0) << 20;
         Use {
             wall,

@@ -106,7 +106,7 @@ async fn facts(query: &Query) -> Result<Facts, Trouble> {
 /// Everything that clusters have had, with what is always counted.
 fn every_tres(facts: &Facts) -> Vec<String> {
     let always = ["cpu", "mem", "energy", "billing", "fs/disk", "vmem", "pages"];
-    let had = facts.events.iter().flat_map(|event| tres::parse(&event.tres).unwrap_or_default());
+    let had = facts.events.iter().flat_map(|event| tres::read(&event.tres));
     let had: std::collections::BTreeSet<String> = had
         .map(|(tres, _)| tres.to_string())
         .filter(|name| !always.contains(&name.as_str()) && name != "node")

@@ -86,7 +86,7 @@ fn read(args: &[String], controller: &mut Controller) -> Result<Query, Ended> {
             "parsable2" => query.layout = parsable(false),
             "json" => query.notation = Some(Notation::Json),
             "yaml" => query.notation = Some(Notation::Yaml),
-            "clusters" => drop(super::check_cluster("sshare", &value, controller)?),
+            "clusters" => super::name_cluster("sshare", &value, query.header, controller)?,
             "helpformat" => {
                 let names = SHARE_FIELDS.iter().map(|field| field.name);
                 let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();

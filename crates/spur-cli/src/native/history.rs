@@ -165,7 +165,7 @@ fn efficiency(jobs: &[AccountingView]) -> String {
     let mut rows = vec![heads.map(str::to_string)];
     for job in jobs.iter().filter(|job| job.start_time > 0) {
         let all = Use::of(job);
-        let gpus = tres::parse(&job.tres_allocated).unwrap_or_default();
+        let gpus = tres::read(&job.tres_allocated);
         let gpus = gpus.iter().find(|(tres, _)| tres.to_string() == "gres/gpu");
         rows.push([
             shown_id(job),

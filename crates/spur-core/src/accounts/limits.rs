@@ -447,8 +447,7 @@ fn amounts(limits: &str) -> Vec<(Tres, u64)> {
     if limits.is_empty() {
         return Vec::new();
     }
-    let parsed = tres::parse(limits).unwrap_or_default();
-    parsed.into_iter().filter_map(|(tres, amount)| Some((tres, amount?))).collect()
+    tres::read(limits).into_iter().filter_map(|(tres, amount)| Some((tres, amount?))).collect()
 }
 
 /// How many jobs of some kind there are.

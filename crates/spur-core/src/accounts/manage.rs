@@ -2,6 +2,8 @@
 //! Nothing is changed here; the plan is sent to accounting, which looks at rights and at what must hold.
 
 mod add;
+mod federation;
+mod heirs;
 mod modify;
 mod remove;
 mod rename;
@@ -65,6 +67,7 @@ pub enum Entity {
     Association,
     Cluster,
     Coordinator,
+    Federation,
     Qos,
     Resource,
     User,
@@ -244,6 +247,16 @@ impl Conditions {
             && is(&self.partitions, &one.partition)
             && is(&self.parents, &one.parent)
     }
+}
+
+/// An association and the QOS that its jobs have by default, as refusals list them.
+fn default_qos_line(one: &AssociationView) -> String {
+    let user = match one.user_name.as_str() {
+        "" => String::new(),
+        name => format!(" U = {name:<9}"),
+    };
+    let (qos, cluster, account) = (&one.default_qos, &one.cluster, &one.account);
+    format!("  DefQOS = {qos:<10.10} C = {cluster:<10.10} A = {account:<20.20}{user}")
 }
 
 /// The clusters a change is about: those named, or all.

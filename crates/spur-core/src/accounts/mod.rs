@@ -10,6 +10,7 @@ pub mod needs;
 pub mod record;
 pub mod rules;
 pub mod settings;
+pub mod tree;
 pub mod usage;
 
 pub use record::Used;

@@ -3,7 +3,7 @@
 use crate::accounts::settings;
 use crate::auth::Level;
 use crate::views::rules::{
-    AccountView, ClusterView, ResourceView, RuleRow, RulesView, UserView, WckeyView,
+    AccountView, ClusterView, FederationView, ResourceView, RuleRow, RulesView, UserView, WckeyView,
 };
 use crate::views::{AssociationView, QosView};
 
@@ -141,47 +141,6 @@ impl RulesView {
         whole
     }
 
-    /// Associations in the order of the tree: an account, its users, then the accounts below it, by name.
-    pub fn in_order(&self) -> Vec<&AssociationView> {
-        let mut ordered = Vec::new();
-        for cluster in &self.clusters {
-            self.walk(&cluster.name, ROOT, 0, &mut ordered);
-        }
-        ordered.into_iter().map(|(association, _)| association).collect()
-    }
-
-    /// The same with how deep each stands.
-    pub fn tree<'a>(&'a self, cluster: &'a str) -> Vec<(&'a AssociationView, usize)> {
-        let mut ordered = Vec::new();
-        self.walk(cluster, ROOT, 0, &mut ordered);
-        ordered
-    }
-
-    fn walk<'a>(
-        &'a self,
-        cluster: &str,
-        account: &str,
-        depth: usize,
-        ordered: &mut Vec<(&'a AssociationView, usize)>,
-    ) {
-        let Some(own) = self.account_association(cluster, account) else { return };
-        if depth > self.accounts.len() {
-            return;
-        }
-        ordered.push((own, depth));
-        let here = || self.associations.iter().filter(|one| one.cluster == cluster);
-        let mut users: Vec<&AssociationView> =
-            here().filter(|one| one.account == account && !one.user_name.is_empty()).collect();
-        users.sort_by_key(|one| (&one.user_name, &one.partition));
-        ordered.extend(users.into_iter().map(|user| (user, depth + 1)));
-        let mut below: Vec<&AssociationView> =
-            here().filter(|one| one.parent == account && one.user_name.is_empty()).collect();
-        below.sort_by_key(|one| &one.account);
-        for child in below {
-            self.walk(cluster, &child.account, depth + 1, ordered);
-        }
-    }
-
     /// What a user may do beyond their own jobs.
     pub fn level(&self, user: &str) -> Level {
         match self.user(user).map(|user| user.admin_level) {
@@ -301,6 +260,9 @@ impl RulesView {
         if let Some(one) = row.resource {
             self.resources.push(one);
         }
+        if let Some(one) = row.federation {
+            self.federations.push(one);
+        }
     }
 
     /// Takes a row out.
@@ -314,6 +276,7 @@ impl RulesView {
             Kind::Qos => self.qos.retain(|one| one.name != key),
             Kind::Wckey => self.wckeys.retain(|one| wckey_key(one) != key),
             Kind::Resource => self.resources.retain(|one| one.key() != key),
+            Kind::Federation => self.federations.retain(|one| one.name != key),
         }
     }
 
@@ -336,6 +299,9 @@ impl RulesView {
             }
             Kind::Resource => {
                 self.resources.iter().find(|one| one.key() == key).cloned().map(RuleRow::from)
+            }
+            Kind::Federation => {
+                self.federations.iter().find(|one| one.name == key).cloned().map(RuleRow::from)
             }
         }
     }
@@ -388,6 +354,7 @@ pub enum Kind {
     Qos,
     Wckey,
     Resource,
+    Federation,
 }
 
 impl Kind {
@@ -401,6 +368,7 @@ impl Kind {
             Kind::Qos => "QOS",
             Kind::Wckey => "WCKeys",
             Kind::Resource => "Resources",
+            Kind::Federation => "Federations",
         }
     }
 }
@@ -416,6 +384,7 @@ impl RuleRow {
             RuleRow { qos: Some(one), .. } => (Kind::Qos, one.name.clone()),
             RuleRow { wckey: Some(one), .. } => (Kind::Wckey, wckey_key(one)),
             RuleRow { resource: Some(one), .. } => (Kind::Resource, one.key()),
+            RuleRow { federation: Some(one), .. } => (Kind::Federation, one.name.clone()),
             // An empty row names no user.
             _ => (Kind::User, String::new()),
         }
@@ -448,6 +417,7 @@ rows! {
     QosView => qos;
     WckeyView => wckey;
     ResourceView => resource;
+    FederationView => federation;
 }
 
 impl ResourceView {

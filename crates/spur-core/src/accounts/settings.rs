@@ -387,7 +387,7 @@ fn words(place: &mut Vec<String>, change: Change, value: &str) -> Result<(), Fau
 
 /// Sets what is named and leaves the rest; `-1` takes a limit away, nothing at all takes all away.
 fn amounts(place: &mut String, _: Change, value: &str) -> Result<(), Fault> {
-    let mut merged: Amounts = tres::parse(place).unwrap_or_default();
+    let mut merged: Amounts = tres::read(place);
     let said = tres::parse(value).map_err(|error| Fault::Tres(error.logged()))?;
     if value.trim().is_empty() {
         merged.clear();

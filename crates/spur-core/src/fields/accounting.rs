@@ -125,7 +125,7 @@ pub static ACCOUNTING_FIELDS: &[Field<AccountingView>] = &[
     field("Restarts", 8, |a| of_job(a, |a| number(a.restarts))),
     field("SegmentSize", 11, |a| of_job(a, |a| number(a.segment_size))),
     field("SLUID", 14, |a| text(&a.sluid)),
-    field("Start", 19, |a| moment(a.start_time)),
+    field("Start", 19, |a| Value::Moment(a.start_time, if a.end_time > 0 { "None" } else { "Unknown" })),
     field("State", 10, |a| Value::Text(state(a))),
     field("StdErr", 20, |a| of_job(a, |a| text(&a.standard_error))),
     field("StdIn", 20, |a| of_job(a, |a| text(&a.standard_input))),

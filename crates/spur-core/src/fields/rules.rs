@@ -48,6 +48,25 @@ pub static CLUSTER_FIELDS: &[Field<ClusterView>] = &[
     field("RPC", "RPC", 5, |c| number(c.rpc_version)),
     field("TRES", "TRES", 20, |c| text(&c.tres)),
     field("Flags", "Flags", 20, |_| text("None")),
+    field("Federation", "Federation", 10, |c| text(&c.federation)),
+    field("FedState", "FedState", 12, |c| match c.federation_state.as_str() {
+        "" => text("NA"),
+        state => text(state),
+    }),
+    field("Features", "Features", 20, |c| list(&c.features)),
+    field("ID", "ID", 6, |c| number(c.federation_id)),
+];
+
+/// `sacctmgr show federation`
+pub const FEDERATION: &str = "Federation,Cluster,ID,Features,FedState";
+
+/// Federations, a row for each of their clusters.
+pub static FEDERATION_FIELDS: &[Field<ClusterView>] = &[
+    field("Federation", "Federation", 10, |c| text(&c.federation)),
+    field("Cluster", "Cluster", 10, |c| text(&c.name)),
+    field("ID", "ID", 2, |c| if c.name.is_empty() { text("") } else { number(c.federation_id) }),
+    field("Features", "Features", 20, |c| list(&c.features)),
+    field("FedState", "FedState", 12, |c| text(&c.federation_state)),
 ];
 
 /// Accounts.

@@ -335,8 +335,13 @@ impl State {
         };
         let paused = job.pause.secs + job.pause.since.map_or(0, |stopped| now.0 - stopped.0);
         let qos = self.rules.qos(&job.spec.qos);
+        // The partition's own QOS pays along, once.
+        let of_partition = self.partition_of(job).and_then(|it| it.rules.qos.as_deref());
+        let of_partition = of_partition.and_then(|name| self.rules.qos(name));
+        let of_partition = of_partition.filter(|one| qos.is_none_or(|qos| qos.id != one.id));
         let association = self.association_of(job).map(|one| Purse::Association(one.id));
-        let purses = association.into_iter().chain(qos.map(|one| Purse::Qos(one.id))).collect();
+        let both = qos.into_iter().chain(of_partition).map(|one| Purse::Qos(one.id));
+        let purses = association.into_iter().chain(both).collect();
         let factor = qos.map_or(1.0, |qos| qos.usage_factor);
         Some((purses, self.needs_of(job), (now.0 - since.0 - paused).max(0), factor))
     }

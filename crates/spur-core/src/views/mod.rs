@@ -30,8 +30,8 @@ pub use qos::QosView;
 pub use request::{TOLD, Told};
 pub use reservation::ReservationView;
 pub use rules::{
-    AccountView, ClusterView, ResourceShare, ResourceView, RuleRow, RulesView, TransactionView,
-    UserView, WckeyView,
+    AccountView, ClusterView, FederationView, ResourceShare, ResourceView, RuleRow, RulesView,
+    TransactionView, UserView, WckeyView,
 };
 pub use share::ShareView;
 pub use step::StepView;

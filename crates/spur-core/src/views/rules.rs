@@ -17,6 +17,25 @@ pub struct ClusterView {
     pub tres: String,
     #[prost(string, tag = "6")]
     pub classification: String,
+    /// The federation it is in.
+    #[prost(string, tag = "7")]
+    pub federation: String,
+    /// Its number there.
+    #[prost(uint32, tag = "8")]
+    pub federation_id: u32,
+    /// What it has that others may lack.
+    #[prost(string, repeated, tag = "9")]
+    pub features: Vec<String>,
+    /// `ACTIVE`, `DRAIN` …
+    #[prost(string, tag = "10")]
+    pub federation_state: String,
+}
+
+/// A name that clusters go by together.
+#[derive(Clone, PartialEq, Eq, Hash, prost::Message)]
+pub struct FederationView {
+    #[prost(string, tag = "1")]
+    pub name: String,
 }
 
 /// An account: a node of the tree that work is charged to.
@@ -107,6 +126,8 @@ pub struct RulesView {
     pub wckeys: Vec<WckeyView>,
     #[prost(message, repeated, tag = "8")]
     pub resources: Vec<ResourceView>,
+    #[prost(message, repeated, tag = "9")]
+    pub federations: Vec<FederationView>,
 }
 
 /// One row of the rules; exactly one member is there.
@@ -126,6 +147,8 @@ pub struct RuleRow {
     pub wckey: Option<WckeyView>,
     #[prost(message, optional, tag = "7")]
     pub resource: Option<ResourceView>,
+    #[prost(message, optional, tag = "8")]
+    pub federation: Option<FederationView>,
 }
 
 /// An administrative change, as it is remembered.

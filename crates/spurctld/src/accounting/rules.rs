@@ -37,7 +37,10 @@ async fn converse(inbox: &Inbox, address: &Address) -> anyhow::Result<Infallible
             continue;
         }
         let known = published.state.rules.rules().version;
-        let request = GetRulesRequest { other_than: (known > 0).then_some(known) };
+        let request = GetRulesRequest {
+            other_than: (known > 0).then_some(known),
+            ..GetRulesRequest::default()
+        };
         let rules = tokio::time::timeout(ANSWER, client.get_rules(request)).await??.into_inner();
         if rules.version != known
             && let Err(refusal) = inbox.call(Command::SetRules(Box::new(rules))).await

@@ -138,6 +138,14 @@ impl Row {
         }
     }
 
+    /// Bytes, where there are any.
+    pub fn some_bytes(&self, column: usize) -> Result<Option<&[u8]>, Error> {
+        match self.0.get(column) {
+            Some(Value::Null) => Ok(None),
+            _ => self.bytes(column).map(Some),
+        }
+    }
+
     /// Bytes.
     pub fn bytes(&self, column: usize) -> Result<&[u8], Error> {
         match self.0.get(column) {

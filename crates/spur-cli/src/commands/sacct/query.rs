@@ -414,8 +414,14 @@ fn whole(value: &str) -> Result<bool, u8> {
 }
 
 fn jobs(value: &str) -> Result<Vec<JobSelector>, u8> {
+    selectors("sacct", value)
+}
+
+/// The jobs of a list, as a program was told them.
+pub fn selectors(program: &str, value: &str) -> Result<Vec<JobSelector>, u8> {
     let words = crate::commands::ids(value).into_iter().map(str::trim);
-    let found = words.filter(|word| !word.is_empty()).map(job).collect::<Result<Vec<_>, u8>>();
+    let words = words.filter(|word| !word.is_empty());
+    let found = words.map(|word| job(program, word)).collect::<Result<Vec<_>, u8>>();
     Ok(found?.into_iter().flatten().collect())
 }
 
@@ -423,9 +429,9 @@ fn jobs(value: &str) -> Result<Vec<JobSelector>, u8> {
 const LARGEST_ARRAY: u32 = 100_001;
 
 /// `5`, `5.0`, `5.batch`, `9_1`, `9_[1-3]`, `27+1`.
-fn job(word: &str) -> Result<Vec<JobSelector>, u8> {
+fn job(program: &str, word: &str) -> Result<Vec<JobSelector>, u8> {
     let bad = || {
-        eprintln!("sacct: fatal: Bad job/step specified: {word}");
+        eprintln!("{program}: fatal: Bad job/step specified: {word}");
         1
     };
     let (job, step) = word.split_once('.').unwrap_or((word, ""));
@@ -435,7 +441,7 @@ fn job(word: &str) -> Result<Vec<JobSelector>, u8> {
         let inside = task.strip_prefix('[').and_then(|task| task.strip_suffix(']'));
         let listed = array::parse(inside.unwrap_or(task), LARGEST_ARRAY).ok().flatten();
         let listed = listed.ok_or_else(|| {
-            eprintln!("sacct: fatal: Bad job array element specified: {job}");
+            eprintln!("{program}: fatal: Bad job array element specified: {job}");
             1
         })?;
         tasks = Some(listed);

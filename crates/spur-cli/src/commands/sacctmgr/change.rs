@@ -145,10 +145,10 @@ pub fn fail(trouble: &Trouble) -> u8 {
     1
 }
 
-const COMMIT: &str = "Would you like to commit changes?";
+pub const COMMIT: &str = "Would you like to commit changes?";
 
 /// Asks whether to go on; no answer is no.
-fn agreed(question: &str) -> bool {
+pub fn agreed(question: &str) -> bool {
     print(&format!("{question} (You have 30 seconds to decide)\n"));
     let input = std::io::stdin();
     let mut lines = input.lock().lines();

@@ -81,7 +81,12 @@ fn reason(error: &std::io::Error) -> String {
 fn lines(rules: &RulesView, cluster: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let top = rules.account_association(cluster, ROOT).cloned().unwrap_or_default();
-    lines.push(format!("Cluster - '{cluster}'{}\n", options(&top, true)));
+    let named = rules.clusters.iter().find(|one| one.name == cluster);
+    let class = match named.map(|one| one.classification.as_str()).unwrap_or_default() {
+        "" => String::new(),
+        class => format!(":Classification='{class}'"),
+    };
+    lines.push(format!("Cluster - '{cluster}'{class}{}\n", options(&top, true)));
     // Each account with what is in it, then one below it after the other.
     let mut parents = vec![ROOT.to_string()];
     while let Some(parent) = parents.pop() {

@@ -44,7 +44,7 @@ pub async fn reservations(
         let used = client.sum_usage(request).await.map_err(accounting::refused)?.into_inner();
         let seconds = used.usage.iter().flat_map(|row| &row.seconds);
         let used: u64 = seconds.filter(|it| it.name == "cpu").map(|it| it.seconds).sum();
-        let amounts = tres::parse(&kept.tres).unwrap_or_default();
+        let amounts = tres::read(&kept.tres);
         let cpus = amounts.get(&Tres::Cpu).copied().flatten().unwrap_or(0).max(1);
         let unused_secs = ((end - start).max(0) as f64 - used as f64 / cpus as f64).max(0.0);
         rows.push(ReservationRow { kept, unused_secs });

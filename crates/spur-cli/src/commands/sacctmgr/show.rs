@@ -6,12 +6,13 @@ use spur_core::fields::format::{self, FormatError};
 use spur_core::fields::qos::{self, QOS_FIELDS};
 use spur_core::fields::render::Layout;
 use spur_core::fields::rules::{
-    self, ACCOUNT_FIELDS, CLUSTER_FIELDS, EVENT_FIELDS, PROBLEM_FIELDS, RESERVATION_FIELDS,
-    RESOURCE_FIELDS, ResourceRow, TRANSACTION_FIELDS, TRES_FIELDS, USER_FIELDS, WCKEY_FIELDS,
+    self, ACCOUNT_FIELDS, CLUSTER_FIELDS, EVENT_FIELDS, FEDERATION_FIELDS, PROBLEM_FIELDS,
+    RESERVATION_FIELDS, RESOURCE_FIELDS, ResourceRow, TRANSACTION_FIELDS, TRES_FIELDS, USER_FIELDS,
+    WCKEY_FIELDS,
 };
 use spur_core::fields::{Column, Field, RenderContext, render};
 use spur_core::time::moment::{self, Toward};
-use spur_core::views::{AssociationView, RulesView};
+use spur_core::views::{AssociationView, ClusterView, RulesView};
 use spur_proto::slurm::{
     GetRulesRequest, ListEventsRequest, ListTransactionsRequest, PingAccountingRequest,
 };
@@ -43,6 +44,10 @@ pub(super) struct Wanted {
     defaults_only: bool,
     /// `withclusters`: who has which part of a resource.
     with_clusters: bool,
+    /// `withdeleted`: what is no longer there, too.
+    with_deleted: bool,
+    /// `withfed`: with the federation that a cluster is in.
+    with_fed: bool,
     /// `wsub`: what is below the accounts that are asked for, too.
     with_below: bool,
     pub(super) start: i64,
@@ -50,12 +55,6 @@ pub(super) struct Wanted {
     actors: Vec<String>,
     actions: Vec<String>,
 }
-
-/// Tables that have nothing in them: their names and columns.
-const EMPTY: &[(&str, &[(&str, usize)])] = &[(
-    "federations",
-    &[("Federation", 10), ("Cluster", 10), ("ID", 2), ("Features", 20), ("FedState", 12)],
-)];
 
 pub fn show(style: &Style, words: &[String]) -> u8 {
     let Some((about, rest)) = words.split_first() else {
@@ -111,8 +110,11 @@ fn read(style: &Style, words: &[String]) -> Result<Wanted, u8> {
             word if word.name.is_empty() && begins(&bare, "withsubaccounts", 5) => {
                 wanted.with_below = true;
             }
-            word if word.name.is_empty()
-                && (begins(&bare, "withdeleted", 5) || begins(&bare, "withrawqos", 5)) => {}
+            word if word.name.is_empty() && begins(&bare, "withdeleted", 5) => {
+                wanted.with_deleted = true;
+            }
+            word if word.name.is_empty() && begins(&bare, "withfed", 5) => wanted.with_fed = true,
+            word if word.name.is_empty() && begins(&bare, "withrawqos", 5) => {}
             word if word.is(&["format"]) => wanted.format = Some(word.value.clone()),
             word if word.name.starts_with("start") => wanted.start = time(&word.value)?,
             word if word.name.starts_with("end") => wanted.end = time(&word.value)?,
@@ -136,6 +138,7 @@ struct More {
     levels: Vec<String>,
     default_accounts: Vec<String>,
     qos: Vec<String>,
+    default_qos: Vec<String>,
     ids: Vec<u32>,
     /// `type=`, `name=` of resources.
     kinds: Vec<String>,
@@ -152,6 +155,9 @@ impl More {
                 word if word.is(&["descriptions"]) => more.descriptions.extend(list),
                 word if word.is(&["adminlevel"]) && word.name.len() > 1 => more.levels.extend(list),
                 word if word.is(&["defaultaccounts"]) => more.default_accounts.extend(list),
+                word if word.is(&["defaultqos"]) && word.name.len() > 7 => {
+                    more.default_qos.extend(list);
+                }
                 word if word.is(&["qos", "qoslevel"]) => more.qos.extend(list),
                 word if word.is(&["type"]) => more.kinds.extend(list),
                 word if word.is(&["ids", "associds"]) && word.name.len() > 1 => {
@@ -197,6 +203,10 @@ async fn answer_to(
         };
         let reply = client.list_transactions(request).await.map_err(accounting::refused)?;
         let mut rows: Vec<_> = reply.into_inner().transactions;
+        let mut conditions = wanted.conditions.iter();
+        if let Some(word) = conditions.find(|word| !truth::is_condition(word)) {
+            return Ok(Err(format!(" Unknown condition: {}", word.text)));
+        }
         if !wanted.conditions.is_empty() {
             let all = client.get_rules(GetRulesRequest::default()).await;
             let all = all.map_err(accounting::refused)?.into_inner();
@@ -204,11 +214,8 @@ async fn answer_to(
         }
         return Ok(table(style, TRANSACTION_FIELDS, wanted, rules::TRANSACTION, &rows));
     }
-    let all = client
-        .get_rules(GetRulesRequest::default())
-        .await
-        .map_err(accounting::refused)?
-        .into_inner();
+    let request = GetRulesRequest { with_deleted: wanted.with_deleted, ..Default::default() };
+    let all = client.get_rules(request).await.map_err(accounting::refused)?.into_inner();
     if is("tres", 4) {
         let events = client.list_events(ListEventsRequest::default()).await;
         let events = events.map_err(accounting::refused)?.into_inner().events;
@@ -253,13 +260,15 @@ async fn answer_to(
     if is("resources", 4) && !is("reservations", 4) {
         return Ok(resources(style, wanted, &all));
     }
-    if let Some((_, columns)) = EMPTY.iter().find(|(name, _)| is(name, 2)) {
-        return Ok(Ok(empty(style, columns)));
-    }
     let Some(about) = entity(about) else { return Ok(Err(NO_ENTITY.to_string())) };
     let (more, rest) = More::of(&wanted.conditions);
     let which = match Conditions::read(&rest) {
         Ok(which) => which,
+        // Slurm has no hint for associations, which nobody sets.
+        Err(refusal) if about == Entity::Association => {
+            let text = refusal.text();
+            return Ok(Err(text.lines().next().unwrap_or_default().to_string()));
+        }
         Err(refusal) => return Ok(Err(refusal.text())),
     };
     Ok(match about {
@@ -280,6 +289,7 @@ async fn answer_to(
             }
         }
         Entity::Coordinator | Entity::Resource => Err(NO_ENTITY.to_string()),
+        Entity::Federation => federations(style, wanted, &all, &which),
         Entity::Account => accounts(style, wanted, &all, &which, &more),
         Entity::User => users(style, wanted, &all, &which, &more),
         Entity::Cluster => clusters(style, wanted, &all, &which),
@@ -315,11 +325,19 @@ fn resources(style: &Style, wanted: &Wanted, all: &RulesView) -> Result<String, 
     table(style, RESOURCE_FIELDS, wanted, default, &rows)
 }
 
+/// All associations, each with what is below it behind it, the newest first.
+fn standing(all: &RulesView) -> Vec<&AssociationView> {
+    let spans = all.spans();
+    let mut standing: Vec<&AssociationView> = all.associations.iter().collect();
+    standing.sort_by_key(|one| (&one.cluster, spans.get(&one.id).copied()));
+    standing
+}
+
 fn own(all: &RulesView) -> String {
     all.clusters.first().map(|cluster| cluster.name.clone()).unwrap_or_default()
 }
 
-fn context() -> RenderContext<'static> {
+pub(super) fn context() -> RenderContext<'static> {
     RenderContext { now: zone::now(), offset_at: &zone::offset_at, ..RenderContext::default() }
 }
 
@@ -349,26 +367,6 @@ fn written<Row>(style: &Style, columns: &[Column<Row>], rows: &[Row]) -> String 
     header.into_iter().flatten().chain(rows).map(|line| line + "\n").collect()
 }
 
-fn empty(style: &Style, columns: &[(&str, usize)]) -> String {
-    if !style.header {
-        return String::new();
-    }
-    match &style.layout {
-        Layout::Fixed => {
-            let names: String =
-                columns.iter().map(|(name, width)| format!("{name:>width$.width$} ")).collect();
-            let dashes: String =
-                columns.iter().map(|(_, width)| format!("{} ", "-".repeat(*width))).collect();
-            format!("{names}\n{dashes}\n")
-        }
-        Layout::Parsable { delimiter, ends } => {
-            let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
-            let end = if *ends { delimiter.as_str() } else { "" };
-            format!("{}{end}\n", names.join(delimiter))
-        }
-    }
-}
-
 fn associations(
     style: &Style,
     wanted: &Wanted,
@@ -388,22 +386,35 @@ fn associations(
             && others.meets(one)
             && (!wanted.defaults_only || one.is_default)
             && (more.ids.is_empty() || more.ids.contains(&one.id))
+            && (more.default_qos.is_empty()
+                || has(&more.default_qos, &all.effective(one).default_qos))
             && (more.qos.is_empty() || all.effective(one).qos.iter().any(|qos| has(&more.qos, qos)))
     };
+    let spans = all.spans();
+    let mut found = all.arranged(all.associations.iter().filter(|one| meets(one)).collect());
+    if wanted.own_only {
+        // Nothing is above anything then.
+        found.sort_by_key(|(one, _)| (one.user_name.is_empty(), spans.get(&one.id).copied()));
+    }
     let mut rows = Vec::new();
-    for cluster in &all.clusters {
-        for (one, depth) in all.tree(&cluster.name) {
-            if meets(one) {
-                let mut one = if wanted.own_only { one.clone() } else { all.effective(one) };
-                let above = if one.user_name.is_empty() { &one.parent } else { &one.account };
-                one.parent_id =
-                    all.account_association(&one.cluster, above).map_or(0, |above| above.id);
-                if wanted.tree {
-                    one.account = format!("{}{}", " ".repeat(depth), one.account);
-                }
-                rows.push(one);
-            }
+    for (one, depth) in found {
+        let own = wanted.own_only || wanted.no_limits;
+        let mut one = if own { one.clone() } else { all.effective(one) };
+        if wanted.own_only {
+            one.parent.clear();
+        } else {
+            let above = if one.user_name.is_empty() { &one.parent } else { &one.account };
+            one.parent_id =
+                all.account_association(&one.cluster, above).map_or(0, |above| above.id);
         }
+        let span = spans.get(&one.id).copied().unwrap_or_default();
+        (one.left, one.right) = (span.left, span.right);
+        let ids = one.qos.iter().filter_map(|name| all.qos(name)).map(|qos| qos.id.to_string());
+        one.qos_ids = ids.collect::<Vec<_>>().join(",");
+        if wanted.tree {
+            one.account = format!("{}{}", " ".repeat(depth), one.account);
+        }
+        rows.push(one);
     }
     if let Some(notation) = style.notation {
         let list = rows.iter().map(|one| render::json(ASSOCIATION_FIELDS, one)).collect();
@@ -519,21 +530,15 @@ fn accounts(
         (None, false) if wanted.with_coordinators => format!("{},Coordinators", rules::ACCOUNT),
         (None, false) => rules::ACCOUNT.to_string(),
     };
+    let standing = standing(all);
     let mut rows = Vec::new();
     for thing in things {
         if !wanted.with_associations {
             rows.push((thing, AssociationView::default()));
             continue;
         }
-        // The newest first, behind the account itself.
-        let mut mine: Vec<&AssociationView> =
-            all.in_order().into_iter().filter(|one| one.account == thing.name).collect();
-        mine.sort_by_key(|one| {
-            (one.cluster.clone(), !one.user_name.is_empty(), std::cmp::Reverse(one.id))
-        });
-        let mine = mine.into_iter();
         let conditions = Conditions { accounts: Vec::new(), ..which.clone() };
-        let mine = mine.filter(|one| conditions.meets(one));
+        let mine = standing.iter().filter(|one| one.account == thing.name && conditions.meets(one));
         rows.extend(mine.map(|one| (thing.clone(), all.effective(one))));
     }
     mixed(style, ACCOUNT_FIELDS, &format, &rows)
@@ -572,11 +577,11 @@ fn users(
     // A column that only associations have asks for them.
     let asks = wanted.with_associations
         || format.split(',').any(|word| format::accounting(USER_FIELDS, word).is_err());
+    let standing = standing(all);
     let mut rows = Vec::new();
     for thing in things {
-        let mine: Vec<&AssociationView> = all
-            .in_order()
-            .into_iter()
+        let mine: Vec<_> = standing
+            .iter()
             .filter(|one| one.user_name == thing.name && conditions.meets(one))
             .collect();
         if asks {
@@ -627,6 +632,29 @@ fn with_coordinated(
     Ok(lines.concat())
 }
 
+/// A line for each cluster of a federation; one that has none is alone in its line.
+fn federations(
+    style: &Style,
+    wanted: &Wanted,
+    all: &RulesView,
+    which: &Conditions,
+) -> Result<String, String> {
+    let mut named: Vec<&str> = all.federations.iter().map(|one| one.name.as_str()).collect();
+    named.retain(|name| has(&which.names, name));
+    named.sort_unstable();
+    let mut rows = Vec::new();
+    for name in named {
+        let clusters = all.clusters.iter().filter(|cluster| cluster.federation == name);
+        let clusters = clusters.filter(|cluster| has(&which.clusters, &cluster.name));
+        let before = rows.len();
+        rows.extend(clusters.cloned());
+        if rows.len() == before && which.clusters.is_empty() {
+            rows.push(ClusterView { federation: name.to_string(), ..ClusterView::default() });
+        }
+    }
+    table(style, FEDERATION_FIELDS, wanted, rules::FEDERATION, &rows)
+}
+
 fn clusters(
     style: &Style,
     wanted: &Wanted,
@@ -642,7 +670,11 @@ fn clusters(
         top.map(|one| all.effective(one)).unwrap_or_default()
     };
     let rows: Vec<_> = things.into_iter().map(|one| (one.clone(), top(&one.name))).collect();
-    let format = wanted.format.as_deref().unwrap_or(rules::CLUSTER);
+    let default = match wanted.with_fed {
+        true => format!("{},Federation,ID,Features,FedState", rules::CLUSTER),
+        false => rules::CLUSTER.to_string(),
+    };
+    let format = wanted.format.as_deref().unwrap_or(&default);
     mixed(style, CLUSTER_FIELDS, format, &rows)
 }
 

@@ -46,6 +46,11 @@ pub fn events_wanted(wanted: &Wanted) -> ListEventsRequest {
     request
 }
 
+/// Whether a word is a condition of transactions.
+pub fn is_condition(word: &Word) -> bool {
+    word.is(&["users", "accounts", "clusters", "info", "where"])
+}
+
 /// Whether a change is about one of the things that are asked for: by its name, by what was set of it, or by the number
 /// of one of its associations.
 pub fn is_about(row: &TransactionView, rules: &RulesView, conditions: &[Word]) -> bool {
@@ -163,7 +168,7 @@ pub fn problems(rules: &RulesView) -> Vec<ProblemRow> {
 /// Resources that are always counted, and those that clusters have had, with Slurm's numbers.
 pub fn tres(events: &[EventView]) -> Vec<TresRow> {
     let built_in = ["cpu", "mem", "energy", "node", "billing", "fs/disk", "vmem", "pages"];
-    let had = events.iter().flat_map(|event| tres::parse(&event.tres).unwrap_or_default());
+    let had = events.iter().flat_map(|event| tres::read(&event.tres));
     let named: BTreeSet<String> = had
         .filter_map(|(tres, _)| matches!(tres, Tres::Named { .. }).then(|| tres.to_string()))
         .chain(["gres/gpu".to_string()])

@@ -60,6 +60,7 @@ const REPORTS: &[(&str, &str, Kind)] = &[
     ("job", "sizesbyaccount", Kind::Sizes),
     ("job", "sizesbywckey", Kind::SizesByWckey),
     ("reservation", "utilization", Kind::Reservations),
+    ("resv", "utilization", Kind::Reservations),
     ("user", "topusage", Kind::TopUsers),
 ];
 

@@ -119,7 +119,7 @@ fn used(row: &UsageView, tres: &str) -> u64 {
 }
 
 fn amount_of(tres_list: &str, tres: &str) -> u64 {
-    let all = tres::parse(tres_list).unwrap_or_default();
+    let all = tres::read(tres_list);
     let found = all.iter().find(|(name, _)| name.to_string() == tres);
     found.and_then(|(_, amount)| *amount).unwrap_or(0)
 }

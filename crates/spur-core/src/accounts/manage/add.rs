@@ -1,7 +1,8 @@
 //! `sacctmgr add`.
 
 use super::{
-    Entity, Plan, Refusal, Request, Word, admin_level, clusters, no_preemption_loop, resource, set,
+    Entity, Plan, Refusal, Request, Word, admin_level, clusters, federation, no_preemption_loop,
+    resource, set,
 };
 use crate::accounts::rules::{ADMIN_NONE, ROOT};
 use crate::accounts::settings::{self, Setting};
@@ -16,6 +17,7 @@ pub fn add(rules: &RulesView, entity: Entity, request: &Request) -> Result<Plan,
         Entity::Qos => qos(rules, request),
         Entity::Cluster => add_clusters(rules, request),
         Entity::Coordinator => coordinators(rules, request),
+        Entity::Federation => federation::add(rules, request),
         Entity::Resource => resource::add(rules, request),
         Entity::Association => Err(Refusal::Wrong(NO_ENTITY.to_string())),
     }
@@ -193,9 +195,8 @@ fn users(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
     if names.is_empty() {
         return Err(Refusal::Wrong(" Need name of user to add.".to_string()));
     }
-    if accounts.is_empty()
-        && let Some(account) = &default_account
-    {
+    // Whoever has a default account is in it.
+    if let Some(account) = default_account.as_ref().filter(|one| !accounts.contains(one)) {
         accounts.push(account.clone());
     }
     if accounts.is_empty() && wckeys.is_empty() {

@@ -1,16 +1,18 @@
 //! `sacctmgr modify`.
 
 use super::{
-    Conditions, Entity, Plan, Refusal, Request, Word, admin_level, no_preemption_loop, rename,
-    resource, set, usage,
+    Conditions, Entity, Plan, Refusal, Request, Word, admin_level, default_qos_line, federation,
+    heirs, no_preemption_loop, rename, resource, set, usage,
 };
 use crate::accounts::settings;
-use crate::views::{AssociationView, ClusterView, QosView, RulesView};
+use crate::views::{AssociationView, QosView, RulesView};
 
 /// Thinks out a modification.
 pub fn modify(rules: &RulesView, entity: Entity, request: &Request) -> Result<Plan, Refusal> {
-    if entity == Entity::Resource {
-        return resource::modify(rules, request);
+    match entity {
+        Entity::Resource => return resource::modify(rules, request),
+        Entity::Federation => return federation::modify(rules, request),
+        _ => {}
     }
     let which = Conditions::read(&request.which)?;
     if request.set.is_empty() {
@@ -26,7 +28,7 @@ pub fn modify(rules: &RulesView, entity: Entity, request: &Request) -> Result<Pl
         Entity::User => users(rules, &which, &request.set),
         Entity::Qos => qos(rules, &which, &request.set),
         Entity::Cluster => clusters(rules, &which, &request.set),
-        Entity::Association | Entity::Coordinator | Entity::Resource => Err(Refusal::Wrong(
+        Entity::Association | Entity::Coordinator | Entity::Federation | Entity::Resource => Err(Refusal::Wrong(
             "No valid entity in modify command\nInput line must include \"Account\", \"Cluster\", \
              \"Federation\", \"Job\", \"QOS\", \"Resource\" or \"User\""
                 .to_string(),
@@ -63,14 +65,7 @@ fn usable_default(rules: &RulesView, plan: &Plan) -> Result<(), Refusal> {
         let is_new = before.is_none_or(|before| before.default_qos != one.default_qos);
         let whole = after.effective(one);
         if is_new && !one.default_qos.is_empty() && !whole.qos.contains(&one.default_qos) {
-            let user = match one.user_name.as_str() {
-                "" => String::new(),
-                name => format!(" U = {name:<9}"),
-            };
-            lines.push_str(&format!(
-                "\n  DefQOS = {:<10.10} C = {:<10.10} A = {:<20.20}{user}",
-                one.default_qos, one.cluster, one.account
-            ));
+            lines.push_str(&format!("\n{}", default_qos_line(one)));
         }
     }
     if lines.is_empty() {
@@ -134,6 +129,7 @@ fn accounts(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Pla
                 parent => format!(" of {parent}"),
             };
             lines.push_str(&format!("  C = {:<10.10} A = {}{of}\n", one.cluster, one.account));
+            lines.push_str(&heirs::lines(rules, one, &limits));
             plan.put.push(changed.into());
         }
     }
@@ -214,7 +210,11 @@ fn users(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Plan, 
     if !limits.is_empty() {
         let which = Conditions { users: Vec::new(), ..which.clone() };
         let all = rules.associations.iter().filter(|one| !one.user_name.is_empty());
-        for one in all.filter(|one| is_meant(&one.user_name) && which.meets(one)) {
+        let mut meant: Vec<&AssociationView> =
+            all.filter(|one| is_meant(&one.user_name) && which.meets(one)).collect();
+        let spans = rules.spans();
+        meant.sort_by_key(|one| spans.get(&one.id).copied());
+        for one in meant {
             let mut changed = one.clone();
             // What is added to or taken from is what the user has now, be it from above.
             if limits.iter().any(|word| word.change != settings::Change::Set) && one.qos.is_empty()
@@ -222,14 +222,7 @@ fn users(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Plan, 
                 changed.qos = rules.effective(one).qos;
             }
             set_all(rules, &mut changed, &limits)?;
-            let place = match one.partition.as_str() {
-                "" => String::new(),
-                name => format!(" P = {name}"),
-            };
-            lines.push_str(&format!(
-                "  C = {:<10.10} A = {:<20.20} U = {:<9}{place}\n",
-                one.cluster, one.account, one.user_name
-            ));
+            lines.push_str(&heirs::line(one));
             plan.put.push(changed.into());
         }
     }
@@ -273,54 +266,61 @@ fn qos(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Plan, Re
 
 fn clusters(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Plan, Refusal> {
     let class = classification(words)?;
-    let of_cluster = ["classification", "federation", "features", "fedstate", "flags"];
-    let words: Vec<&Word> = words.iter().filter(|word| !word.is(&of_cluster)).collect();
-    let mut plan = Plan::default();
+    let is_own =
+        |word: &&Word| word.is(federation::OF_CLUSTER) || word.is(&["classification", "flags"]);
+    let limits: Vec<&Word> = words.iter().filter(|word| !is_own(word)).collect();
     let is_meant = |name: &String| which.names.is_empty() || which.names.contains(name);
-    let tops =
-        rules.associations.iter().filter(|one| one.parent.is_empty() && one.user_name.is_empty());
-    let mut trial = AssociationView::default();
-    set_all(rules, &mut trial, &words)?;
-    let named = |setting: &settings::Setting<AssociationView>| {
-        let found = |word: &&Word| settings::find(settings::ASSOCIATION, &word.name);
-        words.iter().filter_map(found).any(|one| one.label == setting.label)
-    };
-    let limits = settings::told(settings::ASSOCIATION, &trial, named);
-    let limits: String =
-        limits.iter().map(|(label, value)| format!("  {label}= {value}\n")).collect();
-    let told = match &class {
-        Some(class) => format!("  Classification = {class}\n"),
-        None => String::new(),
-    };
-    let mut limits = match words.is_empty() {
-        true => format!(" Setting\n{told}"),
-        false => format!(" Setting\n{told}  Default Limits:\n{limits}"),
-    };
-    if let Some(class) = class {
-        let meant = rules.clusters.iter().filter(|one| is_meant(&one.name));
+    let mut plan = Plan::default();
+    let mut told = class.map(|it| format!("  Classification = {it}\n")).unwrap_or_default();
+    if words.iter().any(|word| is_own(&word)) {
         let mut named = String::new();
-        for one in meant {
+        for (place, one) in rules.clusters.iter().filter(|one| is_meant(&one.name)).enumerate() {
+            let (mut changed, said) = federation::of_cluster(rules, one, words)?;
+            if place == 0 {
+                told.push_str(&said);
+            }
+            if let Some(class) = class {
+                changed.classification = class.to_string();
+            }
             named.push_str(&format!("  {}\n", one.name));
-            let changed = ClusterView { classification: class.to_string(), ..one.clone() };
             plan.put.push(changed.into());
         }
         if !named.is_empty() {
-            limits.push_str(&format!(" Modified cluster...\n{named}"));
-        }
-        if words.is_empty() && !plan.put.is_empty() {
-            return Ok(Plan { says: limits, ..plan });
+            plan.says = format!(" Modified cluster...\n{named}");
         }
     }
-    for one in tops.filter(|one| is_meant(&one.cluster)) {
-        let mut changed = one.clone();
-        set_all(rules, &mut changed, &words)?;
-        plan.says.push_str(&format!("  C = {:<10.10} A = {}\n", one.cluster, one.account));
-        plan.put.push(changed.into());
+    if !limits.is_empty() {
+        let mut trial = AssociationView::default();
+        set_all(rules, &mut trial, &limits)?;
+        let named = |setting: &settings::Setting<AssociationView>| {
+            let found = |word: &&Word| settings::find(settings::ASSOCIATION, &word.name);
+            limits.iter().filter_map(found).any(|one| one.label == setting.label)
+        };
+        told.push_str("  Default Limits:\n");
+        for (label, value) in settings::told(settings::ASSOCIATION, &trial, named) {
+            told.push_str(&format!("  {label}= {value}\n"));
+        }
+        let tops = rules
+            .associations
+            .iter()
+            .filter(|one| one.parent.is_empty() && one.user_name.is_empty());
+        let mut lines = String::new();
+        for one in tops.filter(|one| is_meant(&one.cluster)) {
+            let mut changed = one.clone();
+            set_all(rules, &mut changed, &limits)?;
+            lines.push_str(&format!("  C = {:<10.10} A = {}\n", one.cluster, one.account));
+            lines.push_str(&heirs::lines(rules, one, &limits));
+            plan.put.push(changed.into());
+        }
+        if !lines.is_empty() {
+            let line = " Modified cluster defaults for associations...\n";
+            plan.says.push_str(&format!("{line}{lines}"));
+        }
     }
     if plan.put.is_empty() {
-        return Err(Refusal::Nothing(format!("{limits} Nothing modified")));
+        return Err(Refusal::Nothing(format!(" Setting\n{told} Nothing modified")));
     }
-    plan.says = format!("{limits} Modified cluster defaults for associations...\n{}", plan.says);
+    plan.says = format!(" Setting\n{told}{}", plan.says);
     Ok(plan)
 }
 

@@ -1,9 +1,9 @@
 //! `sacctmgr delete`.
 
 use super::add::coordinator_words;
-use super::{Conditions, Entity, Plan, Refusal, Request, resource};
+use super::{Conditions, Entity, Plan, Refusal, Request, default_qos_line, federation, resource};
 use crate::accounts::rules::ROOT;
-use crate::views::{AssociationView, RulesView, UserView};
+use crate::views::{AssociationView, RuleRow, RulesView, UserView};
 
 /// Thinks out a removal.
 pub fn remove(rules: &RulesView, entity: Entity, request: &Request) -> Result<Plan, Refusal> {
@@ -28,6 +28,7 @@ pub fn remove(rules: &RulesView, entity: Entity, request: &Request) -> Result<Pl
         Entity::User => users(rules, &which),
         Entity::Qos => qos(rules, &which),
         Entity::Cluster => clusters(rules, &which),
+        Entity::Federation => federation::remove(rules, &which.names),
         Entity::Association | Entity::Coordinator | Entity::Resource => Err(Refusal::Wrong(
             "No valid entity in delete command\nInput line must include \"Account\", \"Cluster\", \
              \"Coordinator\", \"Federation\", \"QOS\", \"Resource\", or \"User\""
@@ -68,6 +69,16 @@ fn keeps_defaults(
     )))
 }
 
+/// Users who lose the account that their jobs went to have none.
+fn without_default(rules: &RulesView, gone: &[&AssociationView]) -> Vec<UserView> {
+    let loses = |user: &&UserView| {
+        let mut mine = gone.iter().filter(|one| one.user_name == user.name);
+        mine.any(|one| one.account == user.default_account)
+    };
+    let users = rules.users.iter().filter(loses);
+    users.map(|user| UserView { default_account: String::new(), ..user.clone() }).collect()
+}
+
 fn accounts(rules: &RulesView, which: &Conditions) -> Result<Plan, Refusal> {
     let mut named: Vec<String> = which.names.iter().chain(&which.accounts).cloned().collect();
     named.retain(|name| name != ROOT && rules.account(name).is_some());
@@ -81,9 +92,13 @@ fn accounts(rules: &RulesView, which: &Conditions) -> Result<Plan, Refusal> {
     let meets = Conditions { accounts: Vec::new(), ..which.clone() };
     let gone: Vec<&AssociationView> =
         rules.associations.iter().filter(|one| below(one) && meets.meets(one)).collect();
-    keeps_defaults(rules, &gone, &[])?;
+    // Slurm asks for the accounts that are named, not for those below them.
+    let of_named: Vec<&AssociationView> =
+        gone.iter().copied().filter(|one| named.contains(&one.account)).collect();
+    keeps_defaults(rules, &of_named, &[])?;
     let mut plan = Plan::default();
     plan.remove.extend(gone.iter().map(|one| (*one).clone().into()));
+    plan.put.extend(without_default(rules, &gone).into_iter().map(RuleRow::from));
     if which.clusters.is_empty() {
         plan.says = " Deleting accounts...\n".to_string();
         let mut names: Vec<&String> = named.iter().collect();
@@ -182,17 +197,21 @@ fn qos(rules: &RulesView, which: &Conditions) -> Result<Plan, Refusal> {
         plan.says.push_str(&format!("  {}\n", one.name));
         plan.remove.push((*one).clone().into());
     }
-    // Nobody refers to what is not there.
     let is_gone = |name: &String| gone.iter().any(|one| one.name == *name);
-    for one in &rules.associations {
-        if one.qos.iter().any(is_gone) || is_gone(&one.default_qos) {
-            let mut changed = one.clone();
-            changed.qos.retain(|name| !is_gone(name));
-            if is_gone(&changed.default_qos) {
-                changed.default_qos.clear();
-            }
-            plan.put.push(changed.into());
-        }
+    let defaults = rules.associations.iter().filter(|one| is_gone(&one.default_qos));
+    let used: String = defaults.map(|one| format!("{}\n", default_qos_line(one))).collect();
+    if !used.is_empty() {
+        return Err(Refusal::Wrong(format!(
+            " Associations listed below have these as their Default QOS.\n{used} Please either remove \
+             the qos' listed above from list and resubmit,\n or change the default qos to remove the \
+             qos.\n Changes Discarded"
+        )));
+    }
+    // Nobody refers to what is not there.
+    for one in rules.associations.iter().filter(|one| one.qos.iter().any(is_gone)) {
+        let mut changed = one.clone();
+        changed.qos.retain(|name| !is_gone(name));
+        plan.put.push(changed.into());
     }
     Ok(plan)
 }

@@ -185,6 +185,9 @@ pub fn remove(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
     for one in rules.resources.iter().filter(|one| said.means(one)) {
         if said.clusters.is_empty() {
             plan.says.push_str(&format!("  {}\n", one.key()));
+            for share in &one.shares {
+                plan.says.push_str(&format!("  Cluster - {}\t- {}\n", share.cluster, one.key()));
+            }
             plan.remove.push(one.clone().into());
             continue;
         }

@@ -295,3 +295,81 @@ fn names_places_and_kinds_change_as_in_slurm() {
     );
     assert!(site.0.user("playing").is_none() && site.0.wckeys.is_empty());
 }
+
+#[test]
+fn a_change_of_an_account_names_the_users_it_reaches() {
+    let mut site = site();
+    site.modify(Entity::User, "daemon where account=chem set maxwall=5");
+    let user = |account: &str| format!("  C = oracle     A = {account:<20} U = daemon   \n");
+    let of = "  C = oracle     A = physics of root\n";
+    let head = " Modified account associations...\n";
+    assert_eq!(
+        site.modify(Entity::Account, "physics set maxjobs=4"),
+        format!("{head}{of}{}{}", user("physics"), user("chem"))
+    );
+    // What belongs to the group is nobody's in particular, and who has a limit keeps it.
+    assert_eq!(site.modify(Entity::Account, "physics set grpjobs=4"), format!("{head}{of}"));
+    assert_eq!(
+        site.modify(Entity::Account, "physics set maxwall=9"),
+        format!("{head}{of}{}", user("physics"))
+    );
+}
+
+#[test]
+fn a_default_account_is_an_account_of_the_user() {
+    let mut site = site();
+    site.add(Entity::User, "lp account=physics defaultaccount=chem");
+    let mine = site.0.associations.iter().filter(|one| one.user_name == "lp");
+    let mut mine: Vec<(&str, bool)> =
+        mine.map(|one| (one.account.as_str(), one.is_default)).collect();
+    mine.sort_unstable();
+    assert_eq!(mine, [("chem", true), ("physics", false)]);
+    // What hangs below a deleted account goes, and with it the default.
+    let refused = remove(&site.0, Entity::Account, &request("physics")).unwrap_err().text();
+    assert!(refused.contains("U = daemon") && !refused.contains("U = lp"), "{refused}");
+    site.modify(Entity::User, "daemon set defaultaccount=chem");
+    site.remove(Entity::Account, "physics");
+    assert_eq!(site.0.user("lp").map(|user| user.default_account.as_str()), Some(""));
+}
+
+#[test]
+fn a_qos_that_is_somebodys_default_stays() {
+    let mut site = site();
+    site.modify(Entity::User, "daemon where account=chem set qos+=high defaultqos=high");
+    let refused = remove(&site.0, Entity::Qos, &request("high")).unwrap_err().text();
+    assert_eq!(
+        refused,
+        " Associations listed below have these as their Default QOS.\n  DefQOS = high       C = oracle     \
+         A = chem                 U = daemon   \n Please either remove the qos' listed above from list and \
+         resubmit,\n or change the default qos to remove the qos.\n Changes Discarded"
+    );
+}
+
+#[test]
+fn a_federation_has_one_cluster() {
+    let mut site = Site::new();
+    assert_eq!(
+        site.add(Entity::Federation, "fed clusters=oracle"),
+        " Adding Federation(s)\n  fed\n Settings\n  Cluster       = oracle\n"
+    );
+    site.add(Entity::Cluster, "other");
+    let joined = modify(&site.0, Entity::Federation, &request("fed set clusters+=other"));
+    assert!(joined.unwrap_err().text().contains("a federation has one cluster"));
+    assert_eq!(
+        site.modify(Entity::Cluster, "oracle set fedstate=drain features=a,b"),
+        " Setting\n  FedState       = DRAIN\n  Feature       = a\n  Feature       = b\n Modified \
+         cluster...\n  oracle\n"
+    );
+    // All there are: the one that is there leaves for the other.
+    assert_eq!(
+        site.modify(Entity::Federation, "fed set clusters=other"),
+        " Setting\n  Cluster      -= oracle\n  Cluster      += other\n Modified federation...\n  fed\n"
+    );
+    let federation = |site: &Site, name: &str| {
+        let mut clusters = site.0.clusters.iter();
+        clusters.find(|one| one.name == name).map(|one| one.federation.clone())
+    };
+    assert_eq!(federation(&site, "oracle").as_deref(), Some(""));
+    assert_eq!(site.remove(Entity::Federation, "fed"), " Deleting federations...\n  fed\n");
+    assert_eq!(federation(&site, "other").as_deref(), Some(""));
+}

@@ -189,3 +189,23 @@ fn usage_is_forgotten_at_a_word() {
     cluster.done(Command::Configure(now));
     assert!(cluster.state.usage.is_empty());
 }
+
+#[test]
+fn a_partitions_qos_pays_along() {
+    use crate::accounts::limits::Purse;
+    let mut cluster = ruled(&[
+        "add account physics",
+        "add user alice account=physics",
+        "add qos part GrpTRESMins=cpu=1",
+    ]);
+    let id = |cluster: &Cluster, name| cluster.state.rules.qos(name).expect("it is there").id;
+    let (own, part) = (id(&cluster, "normal"), id(&cluster, "part"));
+    let partitions = std::sync::Arc::make_mut(&mut cluster.state.partitions);
+    std::sync::Arc::make_mut(&mut partitions[0].rules).qos = Some("part".to_string());
+    let job = cluster.submit(1);
+    cluster.start(job, 1, "n1", 2);
+    let used = cluster.state.usage_at(Timestamp(cluster.at + 60));
+    let cpus = |qos| used.get(&Purse::Qos(qos)).map(|it| it.seconds[&crate::tres::Tres::Cpu]);
+    assert_eq!(cpus(own), cpus(part));
+    assert!(cpus(part).is_some_and(|secs| secs >= 119.0));
+}
