@@ -356,7 +356,7 @@ fn amounts(limits: &str, used: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use spur_core::views::RulesView;
+    use spur_core::views::{AccountView, RulesView};
 
     fn told() -> ListHoldingsReply {
         let association = |id, account: &str, user: &str, parent: &str, shares| AssociationView {
@@ -382,6 +382,7 @@ mod tests {
                 limited,
                 association(4, "bphys", "root", "", 1),
             ],
+            accounts: vec![AccountView::default(); 2],
             qos: vec![QosView { id: 1, name: "normal".into(), ..QosView::default() }],
             ..RulesView::default()
         };
