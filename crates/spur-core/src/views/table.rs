@@ -1,7 +1,7 @@
 //! Many rows member by member: what neighbours have in common is carried once, and nothing is made of a member
 //! that nobody asked for.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use prost::Message;
 
@@ -92,7 +92,7 @@ pub struct Member<Row: 'static> {
 pub struct Writer {
     values: Vec<u64>,
     words: Vec<Vec<u8>>,
-    known: HashMap<Vec<u8>, u64>,
+    known: BTreeMap<Vec<u8>, u64>,
     last: (Vec<u8>, u64),
     /// How many bytes the words of this page have.
     bytes: usize,
