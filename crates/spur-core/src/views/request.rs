@@ -187,7 +187,7 @@ fn profile(spec: &JobSpec) -> Vec<String> {
     const KINDS: &[(u32, &str)] =
         &[(1, "None"), (2, "Energy"), (8, "Lustre"), (16, "Network"), (4, "Task")];
     let bits = match spec.rare().profile.unwrap_or(0) {
-        u32::MAX => u32::MAX - 1,
+        u32::MAX => !1,
         bits => bits,
     };
     KINDS.iter().filter(|(bit, _)| bits & bit != 0).map(|(_, kind)| (*kind).to_string()).collect()

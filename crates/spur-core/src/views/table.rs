@@ -1,6 +1,8 @@
 //! Many rows member by member: what neighbours have in common is carried once, and nothing is made of a member
 //! that nobody asked for.
 
+use std::collections::BTreeMap;
+
 use prost::Message;
 
 use super::JobNodeShare;
@@ -90,11 +92,7 @@ pub struct Member<Row: 'static> {
 pub struct Writer {
     values: Vec<u64>,
     words: Vec<Vec<u8>>,
-    #[expect(
-        clippy::disallowed_types,
-        reason = "it is asked for words, never walked, and in no replica"
-    )]
-    known: std::collections::HashMap<Vec<u8>, u64>,
+    known: BTreeMap<Vec<u8>, u64>,
     last: (Vec<u8>, u64),
     /// How many bytes the words of this page have.
     bytes: usize,
@@ -428,7 +426,7 @@ mod tests {
             name: format!("name{}", id % 3),
             start_time: -i64::from(id),
             time_limit: [None, Some(Limit::Unlimited), Some(Limit::Is(7))][id as usize % 3],
-            array_task_id: (id % 2 == 0).then_some(id),
+            array_task_id: id.is_multiple_of(2).then_some(id),
             ..JobView::default()
         };
         job.nice = -4;
@@ -444,7 +442,7 @@ mod tests {
         let mut rows = Rows::new(JOB_MEMBERS);
         for id in 1..=10 {
             writer.add(&job(id));
-            if id % 4 == 0 {
+            if id.is_multiple_of(4) {
                 rows.add(writer.page());
             }
         }

@@ -107,7 +107,9 @@ fn whole(asked: &Asked, told: &ListHoldingsReply) -> String {
     };
     let users = rules.users.iter().filter(|user| among(&asked.users, &user.name));
     section("users", "users", users.map(user_line).collect());
-    let tree = Tree { all: rules.in_order(), told };
+    let clusters = rules.clusters.iter();
+    let all = clusters.flat_map(|cluster| rules.tree(&cluster.name)).map(|(one, _)| one);
+    let tree = Tree { all: all.collect(), told };
     let rows = tree.all.iter().filter(|one| {
         among(&asked.accounts, &one.account)
             && (one.user_name.is_empty() || among(&asked.users, &one.user_name))
@@ -356,7 +358,7 @@ fn amounts(limits: &str, used: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use spur_core::views::RulesView;
+    use spur_core::views::{AccountView, RulesView};
 
     fn told() -> ListHoldingsReply {
         let association = |id, account: &str, user: &str, parent: &str, shares| AssociationView {
@@ -382,6 +384,7 @@ mod tests {
                 limited,
                 association(4, "bphys", "root", "", 1),
             ],
+            accounts: vec![AccountView::default(); 2],
             qos: vec![QosView { id: 1, name: "normal".into(), ..QosView::default() }],
             ..RulesView::default()
         };

@@ -4,7 +4,7 @@
 //! numbers, then those expected or started latest first.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use spur_core::fields::job::{JOB_FIELDS, used};
 use spur_core::fields::{self, RenderContext, step};
@@ -165,7 +165,7 @@ struct Pass<T: 'static> {
     descending: bool,
     numbers: Vec<i64>,
     words: Vec<String>,
-    known: HashMap<String, i64>,
+    known: BTreeMap<String, i64>,
 }
 
 /// A row without a node.
@@ -210,7 +210,7 @@ impl<T> Sorter<T> {
 
 impl<T> Pass<T> {
     fn new(by: &'static By<T>, descending: bool) -> Pass<T> {
-        let (numbers, words, known) = (Vec::new(), Vec::new(), HashMap::new());
+        let (numbers, words, known) = (Vec::new(), Vec::new(), BTreeMap::new());
         Pass { by, descending, numbers, words, known }
     }
 
