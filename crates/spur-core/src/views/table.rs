@@ -426,7 +426,7 @@ mod tests {
             name: format!("name{}", id % 3),
             start_time: -i64::from(id),
             time_limit: [None, Some(Limit::Unlimited), Some(Limit::Is(7))][id as usize % 3],
-            array_task_id: (id % 2 == 0).then_some(id),
+            array_task_id: id.is_multiple_of(2).then_some(id),
             ..JobView::default()
         };
         job.nice = -4;
@@ -442,7 +442,7 @@ mod tests {
         let mut rows = Rows::new(JOB_MEMBERS);
         for id in 1..=10 {
             writer.add(&job(id));
-            if id % 4 == 0 {
+            if u32::is_multiple_of(id, 4) {
                 rows.add(writer.page());
             }
         }
