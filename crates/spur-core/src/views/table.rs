@@ -442,7 +442,7 @@ mod tests {
         let mut rows = Rows::new(JOB_MEMBERS);
         for id in 1..=10 {
             writer.add(&job(id));
-            if id.is_multiple_of(4) {
+            if u32::is_multiple_of(id, 4) {
                 rows.add(writer.page());
             }
         }
