@@ -89,7 +89,7 @@ static MUTATIONS: &[Mutation] = &[
     },
     Mutation {
         name: "limit counted once in a pass",
-        file: "crates/spur-sched/src/pass.rs",
+        file: "crates/spur-sched/src/start.rs",
         from: "                tally.used += charge.amount;\n",
         to: "                tally.used += 0;\n",
         tests: &["-p", "spur-sched"],

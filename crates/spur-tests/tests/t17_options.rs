@@ -46,7 +46,7 @@ fn every_option_has_a_line_unless_it_is_taken_without_effect() {
 
 #[test]
 fn every_option_makes_a_difference() {
-    let cluster = recorded::cluster();
+    let cluster = recorded::cluster(&["--set", "licenses.matlab=2"]);
     let all = lines();
     let next = Mutex::new(all.iter());
     let wrong = Mutex::new(Vec::new());

@@ -39,7 +39,7 @@ fn shown(cluster: &Cluster, job: &str) -> Shown {
 
 #[test]
 fn options_mean_what_they_mean_to_slurm() {
-    let cluster = recorded::cluster();
+    let cluster = recorded::cluster(&[]);
     let submit = |options: &[String]| {
         let mut words = vec!["--hold"];
         words.extend(options.iter().map(String::as_str));

@@ -9,7 +9,7 @@ const RECORDED: &str = include_str!("data/formats.tsv");
 
 #[test]
 fn columns_are_as_wide_and_as_full_as_slurms() {
-    let cluster = recorded::cluster();
+    let cluster = recorded::cluster(&[]);
     until("all nodes are idle", || {
         (cluster.run("sinfo -h -p debug -t idle -o %D").stdout == "4\n").then_some(())
     });

@@ -101,7 +101,7 @@ pub static JOB_FIELDS: &[Field<JobView>] = &[
     field("LicensesAlloc", "LICENSES_ALLOC", "licenses_allocated", |j| nullable(&j.licenses_allocated)),
     only_json("mail_type", "mail_types", |j| list(&j.mail_types)),
     only_json("mail_user", "mail_user", |j| text(&j.mail_user)),
-    field("MaxCPUs", "MAX_CPUS", "max_cpus", |j| counted(j.max_cpus)).json("max_cpus"),
+    field("MaxCPUs", "MAX_CPUS", "max_cpus num_cpus", |j| Value::both(number(if j.max_cpus > 0 { j.max_cpus } else { j.num_cpus }), counted(j.max_cpus))).json("max_cpus"),
     field("MaxNodes", "MAX_NODES", "max_nodes num_nodes", |j| Value::both(number(if j.max_nodes > 0 { j.max_nodes } else { j.num_nodes }), counted(j.max_nodes))).json("max_nodes"),
     field("MCSLabel", "MCSLABEL", "mcs_label", |j| nullable(&j.mcs_label)).json("mcs_label"),
     field("mem-per-tres", "MEM_PER_TRES", "memory_per_tres", |j| tres_request(&j.memory_per_tres)).json("memory_per_tres"),

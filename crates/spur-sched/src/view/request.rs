@@ -202,7 +202,9 @@ fn counts(
     } else if gpus.per_job.len() == 1 {
         // GPUs are what is dealt out, with what goes with each; where nothing else was said, that is one
         // task on each node.
-        let bare = !spec.ntasks_said && spec.ntasks_per_node.is_none();
+        let bare = !spec.ntasks_said
+            && spec.ntasks_per_node.is_none()
+            && spec.gpu().ntasks_per_gpu.is_none();
         let cpus = if bare { 0 } else { u64::from(tasks) * u64::from(shape.unit_cpus) };
         let is_fixed = spec.nodes_min.is_some() && nodes_min == nodes_max;
         let on_one = if is_fixed { tasks.div_ceil(nodes_min) } else { 1 };

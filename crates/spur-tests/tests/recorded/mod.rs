@@ -51,11 +51,12 @@ nodes = "n[3-4]"
 max_time = "2:00:00"
 "#;
 
-/// Starts it.
-pub fn cluster() -> Cluster {
+/// Starts it, perhaps with more words for `spur up`.
+pub fn cluster(more: &[&str]) -> Cluster {
     let file = tempfile::NamedTempFile::new().expect("a file");
     fs::write(file.path(), CONFIGURATION).expect("written");
-    Cluster::up_with("n[1-4]", 64, &["--config", &file.path().display().to_string()])
+    let config = file.path().display().to_string();
+    Cluster::up_with("n[1-4]", 64, &[&["--config", &config][..], more].concat())
 }
 
 /// The words of a line, as a shell would make them of it.
