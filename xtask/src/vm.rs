@@ -1,5 +1,6 @@
 //! `cargo xtask vm-test`: the tests of control groups on a kernel with version 2 alone, in an emulated
-//! machine. Needs root for nothing, but `qemu-system-x86_64`, `busybox`, `cpio`, `strip` and a kernel.
+//! machine. Needs root for nothing, but `qemu-system-x86_64`, `busybox` (a static one, as in busybox-static), `cpio`,
+//! `strip` and a kernel.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
