@@ -1,9 +1,10 @@
 //! `cargo xtask mutations`: puts known bugs into a copy of the shipped files, one at a time, and expects the tests to
 //! notice. Takes minutes for each, so it is no part of `./test`.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -90,8 +91,8 @@ static MUTATIONS: &[Mutation] = &[
     Mutation {
         name: "limit counted once in a pass",
         file: "crates/spur-sched/src/start.rs",
-        from: "                tally.used += charge.amount;\n",
-        to: "                tally.used += 0;\n",
+        from: "                tally.add(charge, &nodes);\n                pass.charged.push((charge.clone(), nodes.clone()));\n",
+        to: "                let _ = tally;\n",
         tests: &["-p", "spur-sched"],
     },
     Mutation {
@@ -138,8 +139,10 @@ pub fn run(words: &[&str]) -> Result<()> {
     let copy = Copy::make(&root())?;
     let mut missed = Vec::new();
     for mutation in MUTATIONS.iter().filter(|it| it.name.contains(only)) {
+        let begun = Instant::now();
         let noticed = copy.is_noticed(mutation, schedules)?;
-        println!("{:8} {}", if noticed { "noticed" } else { "MISSED" }, mutation.name);
+        let (word, secs) = (if noticed { "noticed" } else { "MISSED" }, begun.elapsed().as_secs());
+        println!("{word:8} {} ({secs} s)", mutation.name);
         if !noticed {
             missed.push(mutation.name);
         }
@@ -160,6 +163,7 @@ impl Copy {
         let copy = Copy { tree: below.join("tree"), target: below.join("target") };
         let listed = Command::new("git").arg("-C").arg(root).args(["ls-files", "-z"]).output()?;
         ensure!(listed.status.success(), "git does not list the files");
+        copy.take_what_is_built(&root.join("target/debug"))?;
         for name in String::from_utf8(listed.stdout)?.split('\0').filter(|name| !name.is_empty()) {
             let (from, to) = (root.join(name), copy.tree.join(name));
             let Ok(text) = fs::read(&from) else { continue };
@@ -169,8 +173,26 @@ impl Copy {
             }
             fs::create_dir_all(to.parent().context("a file is in a folder")?)?;
             fs::write(&to, text)?;
+            // As old as the original, so what was built of that counts for this one too.
+            File::options()
+                .write(true)
+                .open(&to)?
+                .set_modified(fs::metadata(&from)?.modified()?)?;
         }
         Ok(copy)
+    }
+
+    /// Begins with what has been built of the originals: most of it is the same with any of the bugs.
+    fn take_what_is_built(&self, built: &Path) -> Result<()> {
+        let own = self.target.join("debug");
+        if own.exists() || !built.exists() {
+            return Ok(());
+        }
+        fs::create_dir_all(&self.target)?;
+        let copied =
+            Command::new("cp").args(["-a", "--reflink=auto"]).arg(built).arg(&own).status()?;
+        ensure!(copied.success(), "could not copy {}", built.display());
+        Ok(())
     }
 
     /// Whether the tests fail with the bug. It must build: what the compiler notices says nothing about tests.

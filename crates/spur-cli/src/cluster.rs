@@ -2,7 +2,7 @@
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use spur_core::config::{self, ControllerHost};
 use spur_core::job::JobSpec;
@@ -264,8 +264,25 @@ impl Controller {
 
     /// Nodes, by name.
     pub fn nodes(&mut self) -> Result<Vec<NodeView>, CallError> {
-        let ask = |mut client: Client| async move { client.list_nodes(ListNodesRequest {}).await };
-        let mut nodes = self.runtime.block_on(self.caller.call(ask))?.nodes;
+        self.nodes_of(ListNodesRequest::default())
+    }
+
+    /// The nodes that are asked for, with what is asked for of each, by name.
+    pub fn nodes_of(&mut self, request: ListNodesRequest) -> Result<Vec<NodeView>, CallError> {
+        let (mut nodes, mut after) = (Vec::new(), String::new());
+        loop {
+            let request = ListNodesRequest { after, ..request.clone() };
+            let ask = |mut client: Client| {
+                let request = request.clone();
+                async move { client.list_nodes(request).await }
+            };
+            let page = self.runtime.block_on(self.caller.call(ask))?;
+            nodes.extend(page.nodes);
+            after = page.next_after;
+            if after.is_empty() {
+                break;
+            }
+        }
         nodes.sort_by(|a, b| spur_core::hostlist::natural(&a.name, &b.name));
         names::of_reasons(&mut nodes);
         Ok(nodes)
@@ -411,7 +428,9 @@ impl Controller {
         let mut stopped = Err(CallError::Unreachable);
         for address in addresses() {
             let mut caller = Caller::new(vec![address], PATIENCE);
-            let ask = |mut client: Client| async move { client.shutdown(ShutdownRequest {}).await };
+            let ask = |mut client: Client| async move {
+                client.shutdown(ShutdownRequest::default()).await
+            };
             match self.runtime.block_on(caller.call(ask)) {
                 Ok(_) => stopped = Ok(()),
                 // It is stopped already.
@@ -422,14 +441,22 @@ impl Controller {
         stopped
     }
 
+    /// Has the controller start no job any more in this life.
+    pub fn start_nothing(&mut self) -> Result<(), CallError> {
+        let request = ShutdownRequest { starts_only: true };
+        let ask = |mut client: Client| async move { client.shutdown(request).await };
+        self.runtime.block_on(self.caller.call(ask)).map(|_| ())
+    }
+
     /// Has the controller stop that leads.
     pub fn stop_leader(&mut self) -> Result<(), CallError> {
         for address in addresses() {
             let mut caller = Caller::new(vec![address], PATIENCE);
             let ask = |mut client: Client| async move { client.ping(PingRequest {}).await };
             if self.runtime.block_on(caller.call(ask)).is_ok_and(|reply| reply.leads) {
-                let ask =
-                    |mut client: Client| async move { client.shutdown(ShutdownRequest {}).await };
+                let ask = |mut client: Client| async move {
+                    client.shutdown(ShutdownRequest::default()).await
+                };
                 return self.runtime.block_on(caller.call(ask)).map(|_| ());
             }
         }
@@ -447,6 +474,18 @@ impl Controller {
     pub fn wait(&mut self, request: WaitJobRequest) -> Result<WaitJobReply, CallError> {
         let ask = |mut client: Client| async move { client.wait_job(request).await };
         self.runtime.block_on(self.caller.call_and_wait(ask))
+    }
+
+    /// The same, but not for longer than until then.
+    pub fn wait_until(
+        &mut self,
+        request: WaitJobRequest,
+        deadline: Instant,
+    ) -> Result<WaitJobReply, CallError> {
+        let ask = |mut client: Client| async move { client.wait_job(request).await };
+        let left = deadline.saturating_duration_since(Instant::now());
+        let wait = async { tokio::time::timeout(left, self.caller.call_and_wait(ask)).await };
+        self.runtime.block_on(wait).unwrap_or(Err(CallError::Unreachable))
     }
 
     /// Tells what happens, until the controller goes away.
@@ -471,10 +510,10 @@ impl Controller {
     }
 
     /// Has the configuration read again.
-    pub fn reconfigure(&mut self) -> Result<(), CallError> {
+    pub fn reconfigure(&mut self) -> Result<Vec<String>, CallError> {
         let ask =
             |mut client: Client| async move { client.reconfigure(ReconfigureRequest {}).await };
-        self.runtime.block_on(self.caller.call(ask)).map(|_| ())
+        self.runtime.block_on(self.caller.call(ask)).map(|reply| reply.changes)
     }
 
     /// Changes how much the controller logs.

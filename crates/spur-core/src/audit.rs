@@ -1,6 +1,9 @@
 //! The audit log: who did what, and who was turned away. Every record carries the hash of the one before, so
 //! that nothing can be changed or taken out of the middle unseen.
 
+use std::fmt;
+use std::str::FromStr;
+
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -21,6 +24,9 @@ pub struct Record {
     pub outcome: String,
 }
 
+/// The file beside the records that tells where they end.
+pub const END_FILE: &str = "end";
+
 /// The end of a chain: what the next record is tied to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct End {
@@ -28,6 +34,22 @@ pub struct End {
     pub number: u64,
     /// Its hash.
     pub hash: String,
+}
+
+/// The end as it is written beside the records.
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.number, self.hash)
+    }
+}
+
+impl FromStr for End {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<End, ()> {
+        let (number, hash) = text.trim_end().split_once(' ').ok_or(())?;
+        Ok(End { number: number.parse().map_err(|_| ())?, hash: hash.to_string() })
+    }
 }
 
 impl Default for End {
@@ -69,6 +91,14 @@ pub enum Broken {
     /// It is not what it was.
     #[error("record {0} was changed")]
     Changed(u64),
+    /// The log was longer.
+    #[error("the end was cut off: record {last} was written, and the last one is {found}")]
+    Cut {
+        /// The number of the last record that is known to have been written.
+        last: u64,
+        /// The number of the last one there is.
+        found: u64,
+    },
 }
 
 /// Reads a line and checks that it goes on from `end`.
@@ -247,5 +277,13 @@ mod tests {
         replaced[1] = forged;
         assert_eq!(walk(&replaced), Err(Broken::Before(2)));
         assert_eq!(walk(&["{}\n".to_string()]), Err(Broken::Unreadable(0)));
+    }
+
+    #[test]
+    fn an_end_is_read_as_it_was_written() {
+        let end = End { number: 7, hash: "ab".repeat(32) };
+        assert_eq!(format!("{end}\n").parse(), Ok(end));
+        assert_eq!("".parse::<End>(), Err(()));
+        assert_eq!("seven ab".parse::<End>(), Err(()));
     }
 }

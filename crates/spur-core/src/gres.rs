@@ -4,6 +4,11 @@ use std::fmt;
 
 use crate::number;
 
+/// The name of GPUs.
+pub const GPU: &str = "gpu";
+/// The name of their parts.
+pub const SHARD: &str = "shard";
+
 /// One kind of resource and how much of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {

@@ -96,9 +96,14 @@ pub fn scan(bytes: &[u8]) -> Scan<'_> {
     Scan { frames, good, tail }
 }
 
-/// The frame that begins at `offset`, if it is whole.
-pub fn read(bytes: &[u8], offset: usize) -> Option<Frame<'_>> {
-    let header = bytes.get(offset..offset + HEADER)?;
+/// The frame that begins at `offset` of a file, if it is whole.
+pub fn read(file: &[u8], offset: usize) -> Option<Frame<'_>> {
+    read_part(file.get(offset..)?, offset as u64)
+}
+
+/// The same, given the file's bytes from `offset` on.
+pub fn read_part(bytes: &[u8], offset: u64) -> Option<Frame<'_>> {
+    let header = bytes.get(..HEADER)?;
     let word =
         |from: usize| u32::from_le_bytes(header[from..from + 4].try_into().expect("4 bytes"));
     let len = word(4) as usize;
@@ -106,9 +111,9 @@ pub fn read(bytes: &[u8], offset: usize) -> Option<Frame<'_>> {
         return None;
     }
     let durable = u64::from_le_bytes(header[8..16].try_into().expect("8 bytes"));
-    let payload = bytes.get(offset + HEADER..offset + HEADER + len)?;
-    let whole = checksum(offset as u64, &header[..16], payload) == word(16);
-    whole.then_some(Frame { offset: offset as u64, payload, durable })
+    let payload = bytes.get(HEADER..HEADER + len)?;
+    let whole = checksum(offset, &header[..16], payload) == word(16);
+    whole.then_some(Frame { offset, payload, durable })
 }
 
 /// Whole frames anywhere from `from` on, found by their magic.

@@ -21,6 +21,9 @@ pub trait Disk: Send {
     /// The whole file, or `None` when there is none.
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, Error>;
 
+    /// So many bytes of the file from there on; it is an error where there are fewer.
+    fn read_part(&self, name: &str, offset: u64, len: usize) -> Result<Vec<u8>, Error>;
+
     /// Writes at the end of the file, making it if needed: all of it, or nothing when it fails.
     fn append(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error>;
 

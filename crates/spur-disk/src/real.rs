@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -108,6 +108,14 @@ impl Disk for RealDisk {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(Error::new("read", name, error)),
         }
+    }
+
+    fn read_part(&self, name: &str, offset: u64, len: usize) -> Result<Vec<u8>, Error> {
+        let mut bytes = vec![0; len];
+        File::open(self.path(name))
+            .and_then(|file| file.read_exact_at(&mut bytes, offset))
+            .map(|()| bytes)
+            .map_err(|error| Error::new("read", name, error))
     }
 
     fn append(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {

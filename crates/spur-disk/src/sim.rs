@@ -145,6 +145,14 @@ impl Disk for SimDisk {
         Ok(self.lock().files.get(name).map(|file| file.bytes.clone()))
     }
 
+    fn read_part(&self, name: &str, offset: u64, len: usize) -> Result<Vec<u8>, Error> {
+        let inner = self.lock();
+        let whole = inner.files.get(name).map_or(&[][..], |file| &file.bytes);
+        let part = usize::try_from(offset).ok().and_then(|from| whole.get(from..from + len));
+        let short = || Error::new("read", name, io::ErrorKind::UnexpectedEof.into());
+        part.map(<[u8]>::to_vec).ok_or_else(short)
+    }
+
     fn append(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         let mut inner = self.open("append to", name)?;
         inner.may_write("append to", name)?;

@@ -155,7 +155,11 @@ impl Caller {
             return Some(client.clone());
         }
         let address = self.hint.as_ref().or_else(|| self.addresses.get(self.next)).cloned()?;
-        let client = match client::connect(&address).await {
+        let connected = match self.addresses.len() {
+            1 => client::connect_to_only(&address).await,
+            _ => client::connect(&address).await,
+        };
+        let client = match connected {
             Ok(channel) => client::controller(channel),
             Err(_) => {
                 self.silent = Some(address);

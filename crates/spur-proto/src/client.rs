@@ -1,11 +1,14 @@
 //! Finds and dials a controller.
 
-use std::io;
+use std::io::{self, ErrorKind};
+use std::os::fd::AsFd;
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hyper_util::rt::TokioIo;
+use nix::sys::socket::{Backlog, listen};
 use spur_net::Role;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::UnixStream;
@@ -19,6 +22,37 @@ use crate::slurm::controller_client::ControllerClient;
 
 /// The largest message either side takes.
 pub const MAX_MESSAGE: usize = 16 << 20;
+
+/// Connects to a socket of this machine. Where so many stand in line there that none more is taken, it stands by and
+/// tries again: whoever listens is there, and busy.
+pub async fn knock(path: impl AsRef<Path>) -> io::Result<UnixStream> {
+    let begun = Instant::now();
+    let mut pause = Duration::from_millis(5);
+    loop {
+        match UnixStream::connect(&path).await {
+            Err(error) if error.kind() == ErrorKind::WouldBlock && begun.elapsed() < CROWDED => {
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(Duration::from_millis(100));
+            }
+            other => return other,
+        }
+    }
+}
+
+/// How long one tries to get into the line.
+const CROWDED: Duration = Duration::from_secs(60);
+
+/// As many as the system allows stand in line before this socket: whoever starts hundreds of commands at once has them
+/// all there before the first is let in.
+pub fn widen(listener: impl AsFd) -> io::Result<()> {
+    Ok(listen(&listener, Backlog::MAXALLOWABLE)?)
+}
+
+/// The same where there is nobody else to ask: one that is slow to answer is waited for.
+pub async fn connect_to_only(address: &Address) -> Result<Channel, Error> {
+    let endpoint = endpoint().keep_alive_timeout(ONLY_TIMEOUT);
+    endpoint.connect_with_connector(connector(address, Role::Controller, None)).await
+}
 
 /// Dials; the socket must be there.
 pub async fn connect(address: &Address) -> Result<Channel, Error> {
@@ -39,6 +73,9 @@ pub fn connect_lazily(address: &Address) -> Channel {
 /// off holds nobody up who could ask another one.
 const PROBE_EVERY: Duration = Duration::from_millis(500);
 const PROBE_TIMEOUT: Duration = Duration::from_millis(1000);
+
+/// How long the only controller may take. On a machine where hundreds of programs begin at once everybody is slow.
+const ONLY_TIMEOUT: Duration = Duration::from_secs(30);
 
 fn endpoint() -> Endpoint {
     // The name only fills the HTTP/2 authority; the connector decides where the bytes go.
@@ -65,7 +102,7 @@ fn connector(
         let (address, role, proof) = (address.clone(), role.clone(), proof.clone());
         async move {
             let line: Pin<Box<dyn Line>> = match address {
-                Address::Unix(path) => Box::pin(UnixStream::connect(path).await?),
+                Address::Unix(path) => Box::pin(knock(path).await?),
                 Address::Tls { host, port } => {
                     Box::pin(proof::dial(&host, port, &role, proof).await?)
                 }

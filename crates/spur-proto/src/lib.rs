@@ -15,6 +15,7 @@ pub mod rlimit;
 pub mod seats;
 pub mod status;
 pub mod step_io;
+pub mod watchdog;
 
 /// The public surface, package `slurm`.
 pub mod slurm {

@@ -13,6 +13,7 @@ use tokio::time::timeout;
 use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 
+use crate::client::knock;
 use crate::step_io::{self, EVERYBODY, Frames, Kind};
 
 /// Who this process is.
@@ -122,7 +123,7 @@ struct Agent {
 
 impl Agent {
     async fn connect(socket: &PathBuf) -> std::io::Result<Agent> {
-        let stream = UnixStream::connect(socket).await.map_err(|error| {
+        let stream = knock(socket).await.map_err(|error| {
             let socket = socket.display();
             Error::new(error.kind(), format!("no agent of this machine at {socket}: {error}"))
         })?;

@@ -251,8 +251,10 @@ type Alike = (Arc<Shape>, Arc<[(Arc<str>, u16)]>, Arc<[Charge]>);
 fn shapes(chance: &mut Chance) -> Vec<Alike> {
     let names: [Named; 3] =
         [[("all".into(), 1)].into(), [("cpu".into(), 1)].into(), [("gpu".into(), 2)].into()];
-    let charges: [Arc<[Charge]>; 2] =
-        [[].into(), [Charge { counter: "license/a".into(), amount: 1 }].into()];
+    let charges: [Arc<[Charge]>; 2] = [
+        [].into(),
+        [Charge { counter: "license/a".into(), amount: 1, of: Default::default() }].into(),
+    ];
     let one = |chance: &mut Chance| {
         let gpus = if chance.below(4) == 0 { 1 << chance.below(4) } else { 0 };
         let nodes = if chance.below(5) == 0 { 1 + chance.below(32) as u32 } else { 1 };

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use spur_core::accounts::limits::{self, Asks};
 use spur_core::config::words::Enforce;
-use spur_core::job::{Job, Reason};
+use spur_core::job::{Job, Phase, Reason};
+use spur_core::limit::Limit;
 use spur_core::state::State;
+use spur_core::tres::Tres;
 
 use crate::planner::Planner;
 use crate::priority::Basis;
-use crate::view::{Charge, Counter};
+use crate::view::{Charge, Counter, Of};
 
 fn hold(state: &State) -> bool {
     !state.rules.is_empty() && state.enforces(Enforce::Limits)
@@ -28,13 +30,34 @@ pub(crate) fn charges(
     }
     let needs = state.needs_of(job);
     let asks = Asks { whole: basis.whole.as_ref(), ..state.asks_of(job, &needs) };
-    let claims = limits::claims(&state.rules, &asks);
+    let asks = Asks { minutes: minutes_left(state, job, basis.told).or(asks.minutes), ..asks };
+    let spent = |purse| basis.usage.get(&purse).map(|usage| usage.spent());
+    let safe = state.enforces(Enforce::Safe);
+    let claims = limits::claims(&state.rules, &asks, safe.then_some(&spent));
+    let partition = state.partition_of(job);
+    let billed_by_cpus = partition.is_none_or(|it| it.rules.tres_billing_weights.is_none());
     let charge = |claim: limits::Claim| {
         let counter: Arc<str> = claim.counter.into();
         planner.put_counter(&counter, Some(&Counter { max: claim.max, reason: claim.reason }));
-        Charge { counter, amount: claim.amount }
+        let of = match claim.tres {
+            Some(Tres::Cpu) => Of::Cpus(claim.times),
+            Some(Tres::Billing) if billed_by_cpus => Of::Cpus(claim.times),
+            Some(Tres::Memory) => Of::Memory(claim.times),
+            Some(Tres::Node) if claim.times == 1 => Of::Nodes,
+            _ => Of::Said,
+        };
+        Charge { counter, amount: claim.amount, of }
     };
     claims.into_iter().map(charge).collect()
+}
+
+/// Of a running job the minutes count that it still has, as in Slurm; they are told when priorities are.
+fn minutes_left(state: &State, job: &Job, now: i64) -> Option<u64> {
+    let Phase::Running { since, .. } = &job.phase else { return None };
+    let limit = job.time_limit(state.partition_of(job));
+    let Limit::Is(minutes) = limit else { return None };
+    let over = now.saturating_sub(since.0).saturating_sub(job.pause.secs).max(0);
+    Some(minutes.saturating_sub(over.unsigned_abs() / 60))
 }
 
 /// Why a job waits whoever else runs.
@@ -47,8 +70,7 @@ pub(crate) fn bar(state: &State, job: &Job, basis: &Basis) -> Option<Reason> {
     let spent = |purse| basis.usage.get(&purse).map(|usage| usage.spent());
     let safe = state.enforces(Enforce::Safe);
     let book = &state.rules;
-    limits::bars(book, &asks)
-        .or_else(|| limits::spent_bar(book, &asks, safe, spent))
+    limits::waits(book, &asks, &limits::Spending { safe, of: &spent })
         .or_else(|| limits::threshold_bar(book, &asks, |one| basis.tree.factor(one)))
 }
 

@@ -11,7 +11,7 @@ use spur_core::time::Timestamp;
 use crate::decision::Decisions;
 use crate::fit::Fit;
 use crate::nap::Gained;
-use crate::nodes::NodeIndex;
+use crate::nodes::{Kind, NodeIndex};
 use crate::place::Mix;
 use crate::planner::Planner;
 use crate::possible::Fits;
@@ -48,7 +48,7 @@ pub(crate) struct Pass {
     pub(crate) out: Decisions,
     /// What this pass took, to be given back at its end.
     pub(crate) taken: Vec<(RunId, NodeIndex, i64)>,
-    pub(crate) charged: Vec<(Arc<str>, u64)>,
+    pub(crate) charged: Vec<(Charge, Arc<[NodeIndex]>)>,
     pub(crate) displaced: BTreeSet<RunId>,
     /// Classes of which it was asked whether a reservation keeps them out.
     pub(crate) wondered: u32,
@@ -163,9 +163,16 @@ impl Planner {
                     self.failed(pass, class);
                     break;
                 };
-                let (charges, partition) = (charges.clone(), partition.clone());
-                let whose = Whose { job, task, partition, charges };
-                self.start(pass, whose, &fits, &shape, &chosen, secs);
+                let given = self.given(&fits, &shape, &chosen);
+                let charges = given.charges(&charges);
+                // Only now is it known how much it takes: of a node that is its own, all of it.
+                if let Some(reason) = self.over_on(&charges, Some(&given.nodes)) {
+                    pass.special.insert(job, Some(reason.into()));
+                    pass.by_class[class as usize] = reason.into();
+                    return;
+                }
+                let whose = Whose { job, task, partition: partition.clone(), charges };
+                self.start(pass, whose, &shape, given, secs);
                 started = true;
                 if count > 1 {
                     pass.begun.insert(job, task + 1);
@@ -204,7 +211,9 @@ impl Planner {
             return;
         }
         let why = match promised {
-            0 if self.is_behind(pass, &partition, tier_of(key.0)) => Reason::ReqNodeNotAvail,
+            0 if self.is_behind(pass, &partition, tier_of(key.0), &fits, &shape) => {
+                Reason::ReqNodeNotAvail
+            }
             0 => Reason::Resources,
             _ => Reason::Priority,
         };
@@ -223,14 +232,37 @@ impl Planner {
         self.next(pass, turn, key, class);
     }
 
-    /// Whether jobs of a higher tier wait for nodes of a partition, so that Slurm keeps the nodes for them.
-    fn is_behind(&self, pass: &Pass, partition: &Arc<str>, tier: u16) -> bool {
-        let meet = |other: &Arc<str>| {
-            let mut kinds = self.nodes.kinds.iter().filter(|kind| !kind.members.is_empty());
-            kinds.any(|kind| kind.partitions.contains(other) && kind.partitions.contains(partition))
-        };
+    /// Whether jobs of a higher tier wait for nodes of a partition, so that Slurm keeps the nodes for them, and the
+    /// others would not do.
+    fn is_behind(
+        &self,
+        pass: &Pass,
+        partition: &Arc<str>,
+        tier: u16,
+        fits: &Fits,
+        shape: &Shape,
+    ) -> bool {
         let higher = pass.waiting.iter().filter(|(other, its)| **its > tier && *other != partition);
-        higher.map(|(other, _)| other).any(meet)
+        let higher: Vec<&Arc<str>> = higher.map(|(other, _)| other).collect();
+        let meets = |kind: &Kind| higher.iter().any(|other| kind.partitions.contains(*other));
+        let own = self.nodes.kinds.iter().filter(|kind| !kind.members.is_empty());
+        let mut own = own.filter(|kind| kind.partitions.contains(partition)).map(meets);
+        // Mostly all of its nodes are theirs, or none.
+        let Some(first) = own.next().filter(|_| !higher.is_empty()) else { return false };
+        if own.all(|other| other == first) {
+            return first;
+        }
+        let is_theirs = |kind: u32| {
+            let kind = &self.nodes.kinds[kind as usize];
+            kind.partitions.contains(partition) && meets(kind)
+        };
+        let mut rest = fits.clone();
+        let counted = rest.counted.iter_mut().map(|(_, fits)| fits);
+        for fits in rest.alternatives.iter_mut().chain(counted) {
+            fits.retain(|fit| !is_theirs(fit.kind));
+        }
+        rest.wanted.iter().any(|node| is_theirs(self.nodes.slot(*node).kind))
+            || !rest.possible_now(shape, &self.nodes)
     }
 
     pub(crate) fn next(&self, pass: &mut Pass, turn: u8, key: Key, class: u32) {
@@ -249,13 +281,14 @@ impl Planner {
 
     /// The limit that keeps these charges from being made.
     pub(crate) fn over(&self, charges: &[Charge]) -> Option<Reason> {
-        let charges = charges.iter();
-        charges.filter_map(|charge| Some((charge, self.counters.get(&charge.counter)?))).find_map(
-            |(charge, tally)| {
-                let over = tally.max.is_some_and(|max| tally.used + charge.amount > max);
-                over.then_some(tally.reason)
-            },
-        )
+        self.over_on(charges, None)
+    }
+
+    /// The same for a job that has its place on some nodes.
+    pub(crate) fn over_on(&self, charges: &[Charge], on: Option<&[NodeIndex]>) -> Option<Reason> {
+        let known = charges.iter().filter_map(|it| Some((it, self.counters.get(&it.counter)?)));
+        let mut over = known.filter(|(charge, tally)| tally.is_over(charge, on));
+        over.next().map(|(_, tally)| tally.reason)
     }
 
     /// How much a pass has taken so far.
@@ -270,9 +303,9 @@ impl Planner {
             self.nodes.give(node, run);
             self.ends.remove(&(end, node, run));
         }
-        for (counter, amount) in pass.charged.drain(to.charged..) {
-            if let Some(tally) = self.counters.get_mut(&counter) {
-                tally.used -= amount;
+        for (charge, on) in pass.charged.drain(to.charged..) {
+            if let Some(tally) = self.counters.get_mut(&charge.counter) {
+                tally.remove(&charge, &on);
             }
         }
     }

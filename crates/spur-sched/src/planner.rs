@@ -12,7 +12,9 @@ use crate::queue::Queue;
 use crate::recall::Found;
 use crate::shape::Wish;
 use crate::timeline::Reserved;
-use crate::view::{ClusterView, Counter, PendingJob, RunId, RunningJob, ViewNode, ViewReservation};
+use crate::view::{
+    Charge, ClusterView, Counter, Of, PendingJob, RunId, RunningJob, ViewNode, ViewReservation,
+};
 
 /// How jobs are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +78,49 @@ pub struct Planner {
 pub(crate) struct Tally {
     pub max: Option<u64>,
     pub used: u64,
+    /// How many are on each node, where nodes are counted.
+    pub nodes: BTreeMap<NodeIndex, u32>,
     pub reason: Reason,
+}
+
+impl Tally {
+    pub fn add(&mut self, charge: &Charge, on: &[NodeIndex]) {
+        match charge.of {
+            Of::Nodes => {
+                on.iter().for_each(|node| *self.nodes.entry(*node).or_default() += 1);
+                self.used = self.nodes.len() as u64;
+            }
+            _ => self.used += charge.amount,
+        }
+    }
+
+    pub fn remove(&mut self, charge: &Charge, on: &[NodeIndex]) {
+        if charge.of != Of::Nodes {
+            self.used -= charge.amount;
+            return;
+        }
+        for node in on {
+            if let Some(count) = self.nodes.get_mut(node) {
+                *count -= 1;
+                if *count == 0 {
+                    self.nodes.remove(node);
+                }
+            }
+        }
+        self.used = self.nodes.len() as u64;
+    }
+
+    /// Whether a charge is above what there is. Before a job has its place, it may be on nodes that count already.
+    pub fn is_over(&self, charge: &Charge, on: Option<&[NodeIndex]>) -> bool {
+        let more = match (charge.of, on) {
+            (Of::Nodes, None) => charge.amount.saturating_sub(self.used),
+            (Of::Nodes, Some(on)) => {
+                on.iter().filter(|node| !self.nodes.contains_key(node)).count() as u64
+            }
+            _ => charge.amount,
+        };
+        self.max.is_some_and(|max| self.used.saturating_add(more) > max)
+    }
 }
 
 impl Planner {
@@ -181,7 +225,7 @@ impl Planner {
             on.push(node);
         }
         for charge in job.charges.iter() {
-            self.counters.entry(charge.counter.clone()).or_default().used += charge.amount;
+            self.counters.entry(charge.counter.clone()).or_default().add(charge, &on);
         }
         if job.sleeps.is_some() {
             self.sleepers.insert(run);
@@ -193,7 +237,7 @@ impl Planner {
     pub fn remove_run(&mut self, run: RunId) {
         let Some((job, on)) = self.runs.remove(&run) else { return };
         self.sleepers.remove(&run);
-        for node in on {
+        for node in on.iter().copied() {
             let slot = self.nodes.slot(node);
             let held = slot.runs.iter().find(|held| held.run == run);
             let usual = held.and_then(|held| usual_of(held, &slot.node.gres, &job.wish));
@@ -210,7 +254,7 @@ impl Planner {
         }
         for charge in job.charges.iter() {
             if let Some(tally) = self.counters.get_mut(&charge.counter) {
-                tally.used -= charge.amount;
+                tally.remove(charge, &on);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Clusters in few words, and what is planned about them.
 
+mod amounts;
 pub(crate) mod from_state;
 mod habits;
 mod network;
@@ -155,5 +156,5 @@ impl Cluster {
 }
 
 fn charge(counter: &str, amount: u64) -> Charge {
-    Charge { counter: counter.into(), amount }
+    Charge { counter: counter.into(), amount, of: crate::view::Of::Said }
 }

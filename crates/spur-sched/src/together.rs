@@ -180,9 +180,15 @@ impl Planner {
                 return Some(limit.unwrap_or(Reason::Resources));
             };
             taken.extend(chosen.iter().map(|(node, _)| *node));
-            let (partition, charges) = (somewhere.partition.clone(), member.charges.clone());
+            let given = self.given(&fits, &somewhere.shape, &chosen);
+            let (partition, charges) =
+                (somewhere.partition.clone(), given.charges(&member.charges));
+            if let Some(reason) = self.over_on(&charges, Some(&given.nodes)) {
+                self.take_back(pass, mark);
+                return Some(reason);
+            }
             let whose = Whose { job: member.job, task: 0, partition, charges };
-            self.start(pass, whose, &fits, &somewhere.shape, &chosen, secs);
+            self.start(pass, whose, &somewhere.shape, given, secs);
         }
         None
     }

@@ -245,8 +245,24 @@ pub struct Counter {
 pub struct Charge {
     /// Which.
     pub counter: Arc<str>,
-    /// How much.
+    /// How much, as far as is known before the job has its place.
     pub amount: u64,
+    /// What of its place decides how much it is.
+    pub of: Of,
+}
+
+/// What an amount is told by once a job has its place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Of {
+    /// Nothing: it is what was said.
+    #[default]
+    Said,
+    /// Its processors, so many times.
+    Cpus(u64),
+    /// Its memory, so many times.
+    Memory(u64),
+    /// Its nodes; one that several jobs are on counts once.
+    Nodes,
 }
 
 /// Nodes kept for some jobs, for a time.

@@ -33,3 +33,24 @@ fn every_node_is_back_after_a_crash_of_the_controller() {
         }
     }
 }
+
+#[test]
+fn a_cluster_stopped_by_force_leaves_nothing_running_and_what_waits_waiting() {
+    let cluster = Cluster::up("n[1-4]", 2);
+    for _ in 0..8 {
+        cluster.run_words("sbatch", &["-c2", "--wrap", "exec sleep 1000"]);
+    }
+    // An array has tasks that run and some that wait.
+    cluster.run_words("sbatch", &["-c2", "--array=0-7%2", "--wrap", "exec sleep 1000"]);
+    let count = |state: &str| {
+        let shown = cluster.run_words("squeue", &["-h", "-r", "-t", state, "-o", "%A"]);
+        shown.stdout.lines().count()
+    };
+    until("all nodes are busy", || (count("running") == 4).then_some(()));
+    cluster.down();
+    let left = cluster.processes().list();
+    assert!(left.is_empty(), "still there: {left:?}");
+    cluster.start("n[1-4]", 2);
+    until("the next ones run", || (count("running") == 4).then_some(()));
+    assert_eq!((count("cancelled"), count("pending")), (4, 8));
+}

@@ -25,6 +25,12 @@ fn a_node_has_its_own_name_and_tasks_find_each_other() {
         assert!(line.ends_with("/2") && line.contains(&format!(" {node} ")), "{line}");
         if nix::unistd::Uid::effective().is_root() {
             assert!(line.contains(&format!(": {node} {node} ")), "{line}");
+            // Scripts look the first node of the list up, libraries their own.
+            for name in ["n1", "n2"] {
+                let words = ["-w", node, "getent", "ahostsv4", name];
+                let found = cluster.run_words("srun", &words);
+                assert!(found.stdout.starts_with("127.0.0.1 "), "{name} on {node}: {found:?}");
+            }
         } else {
             eprintln!("SKIPPED: host names need root");
         }

@@ -1,6 +1,6 @@
 //! GPUs of steps: what `srun` takes of what its job has.
 
-use spur_tests::harness::Cluster;
+use spur_tests::harness::{Cluster, until};
 
 const SHOW: &str = "echo $SLURM_PROCID: ${SLURM_STEP_GPUS:-none} of ${SLURM_GPUS_ON_NODE:-0}";
 
@@ -81,4 +81,61 @@ fn a_job_that_leaves_its_environment_behind_has_that_of_a_login() {
         let shown = std::fs::read_to_string(cluster.work_dir().join("out")).expect("is there");
         assert_eq!(shown, format!("{mine} {home} found 1\n"));
     }
+}
+
+/// Four GPUs, the first linked to the third and the second to the fourth, as `gres.conf` would tell it.
+const LINKED: &str = r#"
+[[gres]]
+name = "gpu"
+type = "trial"
+links = "-1,0,4,0"
+[[gres]]
+name = "gpu"
+type = "trial"
+links = "0,-1,0,4"
+[[gres]]
+name = "gpu"
+type = "trial"
+links = "4,0,-1,0"
+[[gres]]
+name = "gpu"
+type = "trial"
+links = "0,4,0,-1"
+[[gres]]
+name = "shard"
+count = "16"
+[[gres]]
+name = "fpga"
+count = "2"
+"#;
+
+#[test]
+fn the_file_tells_of_devices_their_links_and_their_parts() {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), LINKED).expect("writes");
+    let config = file.path().display().to_string();
+    let cluster = Cluster::up_with("n1", 8, &["--config", &config]);
+    let node = cluster.run("sinfo -h -N -o %G/%T").stdout;
+    assert_eq!(node.trim(), "fpga:2,gpu:trial:4,shard:16/idle");
+    let seen = |options: &str, script: &str| {
+        let ran = cluster.run_words("srun", &[options, "sh", "-c", script]);
+        assert_eq!(ran.status, 0, "{options}: {}", ran.stderr);
+        ran.stdout.trim().to_string()
+    };
+    assert_eq!(seen("--gres=gpu:2", "echo $SLURM_STEP_GPUS"), "0,2", "linked ones");
+    assert_eq!(seen("--gres=fpga:2", "echo ${SLURM_STEP_GPUS:-none}"), "none");
+    let shards = "echo $SLURM_SHARDS_ON_NODE of $CUDA_VISIBLE_DEVICES";
+    assert_eq!(seen("--gres=shard:3", shards), "3 of 0");
+    // Two that share a device, whole ones beside them, and no more than there is.
+    let options = ["--gres=shard:3", "--gres=shard:1", "--gres=gpu:3", "--gres=shard:1"];
+    for gres in options {
+        cluster.run_words("sbatch", &[gres, "--wrap", "sleep 1000"]);
+    }
+    until("all but the last run", || {
+        let shown = cluster.run("squeue -h -o %t/%r").stdout;
+        (shown == "PD/Resources\nR/None\nR/None\nR/None\n").then_some(())
+    });
+    let used = cluster.run("scontrol show node n1 -d").stdout;
+    let used = used.lines().find_map(|line| line.trim().strip_prefix("GresUsed=")).unwrap_or("");
+    assert_eq!(used, "fpga:0(IDX:N/A),gpu:trial:3(IDX:1-3),shard:4(IDX:0)");
 }

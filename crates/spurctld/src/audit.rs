@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use spur_core::audit::{self, End, Record};
+use spur_core::audit::{self, Broken, End, Record};
 
 use crate::clock;
 
@@ -82,6 +82,9 @@ struct Book {
     file: File,
     size: u64,
     end: End,
+    /// The end that is on the disk.
+    noted: End,
+    synced: Instant,
     refusals: Refusals,
 }
 
@@ -112,19 +115,40 @@ impl Book {
             number += 1;
             (file, size) = append(dir, number)?;
         }
-        let end = end.unwrap_or_default();
+        let mut end = end.unwrap_or_default();
+        let noted = noted_end(dir);
+        if let Some(noted) = noted.clone().filter(|noted| noted.number > end.number) {
+            let broken = Broken::Cut { last: noted.number, found: end.number };
+            tracing::error!(dir = %dir.display(), "the audit log is not whole: {broken}");
+            // The gap stays to be seen.
+            end = noted;
+        }
         let refusals = Refusals { since: Instant::now(), written: 0, left_out: 0 };
-        Ok(Book { dir: dir.to_path_buf(), copy: None, number, file, size, end, refusals })
+        Ok(Book {
+            dir: dir.to_path_buf(),
+            copy: None,
+            number,
+            file,
+            size,
+            end,
+            noted: noted.unwrap_or_default(),
+            synced: Instant::now(),
+            refusals,
+        })
     }
 
     fn write_all(mut self, records: &Receiver<Record>, lost: &AtomicU64) {
         let mut lines = String::new();
-        let mut synced = Instant::now();
         loop {
             let first = match records.recv_timeout(SYNC_EVERY) {
                 Ok(first) => Some(first),
                 Err(RecvTimeoutError::Timeout) => None,
-                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Disconnected) => {
+                    if lines.is_empty() {
+                        self.sync();
+                    }
+                    return;
+                }
             };
             // What could not be written yet waits before more is taken.
             let more = if lines.is_empty() { WAITING } else { 0 };
@@ -139,12 +163,14 @@ impl Book {
                 self.tie(record, &mut lines);
             }
             if lines.is_empty() {
+                self.synced();
                 continue;
             }
-            match self.append(&lines, &mut synced) {
+            match self.append(&lines) {
                 Ok(()) => {
                     self.copy(&lines);
                     lines.clear();
+                    self.synced();
                 }
                 Err(error) => {
                     tracing::error!(%error, "could not write the audit log; trying again");
@@ -174,7 +200,28 @@ impl Book {
         }
     }
 
-    fn append(&mut self, lines: &str, synced: &mut Instant) -> std::io::Result<()> {
+    /// The same, once a second at most.
+    fn synced(&mut self) {
+        if self.synced.elapsed() >= SYNC_EVERY {
+            self.sync();
+        }
+    }
+
+    /// What was written is brought to the disk, and then the note of where it ends: should lines be missing at the
+    /// end, that tells.
+    fn sync(&mut self) {
+        self.synced = Instant::now();
+        if self.noted == self.end {
+            return;
+        }
+        let done = self.file.sync_data().and_then(|()| note_end(&self.dir, &self.end));
+        match done {
+            Ok(()) => self.noted = self.end.clone(),
+            Err(error) => tracing::error!(%error, "could not sync the audit log; trying again"),
+        }
+    }
+
+    fn append(&mut self, lines: &str) -> std::io::Result<()> {
         if self.size > LARGEST {
             self.file.sync_data()?;
             (self.file, self.size) = append(&self.dir, self.number + 1)?;
@@ -184,10 +231,6 @@ impl Book {
         self.file.set_len(self.size)?;
         self.file.write_all(lines.as_bytes())?;
         self.size += lines.len() as u64;
-        if synced.elapsed() >= SYNC_EVERY {
-            self.file.sync_data()?;
-            *synced = Instant::now();
-        }
         Ok(())
     }
 }
@@ -217,6 +260,20 @@ impl Refusals {
 fn summary(what: &str, outcome: &str) -> Record {
     let (who, what, outcome) = ("several".to_string(), what.to_string(), outcome.to_string());
     Record { at: clock::now().wall, who, what, outcome }
+}
+
+/// The end that was on the disk when this was last written, if it ever was.
+fn noted_end(dir: &Path) -> Option<End> {
+    fs::read_to_string(dir.join(audit::END_FILE)).ok()?.parse().ok()
+}
+
+fn note_end(dir: &Path, end: &End) -> std::io::Result<()> {
+    let (path, new) = (dir.join(audit::END_FILE), dir.join(format!("{}.new", audit::END_FILE)));
+    let mut file =
+        File::options().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
+    file.write_all(format!("{end}\n").as_bytes())?;
+    file.sync_data()?;
+    fs::rename(new, path)
 }
 
 fn name(number: u32) -> String {
@@ -294,6 +351,31 @@ mod tests {
         }
         assert_eq!(copied().lines().collect::<Vec<_>>(), lines);
         assert!(Audit::open(dir.path(), Some(dir.path().to_path_buf())).is_err(), "no file");
+    }
+
+    #[test]
+    fn an_end_that_was_cut_off_is_a_gap_for_ever() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let note = |what: &str| {
+            let audit = Audit::open(dir.path(), None).expect("opens");
+            audit.note("uid 0".to_string(), what.to_string(), "done".to_string());
+        };
+        let deadline = Instant::now() + Duration::from_secs(20);
+        let noted = || noted_end(&dir.path().join("audit")).map_or(0, |end| end.number);
+        let path = dir.path().join("audit/000001.log");
+        for (number, what) in [(1, "one"), (2, "two")] {
+            note(what);
+            while noted() < number && Instant::now() < deadline {
+                std::thread::yield_now();
+            }
+        }
+        let first = format!("{}\n", wait_for(dir.path(), 2)[0]);
+        fs::write(&path, &first).expect("is written");
+        note("three");
+        let lines = wait_for(dir.path(), 2);
+        let (_, end) = audit::check(&End::default(), &lines[0]).expect("is whole");
+        let missing = Broken::Missing { expected: 2, found: 3 };
+        assert_eq!(audit::check(&end, &lines[1]).err(), Some(missing));
     }
 
     #[test]

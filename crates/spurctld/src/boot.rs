@@ -20,6 +20,7 @@ use spur_proto::client::Address;
 use spur_proto::credential::Key;
 use spur_proto::entrance;
 use spur_proto::proof::{self, Proof};
+use spur_proto::watchdog;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -181,6 +182,11 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     let member = Member { raft: raft.clone(), id, left: left.clone(), trusted: trusted.clone() };
     let audit = Audit::open(&state_dir, audit_copy.map(PathBuf::from))?;
     let callers = Callers::new(inbox.clone(), trusted.clone(), audit.clone());
+    let asked = inbox.clone();
+    watchdog::start("spurctld", move || {
+        let asked = asked.clone();
+        async move { drop(asked.state().await) }
+    })?;
     let service =
         api::Service::new(inbox, raft.clone(), log_size, key, trusted, audit, reload_asked)
             .configured_by(file.unwrap_or_default());
@@ -470,6 +476,7 @@ fn bind(socket: &Path) -> anyhow::Result<UnixListener> {
         _ => {}
     }
     let listener = UnixListener::bind(socket).with_context(at)?;
+    spur_proto::client::widen(&listener).with_context(at)?;
     fs::set_permissions(socket, fs::Permissions::from_mode(0o666)).with_context(at)?;
     Ok(listener)
 }

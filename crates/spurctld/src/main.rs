@@ -118,17 +118,34 @@ struct Place {
 }
 
 impl Place {
-    fn listen(&mut self, said: &[Address], advertise: Option<Address>) {
+    /// Where it was told to listen. The controllers that the file names count all the same on a network: three that
+    /// did not know of each other would be three clusters.
+    fn listen(
+        &mut self,
+        said: &[Address],
+        advertise: Option<Address>,
+        file: Option<&Controller>,
+    ) -> anyhow::Result<()> {
         if let Some(socket) = said.iter().find_map(Address::socket) {
             self.socket = socket.to_path_buf();
         }
         let network = said.iter().find(|it| it.socket().is_none());
-        self.network = network.map(|listen| Network { listen: listen.clone(), advertise });
+        let Some(listen @ Address::Tls { port, .. }) = network else {
+            self.network = None;
+            return Ok(());
+        };
+        if let Some(file) =
+            file.filter(|file| !file.hosts.is_empty() && self.controllers.is_empty())
+        {
+            self.read(file, *port)?;
+        }
+        let named = self.network.take().and_then(|network| network.advertise);
+        self.network = Some(Network { listen: listen.clone(), advertise: advertise.or(named) });
+        Ok(())
     }
 
     /// By the file: a port as soon as it names controllers or says which one.
-    fn read(&mut self, file: &Controller) -> anyhow::Result<()> {
-        let port = file.listen_addr.port();
+    fn read(&mut self, file: &Controller, port: u16) -> anyhow::Result<()> {
         if file.hosts.is_empty() && file.listen_addr == Controller::default().listen_addr {
             return Ok(());
         }
@@ -163,9 +180,11 @@ fn serve(arguments: Arguments) -> anyhow::Result<Ended> {
     };
     let is_told_nothing = arguments.listen.is_none() && place.controllers.is_empty();
     match (arguments.listen, file) {
-        (Some(said), _) => place.listen(&said.0, arguments.advertise),
+        (Some(said), file) => place.listen(&said.0, arguments.advertise, file)?,
         // Whoever says nothing about controllers means what the file says.
-        (None, Some(file)) if place.controllers.is_empty() => place.read(file)?,
+        (None, Some(file)) if place.controllers.is_empty() => {
+            place.read(file, file.listen_addr.port())?;
+        }
         (None, _) => {}
     }
     let said = arguments.accounting.as_deref();
@@ -198,6 +217,29 @@ fn serve(arguments: Arguments) -> anyhow::Result<Ended> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_controllers_of_the_file_count_wherever_this_one_listens() {
+        let own = nix::unistd::gethostname().expect("a name").to_string_lossy().into_owned();
+        let host = |name: &str| ControllerHost { name: name.to_string(), address: None };
+        let listen = |said: &str, hosts: &[&str]| {
+            let hosts = hosts.iter().map(|name| host(name)).collect();
+            let file = Controller { hosts, ..Controller::default() };
+            let mut place =
+                Place { socket: PathBuf::from("/s"), network: None, controllers: Vec::new() };
+            let said = Address::parse_list(said).expect("addresses");
+            place.listen(&said, None, Some(&file)).map(|()| {
+                let network = place.network.and_then(|it| it.advertise);
+                (Address::list(&place.controllers), network.map(|it| it.to_string()))
+            })
+        };
+        let (controllers, advertised) = listen("[::]:7000", &["a", &own]).expect("is named");
+        assert_eq!(controllers, format!("a:7000,{own}:7000"));
+        assert_eq!(advertised, Some(format!("{own}:7000")));
+        assert!(listen("[::]:7000", &["a", "b"]).is_err(), "this machine is not named");
+        assert_eq!(listen("[::]:7000", &[]).expect("alone"), (String::new(), None));
+        assert_eq!(listen("unix:/x", &["a", "b"]).expect("alone"), (String::new(), None));
+    }
 
     #[test]
     fn accounting_is_found_without_a_word() {

@@ -15,6 +15,7 @@ use spur_disk::Disk;
 use spur_proto::internal::ControllerMessage;
 use spur_proto::internal::agent_message::Message as AgentSays;
 use spur_sched::{Planner, Waits};
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{OwnedSemaphorePermit, mpsc as tokio_mpsc, oneshot, watch};
 
 use crate::accounting::outbox::Outbox;
@@ -101,7 +102,7 @@ impl Published {
 }
 
 /// Messages to an agent that may wait in its stream; an agent that does not read is hung up on.
-pub const STREAM_DEPTH: usize = 1024;
+pub const STREAM_DEPTH: usize = 8192;
 
 /// How to reach the controller's thread.
 #[derive(Clone)]
@@ -196,6 +197,11 @@ impl Inbox {
     /// The configuration was read again.
     pub fn configure(&self, settings: Settings) {
         self.send(Event::Plain(Input::Configure(Box::new(settings))));
+    }
+
+    /// No job is to be started any more.
+    pub fn close(&self) {
+        self.send(Event::Plain(Input::Close));
     }
 
     /// Consensus did not accept the proposal under way.
@@ -467,11 +473,15 @@ impl<D: Disk> Shell<D> {
                 Output::Tell(connection, message) => {
                     let message = ControllerMessage { message: Some(message) };
                     let Some(stream) = self.streams.get(&connection) else { continue };
-                    if stream.try_send(message).is_err() {
-                        tracing::warn!(
-                            ?connection,
-                            "an agent does not read its messages: hanging up"
-                        );
+                    if let Err(error) = stream.try_send(message) {
+                        match error {
+                            TrySendError::Full(_) => tracing::warn!(
+                                ?connection,
+                                "an agent does not read its messages: hanging up"
+                            ),
+                            // It went away; its end of the stream is still to be heard of.
+                            TrySendError::Closed(_) => {}
+                        }
                         self.streams.remove(&connection);
                     }
                 }

@@ -12,7 +12,7 @@ use spur_proto::internal::{Launch, NodeShare};
 use tracing::{info, warn};
 
 use crate::agent::RunFile;
-use crate::gpu::{GPU, GpuFiles};
+use crate::gpu::{GPU, GpuFiles, SHARD};
 use crate::machine::cgroup::{Controller, Device, Group, Host, Limits};
 use crate::run::RunId;
 
@@ -154,13 +154,21 @@ pub fn cpu_ids(launch: &Launch) -> Option<&IdSet> {
     own.or_else(|| share(launch)?.cpu_ids.as_ref())
 }
 
-/// The node's numbers of the GPUs that a run was given here.
+/// Parts of GPUs that a run was given here.
+pub fn shards(launch: &Launch) -> u32 {
+    let gres = share(launch).map(|share| &share.gres[..]).unwrap_or_default();
+    gres.iter().filter(|gres| gres.name == SHARD).map(|gres| gres.count as u32).sum()
+}
+
+/// The node's numbers of the GPUs that a run was given here, whole or in part.
 pub fn given(launch: &Launch) -> Vec<u32> {
     if let Some(own) = own_gpus(launch) {
         return own.iter().collect();
     }
     let gres = share(launch).map(|share| &share.gres[..]).unwrap_or_default();
-    gres.iter().filter(|gres| gres.name == GPU).flat_map(|gres| gres.ids.iter()).collect()
+    let gres = gres.iter().filter(|gres| gres.name == GPU || gres.name == SHARD);
+    let given: BTreeSet<u32> = gres.flat_map(|gres| gres.ids.iter()).collect();
+    given.into_iter().collect()
 }
 
 /// Those that a step took of its job's, if it did not take them all.

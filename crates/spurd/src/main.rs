@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     match spurd::serve(Options::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("spurd: {error:#}");
+            eprintln!("spurd: error: {error:#}");
             ExitCode::FAILURE
         }
     }

@@ -215,7 +215,7 @@ fn a_second_agent_is_turned_away() {
         .expect("starts");
     assert_eq!(second.status.code(), Some(1));
     let complaint = String::from_utf8_lossy(&second.stderr).into_owned();
-    assert_eq!(complaint, format!("spurd: another spurd uses {}\n", spool.path().display()));
+    assert_eq!(complaint, format!("spurd: error: another spurd uses {}\n", spool.path().display()));
 }
 
 #[test]

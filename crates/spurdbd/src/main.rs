@@ -9,7 +9,7 @@ use spur_core::config::{self, Config};
 use spur_core::time::duration;
 use spur_proto::client::Address;
 use spurdbd::db::Location;
-use spurdbd::purge::{self, Keep};
+use spurdbd::purge::Keep;
 use spurdbd::serve::{self, Options};
 use spurdbd::url;
 use tokio::signal::unix::{SignalKind, signal};
@@ -89,7 +89,7 @@ fn keep(config: &Config) -> anyhow::Result<Keep> {
     let said = &config.accounting;
     let age = |key: &str, text: &Option<String>| match text.as_deref() {
         None | Some("") => Ok(None),
-        Some(text) => purge::age(text).map(Some).with_context(|| {
+        Some(text) => spur_core::config::age_secs(text).map(Some).with_context(|| {
             format!("{key} = \"{text}\" is no age; say 12months, 90days or 36hours")
         }),
     };
@@ -142,10 +142,17 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
     runtime.block_on(async {
         let mut terminate = signal(SignalKind::terminate())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut hangup = signal(SignalKind::hangup())?;
+        spur_proto::watchdog::start("spurdbd", || async {})?;
         let stop = async move {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
+            loop {
+                tokio::select! {
+                    _ = terminate.recv() => return,
+                    _ = interrupt.recv() => return,
+                    _ = hangup.recv() => {
+                        tracing::info!("asked to read again: what is configured counts from the next start");
+                    }
+                }
             }
         };
         serve::run(options, stop).await

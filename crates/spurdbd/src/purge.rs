@@ -11,7 +11,7 @@ use spur_core::views::{AccountingView, EventView};
 
 use crate::amend;
 use crate::db::{Connection, Error, Value};
-use crate::rollup::{self, DAY, HOUR};
+use crate::rollup::{self, DAY};
 
 /// How long what is kept, in seconds; nothing is for ever.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,20 +27,6 @@ pub struct Keep {
 
 /// Rows removed in one transaction.
 const PAGE: i64 = 1000;
-
-/// Reads `12months`, `90days`, `36hours`; a bare number is months, as in Slurm.
-pub fn age(text: &str) -> Option<i64> {
-    let text = text.trim().to_lowercase();
-    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-    let number: i64 = digits.parse().ok().filter(|number| *number > 0)?;
-    let unit = match &text[digits.len()..] {
-        "" | "month" | "months" => 30 * DAY,
-        "day" | "days" => DAY,
-        "hour" | "hours" => HOUR,
-        _ => return None,
-    };
-    number.checked_mul(unit)
-}
 
 /// Removes a page of what is too old; how much that was.
 pub fn purge(connection: &mut Connection, keep: &Keep, now: i64) -> Result<u64, Failure> {
@@ -165,18 +151,4 @@ fn write(dir: &Path, kind: &str, lines: &[(String, i64, String)]) -> Result<(), 
         opened.sync_data().map_err(failed)?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ages_are_read_as_slurm_writes_them() {
-        assert_eq!(age("12months"), Some(360 * DAY));
-        assert_eq!(age("90days"), Some(90 * DAY));
-        assert_eq!(age("36hours"), Some(36 * HOUR));
-        assert_eq!(age("2"), Some(60 * DAY));
-        assert_eq!((age("0"), age("soon"), age("-1days")), (None, None, None));
-    }
 }

@@ -161,6 +161,7 @@ fn listen(socket: &Path) -> anyhow::Result<UnixListener> {
         _ => {}
     }
     let listener = UnixListener::bind(socket).with_context(at)?;
+    spur_proto::client::widen(&listener).with_context(at)?;
     fs::set_permissions(socket, fs::Permissions::from_mode(0o666)).with_context(at)?;
     Ok(listener)
 }

@@ -125,10 +125,11 @@ async fn wait_for_grant(
             news = attended.news.recv() => news,
             () = until(look_at) => {
                 if looked {
-                    end(job, 0).await;
-                    complain(voice.name(), format!(
-                        "Unable to allocate resources: {}", SlurmError::NodesBusy.text()));
-                    return Err(1);
+                    let why = match voice.tool {
+                        Tool::Salloc => "Connection timed out",
+                        _ => SlurmError::NodesBusy.text(),
+                    };
+                    return Err(given_up(voice, job, why).await);
                 }
                 looked = true;
                 None
@@ -166,6 +167,9 @@ async fn wait_for_grant(
                 Reason::PartitionTimeLimit.number(),
             ];
             let unavailable = SlurmError::RequestedPartConfigUnavailable.text();
+            let is = |reasons: &[Reason]| reasons.iter().any(|one| one.number() == reason);
+            let held = is(&[Reason::JobHeldUser, Reason::JobHeldAdmin]);
+            let not_yet = held || is(&[Reason::BeginTime, Reason::Dependency]);
             match (never.contains(&reason), immediate) {
                 (true, Some(_)) => {
                     end(job, 0).await;
@@ -176,12 +180,16 @@ async fn wait_for_grant(
                     return Err(1);
                 }
                 (true, None) => voice.say(unavailable),
-                (false, Some(0)) => {
+                (false, Some(0)) if not_yet => {
                     end(job, 0).await;
-                    let busy = SlurmError::NodesBusy.text();
-                    complain(voice.name(), format!("Unable to allocate resources: {busy}"));
+                    let never = SlurmError::Dependency.text();
+                    complain(voice.name(), submission::failed(voice.tool, &never));
                     return Err(1);
                 }
+                (false, Some(0)) => {
+                    return Err(given_up(voice, job, SlurmError::NodesBusy.text()).await);
+                }
+                _ if held => voice.say(SlurmError::JobHeld.text()),
                 _ if reason == Reason::ReqNodeNotAvail.number() => {
                     voice.say(SlurmError::NodeNotAvail.text());
                 }
@@ -222,6 +230,16 @@ async fn until(at: Option<tokio::time::Instant>) {
         Some(at) => tokio::time::sleep_until(at).await,
         None => std::future::pending().await,
     }
+}
+
+/// Takes a job back that did not get its resources in time.
+async fn given_up(voice: &Voice, job: u32, why: &str) -> u8 {
+    end(job, 0).await;
+    complain(voice.name(), format!("Unable to allocate resources: {why}"));
+    if voice.tool == Tool::Salloc {
+        voice.say(format!("Job allocation {job} has been revoked."));
+    }
+    1
 }
 
 async fn revoked(voice: &Voice, job: u32) -> u8 {

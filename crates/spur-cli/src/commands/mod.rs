@@ -2,6 +2,7 @@
 
 pub mod allocation;
 pub mod answer;
+mod lines;
 pub mod sacct;
 pub mod sacctmgr;
 pub mod salloc;
@@ -122,11 +123,15 @@ fn name_cluster(
 /// too.
 fn check_cluster(tool: &str, wanted: &str, controller: &mut Controller) -> Result<String, Ended> {
     let own = controller.ping().map(|reply| reply.cluster_name).unwrap_or_default();
-    let is_own = |name: &&str| *name == own || name.eq_ignore_ascii_case("all");
-    for name in wanted.split(',').filter(|name| !is_own(name)) {
+    let is_own = |name: &str| name == own || name.eq_ignore_ascii_case("all");
+    let mut names: Vec<&str> = wanted.split(',').filter(|name| !name.is_empty()).collect();
+    if names.is_empty() {
+        names.push("");
+    }
+    for name in names.iter().filter(|name| !is_own(name)) {
         complain(tool, format!("No cluster '{name}' known by database."));
     }
-    if wanted.split(',').any(|name| is_own(&name)) {
+    if names.iter().any(|name| is_own(name)) {
         return Ok(own);
     }
     complain(

@@ -8,13 +8,11 @@ mod load;
 mod show;
 mod truth;
 
-use std::io::{BufRead, IsTerminal, Write};
-
 use spur_core::accounts::manage::Entity;
 use spur_core::fields::render::Layout;
 use spur_core::getopt::{Flag, Takes, flag, option};
 
-use super::{Notation, VERSION};
+use super::{Notation, VERSION, lines};
 use crate::output::print;
 
 pub const FLAGS: &[Flag] = &[
@@ -99,58 +97,24 @@ pub fn run(args: &[String]) -> u8 {
 
 /// Commands line by line, until there are no more.
 fn interactive(mut style: Style) -> u8 {
-    let is_terminal = std::io::stdin().is_terminal();
-    let (mut last, mut status) = (String::new(), 0);
-    loop {
-        print("sacctmgr: ");
-        let _ = std::io::stdout().flush();
-        let mut line = String::new();
-        if !matches!(std::io::stdin().lock().read_line(&mut line), Ok(1..)) {
-            print("\n");
-            return status;
-        }
-        if !is_terminal {
-            print(&format!("{}\n", line.trim_end()));
-        }
-        let mut line = line.trim().to_string();
-        match line.as_str() {
-            "" => continue,
-            "!!" => line.clone_from(&last),
-            _ => last.clone_from(&line),
-        }
-        let words = split(&line);
-        let Some(command) = words.first().map(|word| word.to_lowercase()) else { continue };
+    let mut status = 0;
+    lines::each("sacctmgr: ", |words| {
+        let Some(command) = words.first().map(|word| word.to_lowercase()) else { return true };
         let is =
             |name: &str, shortest: usize| command.len() >= shortest && name.starts_with(&command);
         match command {
-            _ if is("quit", 4) || is("exit", 1) => return status,
+            _ if is("quit", 4) || is("exit", 1) => return false,
             _ if is("help", 1) => print(HELP),
             _ if is("associations", 2) => style.with_associations = true,
             _ if is("immediate", 2) => style.immediate = true,
             _ if is("quiet", 4) => style.quiet = true,
             _ if is("readonly", 4) => style.read_only = true,
             _ if is("verbose", 4) || is("oneliner", 1) => {}
-            _ => status = obey(&style, &words),
+            _ => status = obey(&style, words),
         }
-    }
-}
-
-/// Words of a line; what stands in quotes is one word, without them.
-fn split(line: &str) -> Vec<String> {
-    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
-    for letter in line.chars() {
-        match (quote, letter) {
-            (Some(mark), _) if letter == mark => quote = None,
-            (None, '"' | '\'') => {
-                quote = Some(letter);
-                word.get_or_insert_default();
-            }
-            (None, _) if letter.is_whitespace() => words.extend(word.take()),
-            _ => word.get_or_insert_default().push(letter),
-        }
-    }
-    words.extend(word);
-    words
+        true
+    });
+    status
 }
 
 fn obey(style: &Style, words: &[String]) -> u8 {
@@ -227,20 +191,5 @@ fn entity(word: &str) -> Option<Entity> {
         () if is("resources", 4) => Some(Entity::Resource),
         () if is("users", 1) => Some(Entity::User),
         () => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quotes_hold_words_together() {
-        assert_eq!(
-            split(r#"add account  x description="a b" org='c'"#),
-            ["add", "account", "x", "description=a b", "org=c"]
-        );
-        assert_eq!(split("\"\""), [""]);
-        assert!(split("  ").is_empty());
     }
 }

@@ -82,9 +82,11 @@ async fn execute(requests: Vec<Request>, command: Vec<String>) -> u8 {
         voice.say(format!("Relinquishing job allocation {job}"));
         allocation::end(job, status).await;
     }
-    match status & 0x7f {
-        0 => (status >> 8) as u8,
-        signal => 128 + signal as u8,
+    // A command that somebody ended on purpose is no failure of ours; any other signal is.
+    match Signal::try_from((status & 0x7f) as i32) {
+        Err(_) => (status >> 8) as u8,
+        Ok(Signal::SIGHUP | Signal::SIGINT | Signal::SIGQUIT | Signal::SIGKILL) => 0,
+        Ok(_) => 1,
     }
 }
 

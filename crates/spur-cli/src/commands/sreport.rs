@@ -12,6 +12,7 @@ use self::query::Query;
 use self::report::{Report, Table};
 use crate::accounting::{self, Trouble};
 use crate::cluster;
+use crate::commands::lines;
 use crate::output::{complain, print};
 
 /// Everything reports are made from.
@@ -23,8 +24,37 @@ pub struct Facts {
     pub reservations: Vec<(EventView, Vec<UsageView>)>,
 }
 
-/// Runs the command.
+/// Runs the command; without words the commands come line by line.
 pub fn run(args: &[String]) -> u8 {
+    match crate::commands::read("sreport", query::FLAGS, args) {
+        Ok(words) => {
+            let asks = |flag: &str| words.options.iter().any(|(it, _)| it.long == flag);
+            let tells = asks("help") || asks("usage") || asks("version");
+            match words.rest.is_empty() && !tells {
+                true => interactive(args),
+                false => one(args),
+            }
+        }
+        Err(status) => status,
+    }
+}
+
+fn interactive(options: &[String]) -> u8 {
+    let mut status = 0;
+    lines::each("sreport: ", |words| {
+        let command = words.first().map(|word| word.to_lowercase()).unwrap_or_default();
+        if command == "quit" || "exit".starts_with(&command) {
+            return false;
+        }
+        let args: Vec<String> = options.iter().cloned().chain(words.iter().cloned()).collect();
+        status = one(&args);
+        true
+    });
+    status
+}
+
+/// Makes one report.
+fn one(args: &[String]) -> u8 {
     let query = match Query::read(args) {
         Ok(query) => query,
         Err(status) => return status,
@@ -37,14 +67,11 @@ pub fn run(args: &[String]) -> u8 {
             }
             let mut report = report::make(&query, &facts);
             let refusal = choose(&query, &mut report.table).err();
-            print(&shown(&query, &report));
-            match refusal {
-                Some(field) => {
-                    eprintln!(" Unknown field '{field}'");
-                    1
-                }
-                None => 0,
+            if let Some(field) = &refusal {
+                eprintln!(" Unknown field '{field}'");
             }
+            print(&shown(&query, &report));
+            if refusal.is_some() { 1 } else { query.status }
         }
         Err(Trouble::Disabled) => {
             eprintln!("You are not running a supported accounting_storage plugin");

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Parser;
-use spur_core::audit::{self, End};
+use spur_core::audit::{self, Broken, End, Record};
 
 use super::layout::Layout;
 use crate::output::{complain, print};
@@ -34,9 +34,12 @@ pub fn run(args: &[String]) -> u8 {
         Err(status) => return status,
     };
     match walk(&arguments) {
-        Ok(said) => {
-            print(&said);
-            0
+        Ok(found) => {
+            print(&found.shown);
+            for trouble in &found.troubles {
+                complain("spur audit", trouble);
+            }
+            u8::from(!found.troubles.is_empty())
         }
         Err(error) => {
             complain("spur audit", format!("{error:#}"));
@@ -45,41 +48,76 @@ pub fn run(args: &[String]) -> u8 {
     }
 }
 
-fn walk(arguments: &Arguments) -> anyhow::Result<String> {
+/// What there is to say.
+#[derive(Default)]
+struct Found {
+    shown: String,
+    /// What is not as it was written.
+    troubles: Vec<String>,
+}
+
+fn walk(arguments: &Arguments) -> anyhow::Result<Found> {
     let dir = match &arguments.state_dir {
         Some(dir) => dir.clone(),
         None => usual_dir(),
     };
-    let mut shown = String::new();
+    let dir = dir.join("audit");
+    // Before the records: they may grow meanwhile.
+    let noted = fs::read_to_string(dir.join(audit::END_FILE)).ok();
+    let noted: Option<End> = noted.and_then(|text| text.parse().ok());
+    let mut found = Found::default();
     let mut end = End::default();
     let mut is_contained = arguments.contains.is_none();
-    for file in files(&dir.join("audit"))? {
+    for file in files(&dir)? {
         let at = file.display().to_string();
-        let text = fs::read_to_string(&file).with_context(|| format!("could not read {at}"))?;
+        let bytes = fs::read(&file).with_context(|| format!("could not read {at}"))?;
+        let text = String::from_utf8_lossy(&bytes);
         for line in text.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
-            let (record, next) =
-                audit::check(&end, line).with_context(|| format!("{at} is not whole"))?;
-            end = next;
+            match audit::check(&end, line) {
+                Ok((record, next)) => {
+                    end = next;
+                    found.shown += &told(arguments, line, &record);
+                }
+                Err(broken) => {
+                    found.troubles.push(format!("{at} is not whole: {broken}"));
+                    end = audit::end_of(line).unwrap_or(end);
+                }
+            }
             is_contained |= arguments.contains.as_ref() == Some(&end.hash);
-            if !arguments.verify && arguments.json {
-                shown += line;
-            } else if !arguments.verify {
-                let time = crate::zone::date(record.at);
-                let audit::Record { who, what, outcome, .. } = &record;
-                shown += &format!("{time} {who:<12} {what}: {outcome}\n");
+            if noted.as_ref().is_some_and(|it| it.number == end.number && it.hash != end.hash) {
+                let broken = Broken::Changed(end.number);
+                found.troubles.push(format!("{at} is not whole: {broken}"));
             }
         }
     }
-    if !is_contained {
-        bail!("the log lacks the record that was to be in it: its end was cut off");
+    if let Some(noted) = noted.filter(|noted| noted.number > end.number) {
+        let broken = Broken::Cut { last: noted.number, found: end.number };
+        found.troubles.push(format!("{} is not whole: {broken}", dir.display()));
+    } else if !is_contained {
+        let trouble = "the log lacks the record that was to be in it: its end was cut off";
+        found.troubles.push(trouble.to_string());
     }
     if arguments.verify && arguments.json {
-        let told = serde_json::json!({"records": end.number, "whole": true, "last": end.hash});
-        shown = format!("{told}\n");
-    } else if arguments.verify {
-        shown = format!("{} records, whole; the last is {}\n", end.number, end.hash);
+        let whole = found.troubles.is_empty();
+        let told = serde_json::json!({"records": end.number, "whole": whole, "last": end.hash});
+        found.shown = format!("{told}\n");
+    } else if arguments.verify && found.troubles.is_empty() {
+        found.shown = format!("{} records, whole; the last is {}\n", end.number, end.hash);
     }
-    Ok(shown)
+    Ok(found)
+}
+
+/// A record as it is shown.
+fn told(arguments: &Arguments, line: &str, record: &Record) -> String {
+    if arguments.verify {
+        return String::new();
+    }
+    if arguments.json {
+        return line.to_string();
+    }
+    let time = crate::zone::date(record.at);
+    let Record { who, what, outcome, .. } = record;
+    format!("{time} {who:<12} {what}: {outcome}\n")
 }
 
 fn usual_dir() -> PathBuf {

@@ -2,18 +2,20 @@
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Parser;
+use spur_core::fields::job::shown_id;
+use spur_core::job::reference::{JobReference, Part};
 use spur_core::job::{JobState, JobStatus};
-use spur_proto::caller::{CallError, Caller};
-use spur_proto::slurm::controller_client::ControllerClient;
-use spur_proto::slurm::{CancelJobRequest, ListJobsRequest, WaitJobRequest};
+use spur_core::views::JobView;
+use spur_proto::caller::CallError;
+use spur_proto::slurm::{ListJobsRequest, WaitJobRequest};
 
 use super::daemons::{self, Process};
 use super::layout::Layout;
 use super::up::SUPERVISOR;
-use crate::cluster;
+use crate::cluster::{self, Controller};
 use crate::output::{complain, note, print};
 
 /// Stops a cluster that `spur up` started.
@@ -82,7 +84,8 @@ pub fn permission(layout: &Layout, force: bool, keep: bool) -> Result<Jobs, Stri
     if force || keep {
         return Ok(if force { Jobs::End } else { Jobs::Keep });
     }
-    let running = cluster_call(layout, running).unwrap_or_default().len();
+    let running = running(&mut Controller::at(layout.known_addresses()));
+    let running = running.unwrap_or_default().len();
     if running == 0 {
         return Ok(Jobs::Keep);
     }
@@ -103,50 +106,45 @@ pub fn permission(layout: &Layout, force: bool, keep: bool) -> Result<Jobs, Stri
 
 /// Cancels running jobs and waits until they are gone. Pending ones stay for the next `spur up`.
 pub fn end_jobs(layout: &Layout) {
-    let Ok(jobs) = cluster_call(layout, running) else { return };
-    for job in &jobs {
-        let job_id = *job;
-        let _ = cluster_call(layout, async move |caller: &mut Caller| {
-            let ask = |mut client: ControllerClient<_>| async move {
-                client.cancel_job(CancelJobRequest { job_id, ..CancelJobRequest::default() }).await
-            };
-            caller.call(ask).await
-        });
+    // Or those that wait would start where others are cancelled.
+    for address in layout.known_addresses() {
+        // One that does not answer starts nothing either.
+        let _ = Controller::at(vec![address]).start_nothing();
     }
+    let mut controller = Controller::at(layout.known_addresses());
     // A job on a node that is gone never ends; that is no reason to stay up.
-    let deadline = std::time::Instant::now() + LONGEST_END;
-    for job_id in jobs {
-        if std::time::Instant::now() > deadline {
-            note(format!("spur: job {job_id} does not end; it is left behind"));
-            continue;
+    let deadline = Instant::now() + LONGEST_END;
+    // What was being started in that moment shows up when the first ones are gone.
+    while let Ok(jobs) = running(&mut controller)
+        && !jobs.is_empty()
+    {
+        if Instant::now() > deadline {
+            let names: Vec<String> = jobs.iter().map(shown_id).collect();
+            note(format!("spur: not ended, and left behind: {}", names.join(" ")));
+            return;
         }
-        let _ = cluster_call(layout, async move |caller: &mut Caller| {
-            let ask = |mut client: ControllerClient<_>| async move {
-                client.wait_job(WaitJobRequest { job_id, ..Default::default() }).await
-            };
-            let left = deadline.saturating_duration_since(std::time::Instant::now());
-            let waited = tokio::time::timeout(left, caller.call_and_wait(ask)).await;
-            waited.unwrap_or(Err(CallError::Unreachable))
-        });
+        let ended: Vec<WaitJobRequest> = jobs.iter().map(|job| end(&mut controller, job)).collect();
+        for wait in ended {
+            let _ = controller.wait_until(wait, deadline);
+        }
     }
 }
 
 /// More than a job may take to end when it is asked to.
 const LONGEST_END: Duration = Duration::from_secs(45);
 
-async fn running(caller: &mut Caller) -> Result<Vec<u32>, CallError> {
-    let ask = |mut client: ControllerClient<_>| async move {
-        client.list_jobs(ListJobsRequest::default()).await
+/// Cancels a job, or one task of an array and not those that wait; how its end is waited for.
+fn end(controller: &mut Controller, job: &JobView) -> WaitJobRequest {
+    let (job_id, part) = match job.array_task_id {
+        Some(task) => (job.array_job_id, Part::Task(task)),
+        None => (job.job_id, Part::Whole),
     };
-    let jobs = caller.call(ask).await?.jobs.into_iter();
-    let active = jobs.filter(|job| JobStatus(job.state).base() != JobState::Pending);
-    Ok(active.map(|job| job.job_id).collect())
+    let _ = controller.cancel(&JobReference { job: job_id, part, step: None });
+    WaitJobRequest { job_id, array_task: job.array_task_id }
 }
 
-fn cluster_call<T>(
-    layout: &Layout,
-    work: impl AsyncFnOnce(&mut Caller) -> Result<T, CallError>,
-) -> Result<T, CallError> {
-    let mut caller = Caller::new(layout.known_addresses(), Duration::from_secs(3));
-    cluster::block_on(work(&mut caller))
+fn running(controller: &mut Controller) -> Result<Vec<JobView>, CallError> {
+    let mut jobs = controller.jobs(&ListJobsRequest::default())?;
+    jobs.retain(|job| JobStatus(job.state).base() != JobState::Pending);
+    Ok(jobs)
 }

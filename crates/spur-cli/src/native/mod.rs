@@ -10,6 +10,7 @@ pub mod exec;
 mod former;
 pub mod health;
 pub mod history;
+mod hosts;
 pub mod init;
 pub mod join;
 pub mod logs;

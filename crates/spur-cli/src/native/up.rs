@@ -16,10 +16,12 @@ use spur_core::{config, hostlist};
 use spur_proto::caller::Caller;
 use spur_proto::client::Address;
 use spur_proto::slurm::ListNodesRequest;
+use spur_proto::slurm::controller_client::ControllerClient;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::daemons::{self, AGENT, Daemon, Process};
 use super::former;
+use super::hosts;
 use super::layout::Layout;
 use super::news::News;
 use super::shape::Shape;
@@ -166,6 +168,8 @@ fn wanted(layout: &Layout, arguments: &Arguments, is_down: bool) -> anyhow::Resu
                 .with_context(|| format!("could not make {}", state.display()))?;
         }
     }
+    hosts::write(layout, &nodes(&shape)?, shape.nodes.is_some())
+        .context("could not write the names of the nodes")?;
     shape.write(layout)?;
     Ok(daemons)
 }
@@ -454,8 +458,13 @@ async fn ready(layout: &Layout, daemons: &[Daemon]) -> anyhow::Result<()> {
     let deadline = Instant::now() + START_TIMEOUT;
     let mut caller = Caller::new(layout.known_addresses(), START_TIMEOUT);
     loop {
+        let request = ListNodesRequest { members: vec!["state".into()], ..Default::default() };
+        let ask = |mut client: ControllerClient<_>| {
+            let request = request.clone();
+            async move { client.list_nodes(request).await }
+        };
         let nodes = caller
-            .call(|mut client| async move { client.list_nodes(ListNodesRequest {}).await })
+            .call(ask)
             .await
             .with_context(|| {
                 format!("the controller does not start; see {}", layout.log("spurctld").display())

@@ -2,6 +2,7 @@
 //! first of QOS, association and accounts above that says something counts, as in Slurm; group limits of
 //! accounts hold on every level.
 
+mod bars;
 mod reasons;
 
 use std::collections::BTreeMap;
@@ -12,6 +13,8 @@ use crate::limit::Limit;
 use crate::tres::{self, Tres};
 use crate::views::{AssociationView, QosView};
 use reasons::{Kind, Level};
+
+pub use bars::{Spending, denied, waits};
 
 /// Amounts of resources.
 pub type Needs = BTreeMap<Tres, u64>;
@@ -55,123 +58,140 @@ pub struct Claim {
     pub counter: String,
     /// How much there is.
     pub max: u64,
-    /// How much of it this job takes.
+    /// How much of it this job takes, as far as can be told before it has its place.
     pub amount: u64,
+    /// The resource that is counted; none where it is jobs.
+    pub tres: Option<Tres>,
+    /// How often one of it counts: minutes, or once.
+    pub times: u64,
     /// Why a job waits that finds too little.
     pub reason: Reason,
 }
 
-/// Amounts a job shares with others while it runs.
-pub fn claims(book: &Book, asks: &Asks) -> Vec<Claim> {
-    let mut claims = Vec::new();
+/// Amounts a job shares with others while it runs, in the order in which Slurm asks for them. Where jobs are to begin
+/// only if they can end, `spent` tells what of the minutes of each purse is used up.
+pub fn claims(
+    book: &Book,
+    asks: &Asks,
+    spent: Option<&dyn Fn(Purse) -> Option<Spent>>,
+) -> Vec<Claim> {
     let qos = qos_of(book, asks);
+    let own = book.association(asks.account, asks.user, asks.partition);
+    let line = own.map(|own| book.lineage(own)).unwrap_or_default();
     let mut said: Vec<(&'static str, Option<Tres>)> = Vec::new();
+    let mut claims = Vec::new();
     for one in &qos {
-        let place = format!("qos/{}", one.id);
         for (name, limit, by, reason) in [
-            ("GrpJobs", one.grp_jobs, String::new(), Reason::QOSGrpJobsLimit),
-            (
-                "MaxJobsPU",
-                one.max_jobs_per_user,
-                asks.user.to_string(),
-                Reason::QOSMaxJobsPerUserLimit,
-            ),
-            (
-                "MaxJobsPA",
-                one.max_jobs_per_account,
-                asks.account.to_string(),
-                Reason::MaxJobsPerAccount,
-            ),
+            ("GrpJobs", one.grp_jobs, "", Reason::QOSGrpJobsLimit),
+            ("MaxJobsPA", one.max_jobs_per_account, asks.account, Reason::MaxJobsPerAccount),
+            ("MaxJobsPU", one.max_jobs_per_user, asks.user, Reason::QOSMaxJobsPerUserLimit),
         ] {
             let Some(max) = limit.and_then(Limit::number) else { continue };
             if first(&mut said, name, None) {
-                let counter = format!("{place}/{name}/{by}");
-                claims.push(Claim { counter, max, amount: 1, reason });
+                claims.push(Claim::one(format!("qos/{}/{name}/{by}", one.id), max, reason));
             }
         }
-        for (name, limits, by, kind) in [
-            ("GrpTRES", &one.grp_tres, String::new(), Kind::Grp),
-            ("MaxTRESPU", &one.max_tres_per_user, asks.user.to_string(), Kind::PerUser),
-            ("MaxTRESPA", &one.max_tres_per_account, asks.account.to_string(), Kind::PerAccount),
-        ] {
-            for (tres, max) in parts(asks, one, limits) {
-                if first(&mut said, name, Some(tres.clone())) {
-                    let counter = format!("{place}/{name}/{by}/{tres}");
-                    claims.extend(claim(
-                        counter,
-                        asks,
-                        &tres,
-                        max,
-                        reasons::of(Level::Qos, kind, &tres),
-                    ));
-                }
-            }
-        }
-        for (name, limits, by, kind) in [
-            ("GrpTRESRunMins", &one.grp_tres_run_mins, String::new(), Kind::GrpRunMinutes),
-            (
-                "MaxTRESRunMinsPU",
-                &one.max_tres_run_mins_per_user,
-                asks.user.to_string(),
-                Kind::RunMinutesPerUser,
-            ),
+    }
+    let by_qos = |name: &str| said.iter().any(|(known, _)| *known == name);
+    for one in line.iter().filter(|_| !by_qos("GrpJobs")) {
+        let counter = || format!("assoc/{}/GrpJobs", one.id);
+        let max = one.grp_jobs.and_then(Limit::number);
+        claims.extend(max.map(|max| Claim::one(counter(), max, Reason::AssocGrpJobsLimit)));
+    }
+    if let Some(own) = own.filter(|_| !by_qos("MaxJobsPU")) {
+        let max = book.inherited(own, |one| one.max_jobs).and_then(Limit::number);
+        let counter = || format!("assoc/{}/MaxJobs", own.id);
+        claims.extend(max.map(|max| Claim::one(counter(), max, Reason::AssocMaxJobsLimit)));
+    }
+    let minutes = asks.minutes.unwrap_or(YEAR_MINUTES);
+    let left = |purse: Purse, tres: &Tres, max: u64| {
+        let used = spent.and_then(|spent| spent(purse)).unwrap_or_default();
+        max.saturating_sub(used.minutes.get(tres).copied().unwrap_or(0))
+    };
+    for one in &qos {
+        for (name, limits, by, kind, times) in [
+            ("GrpTRESMins", &one.grp_tres_mins, "", Kind::GrpMinutes, minutes),
+            ("GrpTRES", &one.grp_tres, "", Kind::Grp, 1),
+            ("GrpTRESRunMins", &one.grp_tres_run_mins, "", Kind::GrpRunMinutes, minutes),
+            ("MaxTRESPA", &one.max_tres_per_account, asks.account, Kind::PerAccount, 1),
+            ("MaxTRESPU", &one.max_tres_per_user, asks.user, Kind::PerUser, 1),
             (
                 "MaxTRESRunMinsPA",
                 &one.max_tres_run_mins_per_account,
-                asks.account.to_string(),
+                asks.account,
                 Kind::RunMinutesPerAccount,
+                minutes,
+            ),
+            (
+                "MaxTRESRunMinsPU",
+                &one.max_tres_run_mins_per_user,
+                asks.user,
+                Kind::RunMinutesPerUser,
+                minutes,
             ),
         ] {
-            for (tres, max) in amounts(limits) {
+            if kind == Kind::GrpMinutes && spent.is_none() {
+                continue;
+            }
+            // Minutes are no parts of anything.
+            let limits = if times == 1 { parts(asks, one, limits) } else { amounts(limits) };
+            for (tres, max) in limits {
                 if first(&mut said, name, Some(tres.clone())) {
-                    let counter = format!("{place}/{name}/{by}/{tres}");
+                    let max = match kind {
+                        Kind::GrpMinutes => left(Purse::Qos(one.id), &tres, max),
+                        _ => max,
+                    };
+                    let counter = format!("qos/{}/{name}/{by}/{tres}", one.id);
                     let reason = reasons::of(Level::Qos, kind, &tres);
-                    claims.push(Claim { counter, max, amount: run_minutes(asks, &tres), reason });
+                    claims.extend(claim(counter, asks, tres, times, max, reason));
                 }
             }
         }
     }
-    let Some(own) = book.association(asks.account, asks.user, asks.partition) else {
-        return claims;
+    let by_qos = |name: &'static str, tres: &Tres| {
+        said.iter().any(|(known, of)| *known == name && of.as_ref() == Some(tres))
     };
-    let max_jobs = book.inherited(own, |one| one.max_jobs).and_then(Limit::number);
-    let by_qos = qos.iter().any(|one| one.max_jobs_per_user.is_some());
-    if let Some(max) = max_jobs.filter(|_| !by_qos) {
-        let counter = format!("assoc/{}/MaxJobs", own.id);
-        claims.push(Claim { counter, max, amount: 1, reason: Reason::AssocMaxJobsLimit });
-    }
-    let by_qos = |name: &'static str, tres: Option<&Tres>| {
-        said.iter().any(|(known, of)| *known == name && of.as_ref() == tres)
-    };
-    let scale = |max| scaled(book, asks, max);
-    for one in book.lineage(own) {
-        let place = format!("assoc/{}", one.id);
-        if let Some(max) = one.grp_jobs.and_then(Limit::number).filter(|_| !by_qos("GrpJobs", None))
-        {
-            let counter = format!("{place}/GrpJobs");
-            claims.push(Claim { counter, max, amount: 1, reason: Reason::AssocGrpJobsLimit });
-        }
-        for (tres, max) in amounts(&one.grp_tres) {
-            if !by_qos("GrpTRES", Some(&tres)) {
-                let reason = reasons::of(Level::Association, Kind::Grp, &tres);
-                let counter = counter_of(book, asks, &format!("{place}/GrpTRES/{tres}"));
-                claims.extend(claim(counter, asks, &tres, scale(max), reason));
+    for one in &line {
+        for (name, limits, kind, times) in [
+            ("GrpTRESMins", &one.grp_tres_mins, Kind::GrpMinutes, minutes),
+            ("GrpTRES", &one.grp_tres, Kind::Grp, 1),
+            ("GrpTRESRunMins", &one.grp_tres_run_mins, Kind::GrpRunMinutes, minutes),
+        ] {
+            if kind == Kind::GrpMinutes && spent.is_none() {
+                continue;
             }
-        }
-        for (tres, max) in amounts(&one.grp_tres_run_mins) {
-            if !by_qos("GrpTRESRunMins", Some(&tres)) {
-                let reason = reasons::of(Level::Association, Kind::GrpRunMinutes, &tres);
-                let counter = format!("{place}/GrpTRESRunMins/{tres}");
-                claims.push(Claim { counter, max, amount: run_minutes(asks, &tres), reason });
+            for (tres, max) in amounts(limits).into_iter().filter(|(tres, _)| !by_qos(name, tres)) {
+                let counter = format!("assoc/{}/{name}/{tres}", one.id);
+                let (counter, max) = match kind {
+                    Kind::Grp => (counter_of(book, asks, &counter), scaled(book, asks, max)),
+                    Kind::GrpMinutes => (counter, left(Purse::Association(one.id), &tres, max)),
+                    _ => (counter, max),
+                };
+                let reason = reasons::of(Level::Association, kind, &tres);
+                claims.extend(claim(counter, asks, tres, times, max, reason));
             }
         }
     }
     claims
 }
 
-fn claim(counter: String, asks: &Asks, tres: &Tres, max: u64, reason: Reason) -> Option<Claim> {
-    let amount = asks.needs.get(tres).copied().unwrap_or(0);
-    (amount > 0).then_some(Claim { counter, max, amount, reason })
+impl Claim {
+    /// Of an amount of jobs.
+    fn one(counter: String, max: u64, reason: Reason) -> Claim {
+        Claim { counter, max, amount: 1, tres: None, times: 1, reason }
+    }
+}
+
+fn claim(
+    counter: String,
+    asks: &Asks,
+    tres: Tres,
+    times: u64,
+    max: u64,
+    reason: Reason,
+) -> Option<Claim> {
+    let amount = asks.needs.get(&tres).copied().unwrap_or(0).saturating_mul(times);
+    (amount > 0).then_some(Claim { counter, max, amount, tres: Some(tres), times, reason })
 }
 
 fn run_minutes(asks: &Asks, tres: &Tres) -> u64 {
@@ -181,120 +201,6 @@ fn run_minutes(asks: &Asks, tres: &Tres) -> u64 {
 
 /// What a job without a limit is taken to run.
 const YEAR_MINUTES: u64 = 365 * 1440;
-
-/// Why a job cannot run at all by the rules, whoever else runs.
-pub fn bars(book: &Book, asks: &Asks) -> Option<Reason> {
-    let qos = qos_of(book, asks);
-    let own = book.association(asks.account, asks.user, asks.partition);
-    let mut said = Vec::new();
-    for one in &qos {
-        for (tres, min) in parts(asks, one, &one.min_tres_per_job) {
-            let need = asks.needs.get(&tres).copied().unwrap_or(0);
-            if first(&mut said, "MinTRES", Some(tres.clone())) && need < min {
-                return Some(reasons::of(Level::Qos, Kind::Min, &tres));
-            }
-        }
-        if let Some(max) = one.max_wall.and_then(Limit::number)
-            && first(&mut said, "MaxWall", None)
-            && asks.minutes.is_none_or(|minutes| minutes > max)
-        {
-            return Some(Reason::QOSMaxWallDurationPerJobLimit);
-        }
-        let per_job = [
-            ("MaxTRES", &one.max_tres_per_job, Kind::PerJob),
-            ("MaxTRESPerNode", &one.max_tres_per_node, Kind::PerNode),
-            ("MaxTRESMins", &one.max_tres_mins_per_job, Kind::MinutesPerJob),
-        ];
-        // What nobody could ever take together with others bars too.
-        let whole = [
-            ("GrpTRES", &one.grp_tres, Kind::Grp),
-            ("MaxTRESPU", &one.max_tres_per_user, Kind::PerUser),
-            ("MaxTRESPA", &one.max_tres_per_account, Kind::PerAccount),
-        ];
-        for (name, limits, kind) in per_job.into_iter().chain(whole) {
-            for (tres, max) in parts(asks, one, limits) {
-                if first(&mut said, name, Some(tres.clone())) && used(asks, kind, &tres) > max {
-                    return Some(reasons::of(Level::Qos, kind, &tres));
-                }
-            }
-        }
-    }
-    let own = own?;
-    let known = |name: &'static str, tres: Option<&Tres>| {
-        said.iter().any(|(known, of): &(&str, Option<Tres>)| *known == name && of.as_ref() == tres)
-    };
-    if let Some(max) = book.inherited(own, |one| one.max_wall).and_then(Limit::number)
-        && !known("MaxWall", None)
-        && asks.minutes.is_none_or(|minutes| minutes > max)
-    {
-        return Some(Reason::AssocMaxWallDurationPerJobLimit);
-    }
-    type Get = fn(&AssociationView) -> &String;
-    let per_job: [(&'static str, Get, Kind); 3] = [
-        ("MaxTRES", |one| &one.max_tres_per_job, Kind::PerJob),
-        ("MaxTRESPerNode", |one| &one.max_tres_per_node, Kind::PerNode),
-        ("MaxTRESMins", |one| &one.max_tres_mins_per_job, Kind::MinutesPerJob),
-    ];
-    for (name, get, kind) in per_job {
-        let limits = book.inherited(own, |one| Some(get(one)).filter(|text| !text.is_empty()));
-        for (tres, max) in limits.map(|text| amounts(text)).unwrap_or_default() {
-            if !known(name, Some(&tres)) && used(asks, kind, &tres) > scaled(book, asks, max) {
-                return Some(reasons::of(Level::Association, kind, &tres));
-            }
-        }
-    }
-    for one in book.lineage(own) {
-        for (tres, max) in amounts(&one.grp_tres) {
-            if !known("GrpTRES", Some(&tres))
-                && used(asks, Kind::Grp, &tres) > scaled(book, asks, max)
-            {
-                return Some(reasons::of(Level::Association, Kind::Grp, &tres));
-            }
-        }
-    }
-    None
-}
-
-/// What a job by itself would use up, were it to run as long as it may: minutes of everybody together.
-pub fn bars_alone(book: &Book, asks: &Asks) -> Option<Reason> {
-    let minutes = asks.minutes.unwrap_or(YEAR_MINUTES);
-    let over = |level: Level, mins: &String, run_mins: &String, wall: Option<Limit>| {
-        for (limits, kind) in [(mins, Kind::GrpMinutes), (run_mins, Kind::GrpRunMinutes)] {
-            let is_over = |(tres, max): &(Tres, u64)| run_minutes(asks, tres) > *max;
-            if let Some((tres, _)) = amounts(limits).into_iter().find(is_over) {
-                return Some(reasons::of(level, kind, &tres));
-            }
-        }
-        let is_over = wall.and_then(Limit::number).is_some_and(|max| minutes > max);
-        is_over.then_some(wall_reason(level))
-    };
-    let by_qos = qos_of(book, asks)
-        .into_iter()
-        .find_map(|one| over(Level::Qos, &one.grp_tres_mins, &one.grp_tres_run_mins, one.grp_wall));
-    by_qos.or_else(|| {
-        let own = book.association(asks.account, asks.user, asks.partition)?;
-        book.lineage(own).into_iter().find_map(|one| {
-            over(Level::Association, &one.grp_tres_mins, &one.grp_tres_run_mins, one.grp_wall)
-        })
-    })
-}
-
-fn wall_reason(level: Level) -> Reason {
-    match level {
-        Level::Qos => Reason::QOSGrpWallLimit,
-        Level::Association => Reason::AssocGrpWallLimit,
-    }
-}
-
-/// How much counts against a limit of this kind.
-fn used(asks: &Asks, kind: Kind, tres: &Tres) -> u64 {
-    let need = asks.needs.get(tres).copied().unwrap_or(0);
-    match kind {
-        Kind::PerNode => need.div_ceil(asks.nodes.max(1)),
-        Kind::MinutesPerJob => need.saturating_mul(asks.minutes.unwrap_or(YEAR_MINUTES)),
-        _ => need,
-    }
-}
 
 /// What associations may use is more or less in some QOS.
 fn scaled(book: &Book, asks: &Asks, max: u64) -> u64 {
@@ -335,51 +241,6 @@ pub fn threshold_bar(book: &Book, asks: &Asks, factor: impl Fn(u32) -> f64) -> O
         least.is_some_and(|least| factor(own.id) < least)
     };
     qos_of(book, asks).iter().any(held).then_some(Reason::QOSUsageThreshold)
-}
-
-/// Minutes of resources that are used up, as decayed usage has them; with `safe` a job also waits that would use them
-/// up before its end.
-pub fn spent_bar(
-    book: &Book,
-    asks: &Asks,
-    safe: bool,
-    spent: impl Fn(Purse) -> Option<Spent>,
-) -> Option<Reason> {
-    let qos = book.qos(asks.qos).filter(|qos| has_flag(qos, "UsageFactorSafe"));
-    let factor = qos.map_or(1.0, |qos| qos.usage_factor);
-    let minutes = asks.minutes.unwrap_or(YEAR_MINUTES);
-    let comes = |amount: u64| match safe {
-        true => (amount.saturating_mul(minutes) as f64 * factor) as u64,
-        false => 0,
-    };
-    let over = |limits: &String, wall: Option<Limit>, purse: Purse, level: Level| {
-        let limits = amounts(limits);
-        if limits.is_empty() && wall.is_none() {
-            return None;
-        }
-        let spent = spent(purse).unwrap_or_default();
-        for (tres, max) in limits {
-            let spent = spent.minutes.get(&tres).copied().unwrap_or(0);
-            let needs = asks.needs.get(&tres).copied().unwrap_or(0);
-            if spent >= max || spent.saturating_add(comes(needs)) > max {
-                return Some(reasons::of(level, Kind::GrpMinutes, &tres));
-            }
-        }
-        let is_over = wall.and_then(Limit::number).is_some_and(|max| {
-            spent.wall_minutes >= max || spent.wall_minutes.saturating_add(comes(1)) > max
-        });
-        is_over.then_some(wall_reason(level))
-    };
-    for one in qos_of(book, asks) {
-        let found = over(&one.grp_tres_mins, one.grp_wall, Purse::Qos(one.id), Level::Qos);
-        if found.is_some() {
-            return found;
-        }
-    }
-    let own = book.association(asks.account, asks.user, asks.partition)?;
-    book.lineage(own).into_iter().find_map(|one| {
-        over(&one.grp_tres_mins, one.grp_wall, Purse::Association(one.id), Level::Association)
-    })
 }
 
 /// Whose usage.

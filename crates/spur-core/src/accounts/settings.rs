@@ -316,8 +316,8 @@ fn exempt(place: &mut Option<u32>, _: Change, value: &str) -> Result<(), Fault> 
     *place = match value.trim() {
         "-1" => None,
         value => {
-            let minutes = duration::parse_limit(value).map_err(|_| Fault::Time)?.number();
-            minutes.map(|minutes| u32::try_from(minutes * 60).unwrap_or(u32::MAX))
+            let seconds = duration::parse_seconds(value).map_err(|_| Fault::Time)?.number();
+            seconds.map(|seconds| u32::try_from(seconds).unwrap_or(u32::MAX))
         }
     };
     Ok(())

@@ -5,5 +5,6 @@ mod policy;
 
 pub use actor::{Actor, Level};
 pub use policy::{
-    ACCOUNT, ACTIONS, Action, METHODS, MethodRule, Target, Who, may, method_rule, principals,
+    ACCOUNT, ACTIONS, Action, METHODS, MethodRule, Target, Who, may, may_act_as, method_rule,
+    principals,
 };

@@ -230,9 +230,36 @@ pub fn may(actor: &Actor, action: Action, target: Target<'_>) -> Result<(), Slur
     if allowed { Ok(()) } else { Err(SlurmError::AccessDenied) }
 }
 
+/// Whoever sets a crontab, or has a token made, has programs run as its owner: for others only administrators may,
+/// and as root nothing runs that root did not ask for. `ours` is whom the cluster itself runs as.
+pub fn may_act_as(actor: &Actor, uid: Uid, ours: Uid) -> Result<(), SlurmError> {
+    let own = actor.uid();
+    let is_administrator = matches!(actor, Actor::User { level: Level::Administrator, .. });
+    match own == Some(uid) || own == Some(ours) || (is_administrator && uid != Uid::ROOT) {
+        true => Ok(()),
+        false => Err(SlurmError::AccessDenied),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_runs_as_root_that_root_did_not_ask_for() {
+        let (alice, bob, ours) = (Uid(1000), Uid(1001), Uid(900));
+        for (caller, level, uid, is_let) in [
+            (alice, Level::None, alice, true),
+            (alice, Level::None, bob, false),
+            (alice, Level::Operator, bob, false),
+            (alice, Level::Administrator, bob, true),
+            (alice, Level::Administrator, Uid::ROOT, false),
+            (ours, Level::Administrator, Uid::ROOT, true),
+        ] {
+            let answer = may_act_as(&user(caller.0, level), uid, ours);
+            assert_eq!(answer.is_ok(), is_let, "{caller:?} {level:?} as {uid:?}");
+        }
+    }
 
     fn user(uid: u32, level: Level) -> Actor {
         Actor::user(Uid(uid), Gid(uid), level)

@@ -182,6 +182,7 @@ const WITHOUT_EFFECT: &[Said] = &[
     ("accounting.purge_suspends_after", |it| it.accounting.purge_suspends_after.is_some()),
     ("rest.tls_cert", |it| it.rest.tls_cert.is_some()),
     ("gres.multiple_files", |it| it.gres.iter().any(|it| it.multiple_files.is_some())),
+    ("gres.flags", |it| it.gres.iter().any(|it| !it.flags.is_empty())),
     ("gres.autodetect", |it| it.gres.iter().any(|it| it.autodetect.is_some())),
     ("mesh.enabled", |it| it.mesh.enabled != Mesh::default().enabled),
 ];

@@ -7,7 +7,7 @@ use super::problems::{Problem, nearest, without_password};
 use super::raw::RawSection;
 use super::resolve::Config;
 use super::sections::*;
-use super::things::NodeList;
+use super::things::{NodeList, age_secs, gres_count};
 use super::words::PreemptAction;
 use crate::limit::Limit;
 
@@ -72,6 +72,19 @@ impl Checker<'_> {
             if !schemes.iter().any(|scheme| url.starts_with(scheme)) {
                 let what = "expected postgresql://USER:PASSWORD@HOST/NAME or sqlite:PATH";
                 self.refuse::<Accounting>(0, "database_url", what);
+            }
+        }
+        let it = &config.accounting;
+        for (key, age) in [
+            ("purge_jobs_after", &it.purge_jobs_after),
+            ("purge_steps_after", &it.purge_steps_after),
+            ("purge_events_after", &it.purge_events_after),
+            ("purge_transactions_after", &it.purge_transactions_after),
+            ("purge_usage_after", &it.purge_usage_after),
+        ] {
+            if age.as_deref().is_some_and(|age| !age.is_empty() && age_secs(age).is_none()) {
+                let what = "expected an age, as \"12months\", \"90days\" or \"36hours\"";
+                self.refuse::<Accounting>(0, key, what);
             }
         }
         let rest = &config.rest;
@@ -187,6 +200,12 @@ impl Checker<'_> {
         for (nth, gres) in config.gres.iter().enumerate() {
             if gres.name.is_empty() && gres.autodetect.is_none() {
                 self.refuse::<Gres>(nth, "name", "expected a name, as \"gpu\"");
+            }
+            if gres.count.as_deref().is_some_and(|count| gres_count(count).is_none()) {
+                self.refuse::<Gres>(nth, "count", "expected a number, as \"4\" or \"16G\"");
+            }
+            if gres.files.as_deref().is_some_and(|it| crate::hostlist::expand(it).is_err()) {
+                self.refuse::<Gres>(nth, "files", "expected files, as \"/dev/nvidia[0-3]\"");
             }
             self.known_nodes::<Gres>(nth, "nodes", &gres.nodes, &[]);
         }

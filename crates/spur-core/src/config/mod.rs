@@ -34,5 +34,5 @@ pub use problems::{Problem, Problems};
 pub use resolve::{Config, read, read_back, value_of};
 pub use sharing::{DefaultMemory, OverSubscribe, PreemptMode};
 pub use show::Shown;
-pub use things::{Allowed, ControllerHost, NodeGres, NodeList};
+pub use things::{Allowed, ControllerHost, NodeGres, NodeList, age_secs, gres_count};
 pub use values::{Setting, Value};

@@ -220,8 +220,22 @@ fn is_word(text: &str) -> bool {
     !text.is_empty() && text.chars().all(is_letter)
 }
 
+/// An age: `12months`, `90days`, `36hours`; a bare number is months, as in Slurm.
+pub fn age_secs(text: &str) -> Option<i64> {
+    let text = text.trim().to_lowercase();
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let number: i64 = digits.parse().ok().filter(|number| *number > 0)?;
+    let hours = match &text[digits.len()..] {
+        "" | "month" | "months" => 30 * 24,
+        "day" | "days" => 24,
+        "hour" | "hours" => 1,
+        _ => return None,
+    };
+    number.checked_mul(hours * 3600)
+}
+
 /// A count with Slurm's K, M, G, T, each 1024 times the one before.
-fn gres_count(text: &str) -> Option<u64> {
+pub fn gres_count(text: &str) -> Option<u64> {
     let unit = "KMGTP".find(text.chars().last()?.to_ascii_uppercase());
     let digits = if unit.is_some() { &text[..text.len() - 1] } else { text };
     let factor = 1024u64.pow(unit.map_or(0, |place| place as u32 + 1));
@@ -247,6 +261,16 @@ mod tests {
         for wrong in ["", "gpu:", "gpu:2:2", "gpu:2:a", "gpu:a:b:1", ":1"] {
             assert!(text::<NodeGres>(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn ages_are_read_as_slurm_writes_them() {
+        const HOUR: i64 = 3600;
+        assert_eq!(age_secs("12months"), Some(360 * 24 * HOUR));
+        assert_eq!(age_secs("90days"), Some(90 * 24 * HOUR));
+        assert_eq!(age_secs("36hours"), Some(36 * HOUR));
+        assert_eq!(age_secs("2"), Some(60 * 24 * HOUR));
+        assert_eq!((age_secs("0"), age_secs("soon"), age_secs("-1days")), (None, None, None));
     }
 
     #[test]

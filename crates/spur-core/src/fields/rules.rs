@@ -4,6 +4,7 @@ use super::short::*;
 use super::{Field, Value};
 use crate::accounts::rules::{ADMIN_ADMINISTRATOR, ADMIN_OPERATOR};
 use crate::job::JobStatus;
+use crate::tres::{self, Tres};
 use crate::views::rules::ResourceView;
 use crate::views::{
     AccountView, AccountingView, ClusterView, EventView, TransactionView, UserView, WckeyView,
@@ -39,6 +40,9 @@ const fn field<Row>(
     Field::new(name, header, get).width(width)
 }
 
+/// The number that Slurm's clients know `select/cons_tres` by.
+const SELECT_CONS_TRES: u32 = 109;
+
 /// Clusters.
 pub static CLUSTER_FIELDS: &[Field<ClusterView>] = &[
     field("Cluster", "Cluster", 10, |c| text(&c.name)),
@@ -47,6 +51,13 @@ pub static CLUSTER_FIELDS: &[Field<ClusterView>] = &[
     field("ControlPort", "ControlPort", 12, |c| number(c.control_port)),
     field("RPC", "RPC", 5, |c| number(c.rpc_version)),
     field("TRES", "TRES", 20, |c| text(&c.tres)),
+    field("NodeCount", "NodeCount", 9, |c| {
+        let node = |(tres, count): (Tres, Option<u64>)| (tres == Tres::Node).then_some(count?);
+        number(tres::read(&c.tres).into_iter().find_map(node).unwrap_or(0))
+    }),
+    // Nobody keeps them, as in Slurm.
+    field("NodeNames", "NodeName", 15, |_| text("")),
+    field("PluginIDSelect", "PluginIDSelect", 14, |_| number(SELECT_CONS_TRES)),
     field("Flags", "Flags", 20, |_| text("None")),
     field("Federation", "Federation", 10, |c| text(&c.federation)),
     field("FedState", "FedState", 12, |c| match c.federation_state.as_str() {

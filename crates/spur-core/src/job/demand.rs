@@ -22,8 +22,7 @@ impl Demand {
         let tasks = spec.ntasks.unwrap_or(nodes_min).max(nodes_min);
         let nodes_max = match (spec.nodes_min, spec.nodes_max) {
             (_, Some(max)) => max.max(nodes_min),
-            (Some(min), None) => min.max(1),
-            (None, None) => tasks,
+            (_, None) => tasks,
         };
         Demand {
             nodes_min,
@@ -52,7 +51,7 @@ mod tests {
         assert_eq!(demand(None, None), (1, 1, 1));
         assert_eq!(demand(Some(3), None), (3, 3, 3));
         assert_eq!(demand(None, Some(5)), (1, 5, 5));
-        assert_eq!(demand(Some(2), Some(5)), (2, 2, 5));
+        assert_eq!(demand(Some(2), Some(5)), (2, 5, 5));
         assert_eq!(demand(Some(4), Some(2)), (4, 4, 4));
     }
 }

@@ -21,6 +21,15 @@ static NAMES: [(&str, u32); 11] = [
     ("TIME_LIMIT", 1 << 4),
 ];
 
+/// Whether mail may be sent there. The mail program is run as the controller's user, with this as an argument: what
+/// it could take for an option, a file or a command to pipe into is no address, and neither is what a shell
+/// behind it would read as more than a word.
+pub fn is_address(text: &str) -> bool {
+    let plain = |c: char| c.is_alphanumeric() || "@._+-=,:%/!#*?^{}~".contains(c);
+    let begins = |part: &str| part.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+    text.chars().all(plain) && text.split(',').all(begins)
+}
+
 /// No known event is named. Slurm's tools say `Invalid --mail-type specification`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no mail type in `{0}'")]
@@ -94,6 +103,37 @@ impl fmt::Display for MailTypes {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn what_a_mail_program_would_take_for_more_than_an_address_is_none() {
+        for good in ["alice", "alice@example.org", "a.b+c@x.y,_bob", "björn", "x!y%z@host"] {
+            assert!(is_address(good), "{good}");
+        }
+        for bad in [
+            "",
+            "-oX",
+            "alice,-S x=y",
+            "|sh",
+            "alice,|sh",
+            "/etc/passwd",
+            "a,/etc/x",
+            "./x",
+            "+x",
+            "a b",
+            "a;id",
+            "a$(id)",
+            "a`id`",
+            "a\nbcc:b",
+            "a\0",
+            "~/x",
+            "a,",
+            "<a@b>",
+            "\"a\"@b",
+            "&x",
+        ] {
+            assert!(!is_address(bad), "{bad:?}");
+        }
+    }
 
     /// `sbatch --mail-type=…` and the job's `MailType`.
     #[rustfmt::skip]

@@ -1,5 +1,6 @@
 //! Nodes: what each has, and whether it can be used.
 
+mod devices;
 pub mod features;
 pub mod filter;
 mod inventory;

@@ -92,11 +92,12 @@ fn frequency(text: &str) -> Result<u32, String> {
         .ok_or_else(|| format!("unrecognized --cpu-freq argument \"{text}\""))
 }
 
-/// The governor a text means; names may be shortened to four letters.
+/// The governor a text means; names may be shortened to four letters, and nobody looks behind a whole one.
 fn governor(text: &str) -> Option<Result<u32, String>> {
     let (_, code, allowed) = GOVERNORS.iter().find(|(name, _, _)| {
-        text.len() >= 4
-            && name.get(..text.len()).is_some_and(|start| start.eq_ignore_ascii_case(text))
+        let common = text.len().min(name.len());
+        let start = text.get(..common).zip(name.get(..common));
+        common >= 4 && start.is_some_and(|(text, name)| text.eq_ignore_ascii_case(name))
     })?;
     Some(if *allowed {
         Ok(*code)

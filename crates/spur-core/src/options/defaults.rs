@@ -51,6 +51,7 @@ pub fn fill_defaults(request: &mut Request, around: Surroundings<'_>) -> Result<
     moments(request, around)?;
     names_and_files(request, around);
     specialized(request, around.core_spec_allowed);
+    power(request);
     if !request.job.layout().hint.is_empty() && !conflicts::says_threads(request) {
         hint::follow(request.job.layout_mut());
     }
@@ -152,6 +153,22 @@ fn specialized(request: &mut Request, allowed: bool) {
     (placement.core_spec, placement.thread_spec) = (None, None);
 }
 
+/// There is one way to manage power; other words are said to be nothing.
+fn power(request: &mut Request) {
+    if request.job.rare().power.is_empty() {
+        return;
+    }
+    let said = std::mem::take(&mut request.job.rare_mut().power);
+    for word in said.split(',').filter(|word| !word.is_empty()) {
+        match word.eq_ignore_ascii_case("level") {
+            true => "LEVEL".clone_into(&mut request.job.rare_mut().power),
+            false => {
+                request.notes.push(format!("error: Ignoring unrecognized power option ({word})"))
+            }
+        }
+    }
+}
+
 fn nodes_and_tasks(request: &mut Request, inside_job: bool) -> Result<(), OptionError> {
     nodes_of_list(request)?;
     request.job.ntasks_said = request.job.ntasks.is_some();
@@ -197,7 +214,7 @@ fn tasks_before_gpus(request: &Request) -> Tasks {
             .into_iter()
             .flatten()
             .collect();
-    match (job.ntasks, job.ntasks_per_node) {
+    match (job.ntasks.or_else(|| one_each_time_it_is_named(request)), job.ntasks_per_node) {
         (Some(tasks), _) => Tasks::Known(tasks),
         _ if !fixed => Tasks::Unknown,
         (None, Some(each)) => Tasks::Known(nodes.saturating_mul(each)),
@@ -211,6 +228,17 @@ fn tasks_before_gpus(request: &Request) -> Tasks {
         (None, None) if request.said("nodes") => Tasks::ByNodes(nodes),
         (None, None) => Tasks::Unknown,
     }
+}
+
+/// With `srun -m arbitrary` a node has as many tasks as it has places in the list.
+fn one_each_time_it_is_named(request: &Request) -> Option<u32> {
+    let job = &request.job;
+    let arbitrary = job.layout().distribution.eq_ignore_ascii_case("arbitrary");
+    if request.asked_by != Tool::Srun || !arbitrary {
+        return None;
+    }
+    let names = hostlist::expand(&job.placement().nodelist).ok()?;
+    u32::try_from(names.len()).ok().filter(|places| *places > 0)
 }
 
 /// A list of nodes asks for that many at least.

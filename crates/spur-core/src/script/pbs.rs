@@ -123,7 +123,15 @@ impl Reader {
     fn resources(&mut self, list: &str) -> Result<(), OptionError> {
         let mut cpus = None;
         let mut processes = None;
-        for resource in list.split(',').map(str::trim) {
+        let mut rest = Some(list);
+        while let Some(here) = rest {
+            let (resource, others) = match here.split_once(',') {
+                // Slurm takes all that follows for the number.
+                _ if here.starts_with("ncpus=") => (here, None),
+                Some((resource, others)) => (resource.trim(), Some(others)),
+                None => (here.trim(), None),
+            };
+            rest = others;
             // The parts of a chunk are resources like any other.
             let parts: Vec<&str> = match resource.strip_prefix("select=") {
                 Some(chunk) => chunk.split(':').collect(),
@@ -133,7 +141,7 @@ impl Reader {
                 self.say("nodes", parts[0])?;
             }
             for part in parts {
-                let (name, value) = part.split_once('=').unwrap_or((part, ""));
+                let Some((name, value)) = part.split_once('=') else { continue };
                 match name {
                     "walltime" | "cput" | "pcput" => self.say("time", value)?,
                     "mem" => self.say("mem", value)?,

@@ -107,7 +107,7 @@ pub static JOB: &[Item<JobView>] = &[
     first("CPU_min_freq", |j, _| j.cpu_frequency_min.map(cpu_frequency::word)),
     then("CPU_max_freq", |j, _| j.cpu_frequency_max.map(|max| match j.cpu_frequency_governor { None => format!("{} ", cpu_frequency::word(max)), Some(_) => cpu_frequency::word(max) })),
     then("Governor", |j, _| j.cpu_frequency_governor.and_then(cpu_frequency::governor_name).map(str::to_string)),
-    first("Power", |_, _| Some(String::new())),
+    first("Power", |j, _| Some(j.power.clone())),
     first("", |j, _| if_any(&marks(j))),
     first("CpusPerTres", |j, _| request(&j.cpus_per_tres)),
     first("MemPerTres", |j, _| request(&j.memory_per_tres)),

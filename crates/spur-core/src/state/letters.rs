@@ -6,7 +6,7 @@ use imbl::ordmap::DiffItem;
 
 use crate::accounts::record::ending;
 use crate::ids::{Epoch, JobId};
-use crate::job::mail::MailTypes;
+use crate::job::mail::{MailTypes, is_address};
 use crate::job::{Job, JobState, Phase};
 use crate::state::State;
 use crate::time::{Timestamp, display};
@@ -198,7 +198,7 @@ fn letter(state: &State, job: &Job, word: &str, subject: String) -> Letter {
     let said = &job.spec.lifecycle().mail_user;
     let owner = &job.owner.name;
     let to = match (&state.settings.config.jobs.mail_domain, said.as_str()) {
-        (_, said) if !said.is_empty() => said.to_string(),
+        (_, said) if is_address(said) => said.to_string(),
         (Some(domain), _) => format!("{owner}@{domain}"),
         (None, _) => owner.clone(),
     };
@@ -212,5 +212,7 @@ fn letter(state: &State, job: &Job, word: &str, subject: String) -> Letter {
         ("SLURM_JOB_WORK_DIR", job.spec.work_dir.clone()),
         ("SLURM_JOB_MAIL_TYPE", word.to_string()),
     ];
+    // A name may have anything in it, and a subject is one line.
+    let subject = subject.replace(char::is_control, " ");
     Letter { to, subject, variables }
 }

@@ -94,7 +94,7 @@ fn resources(state: &State, wanted: &str) -> Result<(), SlurmError> {
     }
     let is_known = |kind: &str| {
         // Parts of a GPU are there wherever GPUs are.
-        let kind = if kind == "shard" { "gpu" } else { kind };
+        let kind = if kind == gres::SHARD { gres::GPU } else { kind };
         state.nodes.values().any(|node| node.inventory.gres.iter().any(|gres| gres.name == kind))
             || state
                 .settings

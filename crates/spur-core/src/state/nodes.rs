@@ -20,9 +20,10 @@ pub(super) fn register(state: &mut State, seen: &RegisterNode) -> Result<Reply, 
     };
     let rules = state.settings.node_rules(&seen.name);
     let mut service = known.as_ref().map(|node| node.service.clone()).unwrap_or_default();
-    let configured = seen.inventory.under(rules);
+    let found = seen.inventory.with_devices(&seen.name, &state.settings.config.gres);
+    let configured = found.under(rules);
     let is_trial = seen.inventory.trial || rules.is_some_and(|rules| rules.trial);
-    if !is_trial && let Some(reason) = seen.inventory.shortage(&configured) {
+    if !is_trial && let Some(reason) = found.shortage(&configured) {
         drain(&mut service, reason, Uid::ROOT, state);
     }
     let configured_features = rules.map_or(&[][..], |rules| &rules.features[..]);
@@ -110,7 +111,8 @@ const LAUNCH_FAILED: &str = "Launch failed";
 pub(super) fn reconfigure(state: &mut State) {
     for node in state.nodes.clone().values() {
         let rules = state.settings.node_rules(&node.name);
-        let inventory = room_for_jobs(state, &node.name, node.found.under(rules));
+        let found = node.found.with_devices(&node.name, &state.settings.config.gres);
+        let inventory = room_for_jobs(state, &node.name, found.under(rules));
         let mut changed = Node { inventory, ..(**node).clone() };
         if let Some(rules) = rules {
             changed.weight = rules.weight;

@@ -103,16 +103,26 @@ fn filled(state: &State, owner: &Owner, spec: &JobSpec) -> Result<JobSpec, Slurm
     } else {
         spec.account = spec.account.to_lowercase();
     }
-    let association = book.association(&spec.account, &owner.name, name);
-    if association.is_none() && state.enforces(Enforce::Associations) {
-        return Err(SlurmError::InvalidAccount);
+    let mut association = book.association(&spec.account, &owner.name, name);
+    if association.is_none() {
+        if state.enforces(Enforce::Associations) {
+            return Err(SlurmError::InvalidAccount);
+        }
+        // Nobody is kept out, but who has accounts is charged to one of them.
+        if let Some(own) = book.default_account(&owner.name) {
+            spec.account = own.to_string();
+            association = book.association(&spec.account, &owner.name, name);
+        }
     }
     if spec.qos.is_empty() {
         spec.qos = book.default_qos(association).to_string();
     } else {
         spec.qos = spec.qos.to_lowercase();
         if book.qos(&spec.qos).is_none() {
-            return Err(SlurmError::InvalidQos);
+            if state.enforces(Enforce::Associations) || state.enforces(Enforce::Qos) {
+                return Err(SlurmError::InvalidQos);
+            }
+            spec.qos.clear();
         }
     }
     if let Some(association) = association.filter(|_| state.enforces(Enforce::Qos))
@@ -151,10 +161,8 @@ fn barred(state: &State, owner: &Owner, spec: &JobSpec, tasks: u64) -> Option<Re
             own.is_some_and(|own| book.lineage(own).iter().any(|above| above.id == one.id))
         })
     };
-    limits::bars_submission(book, &asks, tasks, submitted, below).or_else(|| {
-        let denied = || limits::bars(book, &asks).or_else(|| limits::bars_alone(book, &asks));
-        limits::denies(book, &asks).then(denied).flatten()
-    })
+    limits::bars_submission(book, &asks, tasks, submitted, below)
+        .or_else(|| limits::denies(book, &asks).then(|| limits::denied(book, &asks)).flatten())
 }
 
 /// Who and what a job counts against.

@@ -91,6 +91,11 @@ impl Settings {
         self.config.nodes.is_empty() || self.node_rules.contains_key(name)
     }
 
+    /// The nodes that the configuration names.
+    pub fn node_names(&self) -> impl Iterator<Item = &NodeName> {
+        self.node_rules.keys()
+    }
+
     /// The highest number a job can have.
     pub fn last_job_id(&self) -> JobId {
         JobId(self.config.limits.max_job_id.min(JobId::MAX.0))

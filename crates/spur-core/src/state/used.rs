@@ -29,7 +29,7 @@ impl Used {
     /// Whether a node has that much.
     pub fn fits(&self, node: &Inventory) -> bool {
         let has = |(name, kind): &(String, String)| -> u64 {
-            let of_kind = node.gres.iter().filter(|gres| gres.name == *name && gres.kind == *kind);
+            let of_kind = node.gres.iter().filter(|gres| gres.gives(name, kind));
             of_kind.map(|gres| if gres.no_consume { u64::MAX } else { gres.count }).sum()
         };
         self.cpus <= node.cpus

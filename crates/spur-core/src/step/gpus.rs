@@ -3,13 +3,10 @@
 use super::StepSpec;
 use super::layout::Placed;
 use crate::errors::SlurmError;
-use crate::gres::{self, Request};
+use crate::gres::{self, GPU, Request, SHARD};
 use crate::ids::NodeName;
 use crate::idset::IdSet;
 use crate::job::{Allocation, JobSpec};
-
-/// The kind of resource this is about.
-const GPU: &str = "gpu";
 
 /// What a step asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +64,10 @@ fn wanted(spec: &StepSpec, job: &JobSpec) -> Wanted {
         ("", text) => Some(gpus(text)),
         (text, _) => Some(gres::parse(text).unwrap_or_default()),
     };
+    // Parts are not parted again: a step that asks for some has its job's.
+    if by_node.iter().flatten().any(|it| it.name == SHARD) {
+        return Wanted::All;
+    }
     let by_node = by_node.map(|it| it.into_iter().filter(|it| it.name == GPU).collect());
     match (by_node, gpu.gpus_per_task.as_str(), gpu.gpus.as_str()) {
         (Some(each), _, _) => Wanted::PerNode(each),
@@ -82,8 +83,11 @@ fn wanted(spec: &StepSpec, job: &JobSpec) -> Wanted {
 fn asks(job: &JobSpec) -> bool {
     let gpu = job.gpu();
     let said = [&gpu.gpus, &gpu.gpus_per_node, &gpu.gpus_per_socket, &gpu.gpus_per_task];
-    let by_name = job.gres.contains(GPU) || gpu.tres_per_task.contains(GPU);
-    by_name || gpu.ntasks_per_gpu.is_some() || said.iter().any(|text| !text.is_empty())
+    let is_named = |text: &str| text.contains(GPU) || text.contains(SHARD);
+    is_named(&job.gres)
+        || is_named(&gpu.tres_per_task)
+        || gpu.ntasks_per_gpu.is_some()
+        || said.iter().any(|text| !text.is_empty())
 }
 
 fn pick(

@@ -320,6 +320,8 @@ pub struct JobDetail {
     /// Nodes where that happened; the job runs elsewhere while it can.
     #[prost(string, tag = "133")]
     pub avoided_nodes: String,
+    #[prost(string, tag = "134")]
+    pub power: String,
 }
 
 static NOTHING: LazyLock<JobDetail> = LazyLock::new(JobDetail::default);

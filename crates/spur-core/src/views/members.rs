@@ -149,4 +149,5 @@ pub static JOB_MEMBERS: &[Member<JobView>] = members! {
     131 preemptions,
     132 node_losses,
     133 avoided_nodes,
+    134 power,
 };

@@ -23,7 +23,7 @@ pub use accounting::{
 pub use association::AssociationView;
 pub use job::{JobDetail, JobNodeShare, JobView};
 pub use members::JOB_MEMBERS;
-pub use node::NodeView;
+pub use node::{NODE_MEMBERS, NodeView};
 pub use partition::PartitionView;
 pub use priority::PriorityView;
 pub use qos::QosView;

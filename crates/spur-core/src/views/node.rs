@@ -111,3 +111,48 @@ pub struct NodeView {
     #[prost(string, tag = "49")]
     pub topology: String,
 }
+
+macro_rules! members {
+    ($($name:ident)*) => {
+        /// The name of every member on the wire.
+        pub static NODE_MEMBERS: &[&str] = &[$(stringify!($name)),*];
+
+        impl NodeView {
+            /// Leaves of it what is named.
+            pub fn only(self, wanted: &[&str]) -> NodeView {
+                let NodeView { $($name),* } = self;
+                let mut left = NodeView::default();
+                $(if wanted.contains(&stringify!($name)) {
+                    left.$name = $name;
+                })*
+                left
+            }
+        }
+    };
+}
+
+members! {
+    name state cpus cpus_allocated memory_mb reason
+    partitions address hostname port architecture operating_system
+    version boards sockets cores threads boot_time
+    agent_start_time last_busy cpu_load_centi free_memory_mb memory_allocated_mb memory_spec_mb
+    cpus_effective core_spec_count cpu_spec_list temporary_disk_mb weight features
+    active_features gres gres_used gres_drained tres tres_used
+    comment extra reason_time reason_uid reason_user reservation
+    owner mcs_label resume_after instance_id instance_type cluster
+    topology
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_asked_for_is_left_out() {
+        let node =
+            NodeView { name: "n1".into(), cpus: 4, gres: "gpu:2".into(), ..Default::default() };
+        let left = NodeView { name: "n1".into(), gres: "gpu:2".into(), ..Default::default() };
+        assert_eq!(node.clone().only(&["name", "gres"]), left);
+        assert_eq!(node.clone().only(NODE_MEMBERS), node);
+    }
+}

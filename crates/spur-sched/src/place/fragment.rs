@@ -112,7 +112,8 @@ impl Mix {
         let (useless, left) = self.useless(&after, &wholes, &admitted);
         let mine = self.wishes.iter().zip(&admitted).filter(|(_, admitted)| **admitted);
         let price = mine.map(|(it, _)| it.price).sum::<i64>().min(ONE);
-        let lost = i64::from(had.saturating_sub(left)) * price;
+        // Half of it: at its full price a model is left idle at the end, at none those who want it find it taken.
+        let lost = i64::from(had.saturating_sub(left)) * price / 2;
         Some(((useless - before + lost) / GRAIN, left))
     }
 

@@ -130,6 +130,16 @@ impl Search<'_> {
             false => self.shape.nodes_min,
         };
         let mut found = self.by_name(each)?;
+        if !found.is_empty() {
+            for (node, fit) in self.beside() {
+                if found.len() >= most as usize {
+                    break;
+                }
+                if self.room(fit, node) >= each {
+                    found.push(Candidate { node, room: each });
+                }
+            }
+        }
         for group in self.fits.chunk_by(|a, b| self.weight(a) == self.weight(b)) {
             if found.len() >= most as usize {
                 break;
@@ -149,6 +159,25 @@ impl Search<'_> {
             }
         }
         (found.len() >= self.shape.nodes_min as usize).then_some(found)
+    }
+
+    /// Nodes to go with those that were asked for by name: of each weight their neighbours, upwards and then
+    /// downwards, as Slurm chooses them.
+    fn beside(&self) -> Vec<(NodeIndex, &Fit)> {
+        let Some(first) = self.wanted.iter().map(|node| self.nodes.slot(*node).order).min() else {
+            return Vec::new();
+        };
+        let mut all: Vec<_> = (self.nodes.in_order())
+            .filter(|node| !self.wanted.contains(node))
+            .filter_map(|node| {
+                let slot = self.nodes.slot(node);
+                let fit = self.fit_of(node).filter(|_| slot.present && slot.node.usable)?;
+                let distance = slot.order.abs_diff(first);
+                Some(((self.weight(fit), slot.order < first, distance), node, fit))
+            })
+            .collect();
+        all.sort_by_key(|(key, ..)| *key);
+        all.into_iter().map(|(_, node, fit)| (node, fit)).collect()
     }
 
     /// Buckets that may do, best first. Among nodes that are equally full, long jobs that ask for devices
@@ -203,7 +232,29 @@ impl Search<'_> {
     /// Nodes may take different numbers of units: few nodes with much room, and a last one that fits.
     fn different(&self) -> Option<Vec<Candidate>> {
         let named = self.by_name(1)?;
-        self.roomiest(&named, true).or_else(|| self.roomiest(&named, false))
+        let next_to = (!named.is_empty()).then(|| self.next_to(&named)).flatten();
+        next_to.or_else(|| self.roomiest(&named, true)).or_else(|| self.roomiest(&named, false))
+    }
+
+    /// Nodes that were asked for by name, and as many beside them as are needed.
+    fn next_to(&self, named: &[Candidate]) -> Option<Vec<Candidate>> {
+        let shape = self.shape;
+        let mut found: Vec<Candidate> =
+            named.iter().map(|it| Candidate { node: it.node, room: it.room }).collect();
+        let enough = |found: &[Candidate]| {
+            let units = found.iter().map(|it| it.room).fold(0, u32::saturating_add);
+            found.len() >= shape.nodes_min as usize && units >= shape.units
+        };
+        for (node, fit) in self.beside() {
+            if enough(&found) || found.len() >= shape.nodes_max as usize {
+                break;
+            }
+            let room = self.room(fit, node);
+            if room > 0 {
+                found.push(Candidate { node, room });
+            }
+        }
+        enough(&found).then_some(found)
     }
 
     fn roomiest(&self, named: &[Candidate], by_weight: bool) -> Option<Vec<Candidate>> {

@@ -161,7 +161,7 @@ fn named_nodes_are_taken_and_excluded_ones_are_not() {
         tasks(2, 2)(shape);
         shape.nodelist = vec!["n3".into()];
     });
-    assert_eq!(named.plan(), ["1 on n1:1 n3:1"]);
+    assert_eq!(named.plan(), ["1 on n2:1 n3:1"]);
     assert_eq!(nodes.clone().job(|shape| shape.exclude = vec!["n1".into()]).plan(), ["1 on n2:1"]);
     let row = nodes.job(|shape| shape.nodelist = vec!["n2".into()]).started().job(|shape| {
         tasks(2, 2)(shape);

@@ -95,6 +95,7 @@ impl Follower {
             }
             self.read_changes(planner, &last, state);
             if told.is_some() {
+                self.read_minutes(planner, state);
                 self.read_priorities(planner, state);
             }
             for job in self.habits.outlived(state.now) {
@@ -228,6 +229,16 @@ impl Follower {
     fn read_priorities(&mut self, planner: &mut Planner, state: &State) {
         for job in state.index.pending.iter().filter_map(|id| state.jobs.get(id)) {
             self.put_job(planner, state, job);
+        }
+    }
+
+    /// Runs that count by the minutes they have left have fewer.
+    fn read_minutes(&mut self, planner: &mut Planner, state: &State) {
+        for job in state.index.active.iter().filter_map(|id| state.jobs.get(id)) {
+            let Some((run, _)) = planner.runs.get(&RunId(job.id, 0)) else { continue };
+            if run.charges.iter().any(|charge| charge.counter.contains("Mins/")) {
+                self.put_run(planner, state, job);
+            }
         }
     }
 

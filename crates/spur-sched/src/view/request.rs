@@ -160,7 +160,6 @@ fn counts(
     let nodes_max = match spec.nodes_max {
         Some(max) if open => max,
         Some(max) => max.clamp(nodes_min, tasks),
-        None if spec.nodes_min.is_some() => nodes_min,
         None => tasks,
     };
     // No more than the partition allows.

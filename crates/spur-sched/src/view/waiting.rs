@@ -14,7 +14,7 @@ use super::licenses::{is_kept_for, license_name, open_license_name};
 use super::ranks::rank;
 use super::request;
 use super::standing::{avoided, open_partitions, standing, waits_for_switches};
-use super::{Charge, Companion, Counter, PendingJob, Standing, Tiers};
+use super::{Charge, Companion, Counter, Of, PendingJob, Standing, Tiers};
 use crate::limits;
 use crate::planner::Planner;
 use crate::priority::{self, Terms};
@@ -164,7 +164,11 @@ impl Follower {
     ) -> Arc<[Charge]> {
         let licenses = license::parse(&job.spec.placement().licenses).unwrap_or_default();
         let mut charges: Vec<Charge> = (licenses.iter())
-            .map(|it| Charge { counter: license_name(&it.name), amount: u64::from(it.count) })
+            .map(|it| Charge {
+                counter: license_name(&it.name),
+                amount: u64::from(it.count),
+                of: Of::Said,
+            })
             .collect();
         // Of what is kept for reservations, others have the rest.
         let outside = licenses
@@ -173,9 +177,10 @@ impl Follower {
         charges.extend(outside.map(|it| Charge {
             counter: open_license_name(&it.name),
             amount: u64::from(it.count),
+            of: Of::Said,
         }));
         if let (Some(array), Some(_)) = (job.array_id(), throttle(job)) {
-            charges.push(Charge { counter: array_name(array), amount: 1 });
+            charges.push(Charge { counter: array_name(array), amount: 1, of: Of::Said });
         }
         charges.extend(limits::charges(planner, state, job, &self.basis));
         if self.charges.len() >= 1 << 16 {

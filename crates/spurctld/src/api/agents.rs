@@ -1,20 +1,24 @@
 //! An agent's stream, from its first message to its end.
 
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use spur_core::auth::Actor;
+use spur_core::hostlist;
 use spur_core::ids::NodeName;
+use spur_core::state::State;
 use spur_proto::address::Address;
 use spur_proto::entrance::Peer;
 use spur_proto::internal::agent_message::Message as Says;
 use spur_proto::internal::{AgentMessage, ControllerMessage};
+use spur_proto::status::remark;
 use tokio::sync::{Semaphore, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_stream::{Stream, StreamExt};
 use tonic::{Status, Streaming};
 
+use super::limits;
 use super::service::Service;
 use crate::controller::Connection;
 use crate::shell::STREAM_DEPTH;
@@ -39,6 +43,8 @@ impl Service {
         inbox.agent_opened(connection, sender);
         // Who says more than is taken in waits to be heard: its stream fills up, not our memory.
         let places = Arc::new(Semaphore::new(WAITING));
+        let refusal = Arc::new(Mutex::new(None));
+        let last_word = refusal.clone();
         tokio::spawn(async move {
             let mut changes = inbox.changes();
             // The shell holds the only sender: when it lets go, the agent sees its stream end, and ends
@@ -75,6 +81,19 @@ impl Service {
                         tracing::warn!(node = hello.node, "gives a path for an address");
                         break;
                     }
+                    Some(Says::Hello(hello)) if limits::greeting(&hello).is_err() => {
+                        let why = limits::greeting(&hello).err().as_ref().and_then(remark);
+                        let why = why.unwrap_or_default();
+                        tracing::warn!(node = hello.node, "is not let in: {why}");
+                        break;
+                    }
+                    Some(Says::Hello(hello))
+                        if let Some(words) = stranger(&inbox.published().state, &hello.node) =>
+                    {
+                        tracing::warn!("{words}");
+                        *refusal.lock().unwrap_or_else(PoisonError::into_inner) = Some(words);
+                        break;
+                    }
                     Some(message) => {
                         let Ok(place) = places.clone().acquire_owned().await else { break };
                         inbox.agent_says(connection, message, place);
@@ -84,6 +103,41 @@ impl Service {
             }
             inbox.agent_gone(connection);
         });
-        Box::pin(ReceiverStream::new(receiver).map(Ok))
+        // Looked at when everything else is said.
+        let last = std::iter::from_fn(move || {
+            let words = last_word.lock().unwrap_or_else(PoisonError::into_inner).take();
+            words.map(|words| Err(Status::failed_precondition(words)))
+        });
+        Box::pin(ReceiverStream::new(receiver).map(Ok).chain(tokio_stream::iter(last)))
+    }
+}
+
+/// What a node that is none of this cluster is told: its name, and those that are known.
+fn stranger(state: &State, name: &str) -> Option<String> {
+    if state.settings.admits(&NodeName::from(name)) {
+        return None;
+    }
+    let known = hostlist::compress(state.settings.node_names().map(NodeName::as_str));
+    Some(format!("{name} is no node of this cluster: its configuration names {known}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spur_core::state::Settings;
+
+    #[test]
+    fn a_node_that_nobody_configured_is_told_which_ones_are() {
+        let state = |config: &str| {
+            let config = spur_core::config::read(config).expect("is in order");
+            let mut state = State::new();
+            state.settings = Settings::of(&config).into();
+            state
+        };
+        let named = state("[[nodes]]\nnames = \"n[1-4]\"\n");
+        assert_eq!(stranger(&named, "n3"), None);
+        let words = stranger(&named, "zz").expect("is refused");
+        assert_eq!(words, "zz is no node of this cluster: its configuration names n[1-4]");
+        assert_eq!(stranger(&state(""), "zz"), None);
     }
 }

@@ -49,7 +49,7 @@ impl Service {
             }
         };
         if let JobAction::Update(assignments) = &action {
-            limits::changes(assignments)?;
+            limits::changes("", assignments)?;
             self.check_groups(&by, JobId(request.job_id), assignments).await?;
         }
         let tasks = tasks(&request.tasks)?;
@@ -103,10 +103,11 @@ impl Service {
             slurm::Verb::Update => Verb::Update,
             slurm::Verb::Delete => Verb::Delete,
         };
-        limits::changes(&request.assignments)?;
-        if noun == Noun::Reservation {
+        limits::changes(&request.name, &request.assignments)?;
+        if noun == Noun::Reservation && by.is_operator() {
             check_users(&request.assignments).await?;
         }
+        let is_operator = by.is_operator();
         let change = Administer {
             noun,
             verb,
@@ -115,7 +116,12 @@ impl Service {
             by,
             request: optional_name(&request.request_id)?,
         };
-        match self.propose(Command::Administer(Box::new(change))).await? {
+        let command = Command::Administer(Box::new(change));
+        // Who may not writes nothing into the log: it is tried out first.
+        if !is_operator {
+            self.would_be_denied(&command)?;
+        }
+        match self.propose(command).await? {
             Reply::Named(name) => Ok(AdministerReply { name }),
             _ => Ok(AdministerReply::default()),
         }

@@ -1,5 +1,6 @@
 //! The controllers themselves.
 
+use spur_core::auth::Actor;
 use spur_proto::slurm::{
     ControllerView, ListControllersReply, RemoveControllerReply, RemoveControllerRequest,
 };
@@ -24,13 +25,27 @@ impl Service {
 
     pub(super) async fn remove_controller(
         &self,
+        by: Actor,
         request: RemoveControllerRequest,
     ) -> Result<RemoveControllerReply, Status> {
-        match members::remove(&self.raft, &request.name).await {
+        // It goes on, and is written down, also when the caller does not wait for it.
+        let (service, name) = (self.clone(), request.name.clone());
+        let removal = tokio::spawn(async move { service.remove_and_note(&by, &name).await });
+        removal.await.unwrap_or_else(|_| Err(self.standby()))
+    }
+
+    async fn remove_and_note(
+        &self,
+        by: &Actor,
+        name: &str,
+    ) -> Result<RemoveControllerReply, Status> {
+        let done = match members::remove(&self.raft, name).await {
             Ok(()) => Ok(RemoveControllerReply {}),
             Err(Trouble::Refused(reason)) => Err(Status::failed_precondition(reason)),
             Err(Trouble::Busy(reason)) => Err(Status::aborted(reason)),
             Err(Trouble::NotLeading | Trouble::Removed) => Err(self.standby()),
-        }
+        };
+        self.note(by, format!("remove controller {name}"), &done);
+        done
     }
 }

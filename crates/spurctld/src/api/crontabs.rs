@@ -1,6 +1,6 @@
 //! Crontabs: read, and taken as a whole.
 
-use spur_core::auth::{Action, Actor, Target, may};
+use spur_core::auth::{Action, Actor, Target, may, may_act_as};
 use spur_core::blob::BlobHash;
 use spur_core::cron::Schedule;
 use spur_core::errors::SlurmError;
@@ -14,6 +14,7 @@ use spur_proto::slurm::{
 use spur_proto::status::{from_status, to_status};
 use tonic::{Code, Status};
 
+use super::identify::own_uid;
 use super::jobs::{asked_by, name};
 use super::service::Service;
 use super::{groups, limits};
@@ -41,6 +42,7 @@ impl Service {
         request: SetCrontabRequest,
     ) -> Result<SetCrontabReply, Status> {
         let uid = whose(&actor, request.uid)?;
+        may_act_as(&actor, uid, own_uid()).map_err(to_status)?;
         if request.text.len() > MAX_TEXT || request.lines.len() > MAX_LINES {
             let message = format!("a crontab has at most {MAX_TEXT} bytes and {MAX_LINES} lines");
             return Err(Status::new(Code::InvalidArgument, message));

@@ -1,10 +1,15 @@
-//! Names of callers.
+//! Names of callers, and whom the cluster itself runs as.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use spur_core::ids::Uid;
+
+/// Whom this daemon runs as.
+pub fn own_uid() -> Uid {
+    Uid(nix::unistd::geteuid().as_raw())
+}
 
 /// Names of users, as this machine knows them. Asking may take long, so answers are kept for a while.
 #[derive(Default)]

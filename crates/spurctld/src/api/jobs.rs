@@ -38,8 +38,7 @@ impl Service {
         let (uid, gid) = (*uid, *gid);
         limits::submission(&request)?;
         if self.log.is_full() {
-            let message = "the controller's disk is full: nothing is accepted until there is room";
-            return Err(Status::new(Code::ResourceExhausted, message));
+            return Err(Status::new(Code::ResourceExhausted, FULL));
         }
         let mut spec = request.spec.unwrap_or_default();
         let mut others = request.others;
@@ -60,7 +59,14 @@ impl Service {
         groups::check(state, specs, &submit.owner).await.map_err(to_status)?;
         self.gauge(&submit)?;
         let (owner, asked) = (submit.owner.clone(), submit.spec.clone());
-        let proposed = self.propose(Command::Submit(Box::new(submit))).await;
+        let proposed = tokio::select! {
+            proposed = self.propose(Command::Submit(Box::new(submit))) => proposed,
+            // It was on its way to the disk when that was full, and may get there yet.
+            () = self.log.becomes_full() => {
+                let message = format!("{FULL}. It may be accepted then: see squeue before you repeat it");
+                return Err(Status::new(Code::ResourceExhausted, message));
+            }
+        };
         let proposed = match proposed {
             Ok(reply) => reply,
             Err(status) => return Err(self.with_remark(status, &owner, &asked).await),
@@ -160,6 +166,8 @@ impl Service {
 
 /// Consensus that says nothing for so long waits for its disk; perhaps another controller knows more.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+const FULL: &str = "the controller's disk is full: nothing is accepted until there is room";
 
 /// What only operators may ask for: others do not go ahead of the queue.
 pub(super) fn asked_by(actor: &Actor, spec: &mut JobSpec) -> Result<(), Status> {

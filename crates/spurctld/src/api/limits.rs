@@ -4,6 +4,8 @@ use prost::Message;
 use spur_core::errors::SlurmError;
 use spur_core::job::JobSpec;
 use spur_core::state::Assignment;
+use spur_core::step::StepSpec;
+use spur_proto::internal::Hello;
 use spur_proto::slurm::SubmitJobRequest;
 use spur_proto::status::remarked;
 use tonic::Status;
@@ -30,7 +32,13 @@ const COMPONENTS: Limit = limit("job", 128, "components");
 const NAME: Limit = limit("name", 1 << 10, "bytes");
 const COMMENT: Limit = limit("comment", 1 << 10, "bytes");
 const DEPENDENCIES: Limit = limit("dependency", 10_000, "jobs");
+/// Everything that is said about a step: the names of its nodes for each task among it.
+const STEP: Limit = limit("step description", 1 << 20, "bytes");
+const LISTED: Limit = limit("question", 10_000, "names in a list");
 const NAMED: Limit = limit("question", 10_000, "jobs by number");
+/// What a node says of itself when it comes.
+const HELLO: Limit = limit("greeting of a node", 1 << 20, "bytes");
+const CPUS: Limit = limit("node", 1 << 16, "processors");
 const WORDS: Limit = limit("message", 4 << 10, "bytes");
 const CHANGES: Limit = limit("change", 256 << 10, "bytes");
 
@@ -70,14 +78,38 @@ pub(super) fn components<'a>(
     Ok(())
 }
 
+/// A node that comes. What is beyond all hardware would only break sums.
+pub(super) fn greeting(hello: &Hello) -> Result<(), Status> {
+    HELLO.check(hello.encoded_len())?;
+    let Some(inventory) = &hello.inventory else { return Ok(()) };
+    CPUS.check(inventory.cpus as usize)?;
+    let many =
+        inventory.gres.iter().map(|it| it.count).chain([inventory.memory_mb, inventory.tmp_mb]);
+    match many.max().unwrap_or_default() >> 48 {
+        0 => Ok(()),
+        _ => Err(remarked(SlurmError::PathnameTooLong, "a node has more than there is")),
+    }
+}
+
+/// A step.
+pub(super) fn step(spec: &StepSpec) -> Result<(), Status> {
+    STEP.check(spec.encoded_len())
+}
+
+/// Names and numbers by which something is asked for.
+pub(super) fn listed(counts: &[usize]) -> Result<(), Status> {
+    counts.iter().try_for_each(|count| LISTED.check(*count))
+}
+
 /// A word to somebody.
 pub(super) fn words(words: &str) -> Result<&str, Status> {
     WORDS.check(words.len()).map(|()| words)
 }
 
 /// Changes to something that is there.
-pub(super) fn changes(assignments: &[Assignment]) -> Result<(), Status> {
-    CHANGES.check(assignments.iter().map(|it| it.key.len() + it.value.len()).sum())?;
+pub(super) fn changes(to: &str, assignments: &[Assignment]) -> Result<(), Status> {
+    let said: usize = assignments.iter().map(|it| it.key.len() + it.value.len()).sum();
+    CHANGES.check(to.len() + said)?;
     for Assignment { key, value } in assignments {
         match key.to_ascii_lowercase().as_str() {
             "name" | "jobname" => NAME.check(value.len())?,
@@ -102,6 +134,7 @@ fn dependencies(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use spur_core::node::{Gres, Inventory};
     use spur_proto::status::{from_status, remark};
 
     use super::*;
@@ -173,12 +206,33 @@ mod tests {
     }
 
     #[test]
+    fn a_node_is_no_larger_than_nodes_are() {
+        let hello = |change: fn(&mut Inventory)| {
+            let mut inventory =
+                Inventory { cpus: 65_536, memory_mb: 1 << 40, ..Inventory::default() };
+            change(&mut inventory);
+            greeting(&Hello { inventory: Some(Box::new(inventory)), ..Hello::default() })
+        };
+        assert!(hello(|_| ()).is_ok());
+        assert!(hello(|it| it.cpus = u32::MAX).is_err());
+        assert!(hello(|it| it.memory_mb = u64::MAX).is_err());
+        assert!(hello(|it| it.features = vec!["x".repeat(1 << 20)]).is_err());
+        assert!(hello(|it| it.gres.push(Gres { count: u64::MAX, ..Gres::default() })).is_err());
+    }
+
+    #[test]
     fn changes_are_held_to_the_same() {
         let say = |key: &str, value: String| vec![Assignment { key: key.to_string(), value }];
-        assert!(changes(&say("Comment", "x".repeat(1024))).is_ok());
-        assert!(changes(&say("Comment", "x".repeat(1025))).is_err());
-        assert!(changes(&say("Dependency", after(10_001))).is_err());
-        assert!(changes(&say("Name", "x".repeat(256 << 10))).is_err());
+        assert!(changes("", &say("Comment", "x".repeat(1024))).is_ok());
+        assert!(changes("", &say("Comment", "x".repeat(1025))).is_err());
+        assert!(changes("", &say("Dependency", after(10_001))).is_err());
+        assert!(changes("", &say("Name", "x".repeat(256 << 10))).is_err());
+        assert!(changes(&"x".repeat(256 << 10), &say("State", "UP".to_string())).is_err());
+        assert!(listed(&[10_000, 0]).is_ok());
+        assert!(listed(&[0, 10_001]).is_err());
+        let long = StepSpec { gres: "x".repeat(1 << 20), ..StepSpec::default() };
+        assert!(step(&StepSpec::default()).is_ok());
+        assert!(step(&long).is_err());
         assert!(named(&[1; 10_000]).is_ok());
         assert!(named(&[1; 10_001]).is_err());
     }

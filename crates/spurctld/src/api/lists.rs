@@ -5,7 +5,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use spur_core::auth::Actor;
-use spur_core::ids::{JobId, Uid};
+use spur_core::ids::JobId;
 use spur_core::job::Job;
 use spur_core::views::{JOB_MEMBERS, JobView, Table, TableWriter};
 use spur_proto::slurm::{ListJobsReply, ListJobsRequest};
@@ -85,8 +85,18 @@ impl Service {
         Ok(ReceiverStream::new(stream))
     }
 
-    async fn question(&self, actor: Actor, request: ListJobsRequest) -> Result<Question, Status> {
+    async fn question(
+        &self,
+        actor: Actor,
+        mut request: ListJobsRequest,
+    ) -> Result<Question, Status> {
         limits::named(&request.job_ids)?;
+        let ListJobsRequest { uids, names, partitions, members, .. } = &mut request;
+        limits::listed(&[uids.len(), names.len(), partitions.len(), members.len()])?;
+        // Each is looked for among them with every job.
+        uids.sort_unstable();
+        names.sort_unstable();
+        partitions.sort_unstable();
         let wanted = Wanted::named(&request.members).map_err(Status::invalid_argument)?;
         let published = self.latest().await?;
         let forecast = match request.estimates {
@@ -110,11 +120,13 @@ impl Question {
         let mut take = |job: &Job| {
             let is_meant = sight.job(job)
                 && (request.uids.is_empty()
-                    || request.uids.iter().any(|uid| Uid(*uid) == job.owner.uid))
+                    || request.uids.binary_search(&job.owner.uid.0).is_ok())
                 && (request.ended || !job.phase.is_over())
-                && (request.names.is_empty() || request.names.contains(&job.spec.name))
+                && (request.names.is_empty()
+                    || request.names.binary_search(&job.spec.name).is_ok())
                 && (request.partitions.is_empty()
-                    || partition(job).is_some_and(|name| request.partitions.contains(name)));
+                    || partition(job)
+                        .is_some_and(|name| request.partitions.binary_search(name).is_ok()));
             !is_meant || show(self.view(job))
         };
         if request.job_ids.is_empty() {

@@ -1,6 +1,6 @@
 //! Machines that join and leave, and tokens.
 
-use spur_core::auth::Actor;
+use spur_core::auth::{Actor, Level, may_act_as};
 use spur_core::errors::SlurmError;
 use spur_core::ids::Uid;
 use spur_core::state::trust::{Machine, Token};
@@ -20,6 +20,7 @@ use spur_proto::slurm::{
 use spur_proto::status::{from_status, to_status};
 use tonic::Status;
 
+use super::identify::own_uid;
 use super::service::Service;
 use crate::raft::members;
 use crate::trust::{Trusted, Waiting};
@@ -227,7 +228,8 @@ impl Service {
         by: Actor,
         request: IssueTokenRequest,
     ) -> Result<IssueTokenReply, Status> {
-        let (user, _) = self.token_user(&by, request.user_name).await?;
+        let (user, uid) = self.token_user(&by, request.user_name).await?;
+        may_act_as(&by, uid, own_uid()).map_err(to_status)?;
         let authority = self.authority()?;
         let (lifetime, audience) = match (request.accounting, request.lifetime_secs) {
             (true, _) => (ACCOUNTING_SECS, jwt::accounting_audience(&authority.hash())),
@@ -238,6 +240,11 @@ impl Service {
         let claims =
             Claims { user, issued, expires: issued + lifetime as i64, audience: Some(audience) };
         let token = jwt::sign(&claims, authority.users());
+        // One for accounting is made with every question that is put to it.
+        if !request.accounting {
+            let what = format!("make a token of {lifetime} s for user {}", claims.user);
+            self.note(&by, what, &Ok(()));
+        }
         Ok(IssueTokenReply { token, authority: authority.certificate().to_vec() })
     }
 
@@ -258,9 +265,7 @@ impl Service {
         if asked.is_empty() || asked == own_name {
             return Ok((own_name, own));
         }
-        let is_administrator =
-            matches!(by, Actor::User { level: spur_core::auth::Level::Administrator, .. });
-        if !is_administrator {
+        if !matches!(by, Actor::User { level: Level::Administrator, .. }) {
             return Err(to_status(SlurmError::AccessDenied));
         }
         let name = asked.clone();

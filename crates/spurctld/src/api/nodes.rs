@@ -1,9 +1,14 @@
 //! Nodes and partitions, and whether anybody is in.
 
+use std::collections::BTreeSet;
+use std::ops::Bound;
+use std::sync::Arc;
+
 use spur_core::auth::Actor;
 use spur_core::config::words::{PartitionState, Private};
 use spur_core::config::{Allowed, Megabytes, NodeList, PreemptMode};
 use spur_core::hostlist;
+use spur_core::ids::NodeName;
 use spur_core::idset::IdSet;
 use spur_core::job::GresShare;
 use spur_core::node::{Kept, Link, Node, NodeFlag, NodeState, NodeStatus};
@@ -11,11 +16,12 @@ use spur_core::partition::Partition;
 use spur_core::reservation::{Flags, Reservation};
 use spur_core::state::State;
 use spur_core::tres::{Amounts, Tres};
-use spur_core::views::{NodeView, PartitionView};
-use spur_proto::slurm::{ListNodesReply, ListPartitionsReply, PingReply};
+use spur_core::views::{NODE_MEMBERS, NodeView, PartitionView};
+use spur_proto::slurm::{ListNodesReply, ListNodesRequest, ListPartitionsReply, PingReply};
 use spur_proto::status::to_status;
 use tonic::Status;
 
+use super::limits;
 use super::service::Service;
 use super::sight::Sight;
 use crate::raft::members::leader_address;
@@ -36,12 +42,14 @@ impl Service {
         })
     }
 
-    pub(super) async fn nodes(&self, actor: Actor) -> Result<ListNodesReply, Status> {
+    pub(super) async fn nodes(
+        &self,
+        actor: Actor,
+        request: ListNodesRequest,
+    ) -> Result<ListNodesReply, Status> {
         let published = self.latest().await?;
         Sight::of(&actor, &published.state).open(Private::Nodes).map_err(to_status)?;
-        let nodes =
-            published.state.nodes.values().map(|node| node_view(&published, node)).collect();
-        Ok(ListNodesReply { nodes })
+        node_list(&published, &request).map_err(Status::invalid_argument)
     }
 
     pub(super) async fn partitions(&self, actor: Actor) -> Result<ListPartitionsReply, Status> {
@@ -50,6 +58,52 @@ impl Service {
         let state = &published.state;
         let view = |partition: &Partition| partition_view(state, partition);
         Ok(ListPartitionsReply { partitions: state.partitions.iter().map(view).collect() })
+    }
+}
+
+/// The page of nodes that is asked for.
+fn node_list(published: &Published, request: &ListNodesRequest) -> Result<ListNodesReply, String> {
+    let state = &published.state;
+    let wanted = match request.members.is_empty() {
+        true => None,
+        false => Some(node_members(&request.members)?),
+    };
+    let named: BTreeSet<String> =
+        hostlist::expand(&request.names).map_err(|error| error.to_string())?.into_iter().collect();
+    let chosen: Vec<&Partition> =
+        state.partitions.iter().filter(|it| request.partitions.contains(&it.name)).collect();
+    let is_meant = |node: &&Arc<Node>| {
+        (request.names.is_empty() || named.contains(node.name.as_str()))
+            && (request.partitions.is_empty()
+                || chosen.iter().any(|partition| partition.nodes.contains(&node.name)))
+    };
+    let behind = match request.after.as_str() {
+        "" => Bound::Unbounded,
+        after => Bound::Excluded(NodeName::from(after)),
+    };
+    let page = match request.page_size as usize {
+        0 => limits::PAGE,
+        size => size.min(limits::PAGE),
+    };
+    let mut meant =
+        state.nodes.range((behind, Bound::Unbounded)).map(|(_, node)| node).filter(is_meant);
+    let view = |node: &Arc<Node>| match &wanted {
+        Some(wanted) => node_view(published, node).only(wanted),
+        None => node_view(published, node),
+    };
+    let nodes: Vec<NodeView> = meant.by_ref().take(page).map(view).collect();
+    let next_after = match meant.next() {
+        Some(_) => nodes.last().map(|node| node.name.clone()).unwrap_or_default(),
+        None => String::new(),
+    };
+    Ok(ListNodesReply { nodes, next_after })
+}
+
+/// Members by their names, and that by which a node is known.
+fn node_members(names: &[String]) -> Result<Vec<&str>, String> {
+    match names.iter().find(|name| !NODE_MEMBERS.contains(&name.as_str())) {
+        Some(name) => Err(format!("a node has no member {name}")),
+        None => Ok(names.iter().map(String::as_str).chain(["name"]).collect()),
     }
 }
 
@@ -274,7 +328,7 @@ fn gres_used(published: &Published, node: &Node) -> String {
         .collect();
     let mut told = Vec::new();
     for gres in &node.inventory.gres {
-        let mine = |share: &&&GresShare| share.name == gres.name && share.kind == gres.kind;
+        let mine = |share: &&&GresShare| gres.gives(&share.name, &share.kind);
         let count: u64 = shares.iter().filter(mine).map(|share| share.count).sum();
         let ids: IdSet = shares.iter().filter(mine).flat_map(|share| share.ids.iter()).collect();
         let ids = if ids.is_empty() { "N/A".to_string() } else { ids.to_string() };
@@ -294,4 +348,68 @@ fn gres_text<'a>(gres: impl Iterator<Item = (&'a str, &'a str, u64)>) -> String 
         kind => format!("{name}:{kind}:{count}"),
     };
     gres.map(item).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spur_core::state::{Command, Entry, Origin, RegisterNode, Settings, apply};
+    use spur_core::time::Timestamp;
+
+    fn cluster() -> Published {
+        let config = "[[partitions]]\nname = \"low\"\nnodes = \"n[1-3]\"\n\n[[partitions]]\nname = \"all\"\ndefault = true\n";
+        let settings = Settings::of(&spur_core::config::read(config).expect("is in order"));
+        let mut published = Published::default();
+        let register = |name: &str| {
+            Command::RegisterNode(RegisterNode {
+                name: name.into(),
+                inventory: Default::default(),
+                boot_id: String::new(),
+            })
+        };
+        let nodes = ["n1", "n2", "n3", "n4"].map(register);
+        for command in std::iter::once(Command::Configure(settings)).chain(nodes) {
+            let entry = Entry { at: Timestamp(1), origin: Origin::default(), command };
+            apply(&mut published.state, &entry).reply.expect("is accepted");
+        }
+        published
+    }
+
+    fn names(reply: &ListNodesReply) -> Vec<&str> {
+        reply.nodes.iter().map(|node| node.name.as_str()).collect()
+    }
+
+    #[test]
+    fn nodes_are_chosen_and_come_page_by_page() {
+        let published = cluster();
+        let list = |request: ListNodesRequest| node_list(&published, &request).expect("is told");
+        let all = list(ListNodesRequest::default());
+        assert_eq!((names(&all), all.next_after.as_str()), (vec!["n1", "n2", "n3", "n4"], ""));
+        let some = list(ListNodesRequest { names: "n[2,4,9]".into(), ..Default::default() });
+        assert_eq!(names(&some), ["n2", "n4"]);
+        let low = vec!["low".to_string()];
+        let first =
+            ListNodesRequest { partitions: low.clone(), page_size: 2, ..Default::default() };
+        let page = list(first.clone());
+        assert_eq!((names(&page), page.next_after.as_str()), (vec!["n1", "n2"], "n2"));
+        let page = list(ListNodesRequest { after: page.next_after, ..first });
+        assert_eq!((names(&page), page.next_after.as_str()), (vec!["n3"], ""));
+        let wrong = ListNodesRequest { names: "n[".into(), page_size: 1, ..Default::default() };
+        assert!(list(wrong).nodes.is_empty());
+    }
+
+    #[test]
+    fn only_members_that_are_asked_for_are_told() {
+        let published = cluster();
+        let asked = |member: &str| {
+            let members = vec![member.to_string()];
+            node_list(&published, &ListNodesRequest { members, ..Default::default() })
+        };
+        let whole = node_list(&published, &ListNodesRequest::default()).expect("is told");
+        let part = asked("state").expect("is told");
+        assert_eq!(part.nodes[0].state, whole.nodes[0].state);
+        assert_eq!(part.nodes[0].name, "n1");
+        assert!(part.nodes[0].partitions.is_empty() && !whole.nodes[0].partitions.is_empty());
+        assert_eq!(asked("nosuch").unwrap_err(), "a node has no member nosuch");
+    }
 }

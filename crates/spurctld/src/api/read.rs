@@ -502,8 +502,11 @@ fn status(published: &Published, job: &Job) -> (JobStatus, Reason) {
             let (state, reason) = ending(*cause, ExitStatus::default());
             (JobStatus(state.number()).with(JobFlag::Completing), reason)
         }
-        Phase::Ended { cause, exit, .. } => {
+        Phase::Ended { cause, exit, started, at, .. } => {
             let (state, reason) = ending(*cause, *exit);
+            // What kept it from starting is what there is to say of a job that never did.
+            let kept = || job.obstacle(*at).filter(|_| started.is_none());
+            let reason = if reason == Reason::None { kept().unwrap_or(reason) } else { reason };
             (JobStatus(state.number()), reason)
         }
     }

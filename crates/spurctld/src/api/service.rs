@@ -7,8 +7,8 @@ use std::time::Duration;
 use spur_core::audit;
 use spur_core::auth::Actor;
 use spur_core::errors::SlurmError;
-use spur_core::ids::Uid;
-use spur_core::state::{Command, Reply};
+use spur_core::ids::{StepId, Uid};
+use spur_core::state::{Command, Entry, Origin, Reply, apply};
 use spur_core::views::Table;
 use spur_net::Role;
 use spur_proto::credential::Key;
@@ -38,12 +38,12 @@ use spur_proto::slurm::{
     SubmitJobRequest, TryJobReply, TryJobRequest, WaitJobReply, WaitJobRequest, WatchReply,
     WatchRequest,
 };
-use spur_proto::status::{standby, to_status};
+use spur_proto::status::{from_status, standby, to_status};
 use spur_sched::Gauge;
 use tokio::sync::{mpsc, oneshot};
 use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::{Request, Response, Status, Streaming};
+use tonic::{Code, Request, Response, Status, Streaming};
 
 use super::attendance::{Attendance, watch_over};
 use super::identify::UserNames;
@@ -116,23 +116,54 @@ impl Service {
         self
     }
 
-    /// Proposes a command and waits until it is applied.
+    /// Proposes a command and waits until it is applied. It is written down also where the caller does not wait for
+    /// that.
     pub(super) async fn propose(&self, command: Command) -> Result<Reply, Status> {
         let described = audit::describe(&command);
-        let outcome = self.inbox.call(command).await;
-        if let Some((who, what)) = described {
-            match &outcome {
-                Ok(reply) => self.audit.note(who, what, audit::outcome(reply)),
-                Err(Refusal::Slurm(SlurmError::AccessDenied)) => self.audit.refused(who, what),
-                Err(Refusal::Slurm(error)) => self.audit.note(who, what, error.to_string()),
-                // Whoever leads writes it down.
-                Err(Refusal::NotLeading) => {}
+        let (inbox, audit) = (self.inbox.clone(), self.audit.clone());
+        let call = tokio::spawn(async move {
+            let outcome = inbox.call(command).await;
+            if let Some((who, what)) = described {
+                match &outcome {
+                    Ok(reply) => audit.note(who, what, audit::outcome(reply)),
+                    Err(Refusal::Slurm(SlurmError::AccessDenied)) => audit.refused(who, what),
+                    Err(Refusal::Slurm(error)) => audit.note(who, what, error.to_string()),
+                    // Whoever leads writes it down.
+                    Err(Refusal::NotLeading) => {}
+                }
             }
-        }
-        outcome.map_err(|refusal| match refusal {
+            outcome
+        });
+        call.await.unwrap_or(Err(Refusal::NotLeading)).map_err(|refusal| match refusal {
             Refusal::Slurm(error) => noted(to_status(error)),
             Refusal::NotLeading => self.standby(),
         })
+    }
+
+    /// Tries a command out on what is there now; who may not is told so, and it is written down.
+    pub(super) fn would_be_denied(&self, command: &Command) -> Result<(), Status> {
+        let published = self.inbox.published();
+        let (at, origin) = (crate::clock::now().wall, Origin::default());
+        let entry = Entry { at, origin, command: command.clone() };
+        match apply(&mut published.state.clone(), &entry).reply {
+            Err(SlurmError::AccessDenied) => {
+                if let Some((who, what)) = audit::describe(command) {
+                    self.audit.refused(who, what);
+                }
+                Err(noted(to_status(SlurmError::AccessDenied)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes down what was done without a command. Who was turned away is written down at the door.
+    pub(super) fn note<T>(&self, by: &Actor, what: String, outcome: &Result<T, Status>) {
+        match outcome {
+            Ok(_) => self.audit.note(audit::who(by), what, "done".to_string()),
+            Err(status) if status.code() == Code::PermissionDenied => {}
+            Err(status) if from_status(status) == Some(SlurmError::InStandbyMode) => {}
+            Err(status) => self.audit.note(audit::who(by), what, status.message().to_string()),
+        }
     }
 
     /// Another controller leads: the caller is told which, and asks it.
@@ -186,13 +217,23 @@ impl Controller for Service {
     }
 
     async fn access_step(&self, request: Request<StepAccessRequest>) -> Answer<StepAccess> {
-        let actor = caller_of(&request);
-        self.step_access_for(actor, request.into_inner()).await.map(Response::new)
+        let (actor, asked) = (caller_of(&request), request.into_inner());
+        let what = format!("attach to step {}.{}", asked.job_id, StepId(asked.step_id));
+        let done = self.step_access_for(actor.clone(), asked).await;
+        self.note(&actor, what, &done);
+        done.map(Response::new)
     }
 
     async fn signal_step(&self, request: Request<SignalStepRequest>) -> Answer<SignalStepReply> {
-        let actor = caller_of(&request);
-        self.signal_step_of(actor, request.into_inner()).await.map(Response::new)
+        let (actor, asked) = (caller_of(&request), request.into_inner());
+        let SignalStepRequest { job_id, step_id, signal, .. } = asked;
+        let done = self.signal_step_of(actor.clone(), asked).await;
+        // An end is a command, which is written down as such.
+        if signal != 0 {
+            let what = format!("signal {signal} to step {job_id}.{}", StepId(step_id));
+            self.note(&actor, what, &done);
+        }
+        done.map(Response::new)
     }
 
     async fn list_steps(&self, request: Request<ListStepsRequest>) -> Answer<ListStepsReply> {
@@ -213,8 +254,15 @@ impl Controller for Service {
         self.licenses().await.map(Response::new)
     }
 
-    async fn shutdown(&self, _: Request<ShutdownRequest>) -> Answer<ShutdownReply> {
+    async fn shutdown(&self, request: Request<ShutdownRequest>) -> Answer<ShutdownReply> {
+        if request.get_ref().starts_only {
+            tracing::info!("asked to start no job any more");
+            self.note(&caller_of(&request), "start no job any more".to_string(), &Ok(()));
+            self.inbox.close();
+            return Ok(Response::new(ShutdownReply {}));
+        }
         tracing::info!("asked to stop");
+        self.note(&caller_of(&request), "stop this controller".to_string(), &Ok(()));
         // Whoever asked hears that it is done.
         tokio::spawn(async {
             tokio::time::sleep(FAREWELL).await;
@@ -297,7 +345,8 @@ impl Controller for Service {
     }
 
     async fn list_nodes(&self, request: Request<ListNodesRequest>) -> Answer<ListNodesReply> {
-        self.nodes(caller_of(&request)).await.map(Response::new)
+        let actor = caller_of(&request);
+        self.nodes(actor, request.into_inner()).await.map(Response::new)
     }
 
     async fn list_partitions(
@@ -340,15 +389,21 @@ impl Controller for Service {
         &self,
         request: Request<RemoveControllerRequest>,
     ) -> Answer<RemoveControllerReply> {
-        self.remove_controller(request.into_inner()).await.map(Response::new)
+        let actor = caller_of(&request);
+        self.remove_controller(actor, request.into_inner()).await.map(Response::new)
     }
 
-    async fn reconfigure(&self, _: Request<ReconfigureRequest>) -> Answer<ReconfigureReply> {
-        self.reconfigured().await.map(Response::new)
+    async fn reconfigure(&self, request: Request<ReconfigureRequest>) -> Answer<ReconfigureReply> {
+        let done = self.reconfigured().await;
+        self.note(&caller_of(&request), "read the configuration again".to_string(), &done);
+        done.map(Response::new)
     }
 
     async fn set_logging(&self, request: Request<SetLoggingRequest>) -> Answer<SetLoggingReply> {
-        self.logs_as(request.into_inner()).map(Response::new)
+        let actor = caller_of(&request);
+        let done = self.logs_as(request.into_inner());
+        self.note(&actor, "change what is logged".to_string(), &done);
+        done.map(Response::new)
     }
 
     async fn enrol(&self, request: Request<EnrolRequest>) -> Answer<EnrolReply> {

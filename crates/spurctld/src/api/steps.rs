@@ -25,6 +25,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::Status;
 
 use super::jobs::name;
+use super::limits;
 use super::nodes::tres;
 use super::read::job_view;
 use super::service::Service;
@@ -117,10 +118,12 @@ impl Service {
         actor: Actor,
         request: CreateStepRequest,
     ) -> Result<Stream<CreateStepReply>, Status> {
+        let spec = request.spec.unwrap_or_default();
+        limits::step(&spec)?;
         let create = CreateStep {
             job: JobId(request.job_id),
             request: name(&request.request_id)?,
-            spec: request.spec.unwrap_or_default(),
+            spec,
             beside: request.beside.map(StepId),
             by: actor.clone(),
         };
@@ -236,6 +239,7 @@ impl Service {
         actor: Actor,
         request: ListStepsRequest,
     ) -> Result<ListStepsReply, Status> {
+        limits::listed(&[request.job_ids.len(), request.uids.len()])?;
         let published = self.latest().await?;
         let state = &published.state;
         let sight = Sight::of(&actor, state);

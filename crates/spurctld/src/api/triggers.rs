@@ -13,13 +13,16 @@ use spur_proto::slurm::{
     self, ClearTriggersReply, ClearTriggersRequest, ListTriggersReply, SetTriggerReply,
     SetTriggerRequest,
 };
-use spur_proto::status::to_status;
+use spur_proto::status::{remarked, to_status};
 use tonic::{Code, Status};
 
 use super::service::Service;
 
 /// The longest program taken, with its arguments.
 const MAX_PROGRAM: usize = 4096;
+
+/// Triggers that one user may have.
+const MOST: usize = 1000;
 
 impl Service {
     pub(super) async fn triggers(&self) -> Result<ListTriggersReply, Status> {
@@ -44,6 +47,12 @@ impl Service {
         if !asked.program.starts_with('/') || asked.program.len() > MAX_PROGRAM {
             let message = format!("a program is a whole path of at most {MAX_PROGRAM} bytes");
             return Err(Status::new(Code::InvalidArgument, message));
+        }
+        let set = self.inbox.published();
+        let own = set.state.triggers.values().filter(|it| it.owner.uid == uid).count();
+        if own >= MOST {
+            let message = format!("the user has {own} triggers, the limit is {MOST}");
+            return Err(remarked(SlurmError::NotSupported, &message));
         }
         let mut events = 0;
         for name in &asked.events {

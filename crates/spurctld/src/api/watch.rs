@@ -17,6 +17,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Status;
 
+use super::limits;
 use super::nodes::node_view;
 use super::read::job_view;
 use super::service::Service;
@@ -34,6 +35,7 @@ impl Service {
         actor: Actor,
         request: WatchRequest,
     ) -> Result<ReceiverStream<Result<WatchReply, Status>>, Status> {
+        limits::listed(&[request.job_ids.len(), request.uids.len()])?;
         let mut changes = self.inbox.changes();
         changes.borrow_and_update();
         let seen = self.latest().await?;

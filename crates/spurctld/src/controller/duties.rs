@@ -42,7 +42,9 @@ impl<D: Disk> Controller<D> {
             let due = self.state.index.begins.range(fresh).next().is_some();
             let opens = |start: Timestamp| start > self.begun && start <= at;
             let opened = self.state.reservations.values().any(|it| opens(it.start));
-            self.planning.wanted |= due || opened;
+            let turn = |it: Timestamp| it.0.div_euclid(REVIEW);
+            let review = turn(at) > turn(self.begun) && !self.state.index.pending.is_empty();
+            self.planning.wanted |= due || opened || review;
             self.begun = at;
         }
         for command in commands {
@@ -51,6 +53,10 @@ impl<D: Disk> Controller<D> {
         }
     }
 }
+
+/// While jobs wait there is a pass at least so often, in seconds: usage fades, minutes run out and a job may be
+/// displaced from some moment on without anybody saying so.
+const REVIEW: i64 = 15;
 
 impl<D: Disk> Controller<D> {
     /// Jobs that share processors and take turns.

@@ -87,6 +87,8 @@ pub enum Input {
     },
     /// Somebody who may has something to say to a job's script.
     Notice(JobId, String),
+    /// The cluster is about to be stopped: no job is to be started any more in this life.
+    Close,
     /// Some time has passed.
     Tick,
 }
@@ -191,6 +193,8 @@ struct Planning {
     wanted: bool,
     /// A pass, or the commit of its starts, is under way.
     busy: bool,
+    /// Passes only say why jobs wait: nothing is started.
+    closed: bool,
 }
 
 impl<D: Disk> Controller<D> {
@@ -297,6 +301,7 @@ impl<D: Disk> Controller<D> {
                 self.signal(job, step, signal, script_only, &mut out);
             }
             Input::Notice(job, words) => self.tell_script(job, &words, &mut out),
+            Input::Close => self.planning.closed = true,
             Input::Tick => {
                 self.blobs.tidy()?;
                 self.reassert();
@@ -322,7 +327,8 @@ impl<D: Disk> Controller<D> {
             out.push(Output::Propose(batch));
         }
         if self.leads() && self.planning.wanted && !self.planning.busy {
-            self.planning = Planning { wanted: false, busy: true };
+            self.planning.wanted = false;
+            self.planning.busy = true;
             out.push(Output::Plan);
         }
         out
@@ -508,7 +514,8 @@ impl<D: Disk> Controller<D> {
 
     fn planned(&mut self, plan: Plan) {
         self.waits = plan.waits;
-        if !self.leads() || plan.starts.is_empty() && plan.preempts.is_empty() {
+        let nothing = plan.starts.is_empty() && plan.preempts.is_empty();
+        if nothing || self.planning.closed || !self.leads() {
             self.planning.busy = false;
             return;
         }

@@ -1,7 +1,7 @@
 //! The log as openraft wants it: a thread of its own writes, so that a slow disk blocks nobody else.
 
 use std::fmt::Debug;
-use std::ops::RangeBounds;
+use std::ops::{Bound, Range, RangeBounds};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, mpsc};
 use std::time::Duration;
@@ -11,7 +11,6 @@ use openraft::{
     AnyError, ErrorSubject, ErrorVerb, LogId, LogState, OptionalSend, RaftLogReader, StorageError,
     StorageIOError, Vote,
 };
-use spur_core::state::stored;
 use spur_disk::Disk;
 use tokio::sync::{Notify, oneshot};
 
@@ -23,8 +22,7 @@ use crate::store::{self, Log, Record};
 type Entry = openraft::Entry<TypeConfig>;
 type StorageResult<T> = Result<T, StorageError<u64>>;
 
-/// openraft's handle on the log. What is not purged is also in memory, where it is read from; snapshots
-/// by size keep that bounded. See [`super::memory`].
+/// openraft's handle on the log. Its end is also in memory, where it is read from: see [`super::memory`].
 #[derive(Clone)]
 pub struct LogStore {
     shared: Arc<Shared>,
@@ -43,6 +41,7 @@ pub struct Size {
     grown: Notify,
     /// The disk has no room, and the writer waits.
     full: AtomicBool,
+    filled: Notify,
 }
 
 impl Size {
@@ -55,6 +54,17 @@ impl Size {
                 return;
             }
             grown.await;
+        }
+    }
+
+    /// Waits until the writer waits for room on the disk.
+    pub async fn becomes_full(&self) {
+        loop {
+            let filled = self.filled.notified();
+            if self.is_full() {
+                return;
+            }
+            filled.await;
         }
     }
 
@@ -110,6 +120,39 @@ impl LogStore {
         self.shared.size.clone()
     }
 
+    /// So far all is applied.
+    pub(super) fn applied(&self, upto: LogId<u64>) {
+        self.memory().applied(upto.index);
+    }
+
+    /// Entries from memory, and those before from the disk.
+    async fn read(&self, range: Range<u64>, most_bytes: usize) -> StorageResult<Vec<Entry>> {
+        let (newer, older) = {
+            let memory = self.memory();
+            let (newer, first) = memory.read(range.clone(), most_bytes);
+            let purged = memory.purged.map_or(0, |purged| purged.index + 1);
+            (newer, range.start.max(purged)..range.end.min(first))
+        };
+        let end = older.end;
+        // Where nothing is in memory, there is nothing on the disk either.
+        if older.is_empty() || end == u64::MAX {
+            return Ok(newer);
+        }
+        let (answer, records) = oneshot::channel();
+        let is_asked = self.writer.send(Job::Read(older, most_bytes, answer)).is_ok();
+        let Some(records) = (if is_asked { records.await.ok() } else { None }) else {
+            return Err(StorageIOError::read_logs(AnyError::error(STOPPED)).into());
+        };
+        let entries = records.into_iter().map(encode::entry).collect::<Result<Vec<Entry>, _>>();
+        let mut entries =
+            entries.map_err(|error| StorageIOError::read_logs(AnyError::new(&error)))?;
+        // A part that is full ends before.
+        if entries.last().is_none_or(|last| last.log_id.index + 1 == end) {
+            entries.extend(newer);
+        }
+        Ok(entries)
+    }
+
     fn memory(&self) -> MutexGuard<'_, Memory> {
         self.shared.memory.lock().expect("no holder panics")
     }
@@ -129,10 +172,6 @@ impl LogStore {
     }
 }
 
-fn unread(error: stored::Error) -> StorageError<u64> {
-    StorageIOError::read_logs(AnyError::new(&error)).into()
-}
-
 fn io_error(subject: ErrorSubject<u64>, error: AnyError) -> StorageError<u64> {
     StorageIOError::new(subject, ErrorVerb::Write, error).into()
 }
@@ -150,6 +189,7 @@ enum Job {
     Vote(Vec<u8>, oneshot::Sender<()>),
     Truncate(u64, oneshot::Sender<()>),
     Purge(store::Position, oneshot::Sender<()>),
+    Read(Range<u64>, usize, oneshot::Sender<Vec<Record>>),
 }
 
 fn write<D: Disk>(mut log: Log<D>, jobs: mpsc::Receiver<Job>, size: &Size, failed: &Failed) {
@@ -167,6 +207,10 @@ fn write<D: Disk>(mut log: Log<D>, jobs: mpsc::Receiver<Job>, size: &Size, faile
             Job::Vote(bytes, done) => tell(done, with_room(size, || log.keep(VOTE, &bytes))),
             Job::Truncate(from, done) => tell(done, with_room(size, || log.truncate(from))),
             Job::Purge(upto, done) => tell(done, with_room(size, || log.purge(upto))),
+            // Here, behind everything that was to be written before.
+            Job::Read(range, most_bytes, answer) => log.read(range, most_bytes).map(|records| {
+                let _ = answer.send(records);
+            }),
         };
         if let Err(error) = done {
             failed(anyhow::Error::from(error).context(UNKNOWN));
@@ -196,6 +240,7 @@ fn with_room(
             }
             Err(store::Error::Disk(error)) if error.is_full() && error.attempt != "sync" => {
                 if !size.full.swap(true, Ordering::Relaxed) {
+                    size.filled.notify_waiters();
                     tracing::error!(%error, "the disk is full: nothing is accepted until there is room");
                 }
                 std::thread::sleep(Duration::from_millis(200));
@@ -210,19 +255,22 @@ impl RaftLogReader<TypeConfig> for LogStore {
         &mut self,
         range: RB,
     ) -> StorageResult<Vec<Entry>> {
-        self.memory().read(range).map(|(entry, _)| entry.map_err(unread)).collect()
+        let start = match range.start_bound() {
+            Bound::Included(start) => *start,
+            Bound::Excluded(before) => before + 1,
+            Bound::Unbounded => 0,
+        };
+        let end = match range.end_bound() {
+            Bound::Included(last) => last + 1,
+            Bound::Excluded(end) => *end,
+            Bound::Unbounded => u64::MAX,
+        };
+        self.read(start..end, usize::MAX).await
     }
 
     /// What is sent to another controller at once: bounded by bytes, but at least one.
     async fn limited_get_log_entries(&mut self, start: u64, end: u64) -> StorageResult<Vec<Entry>> {
-        let mut bytes = 0;
-        let memory = self.memory();
-        let entries = memory.read(start..end).take_while(|(_, weight)| {
-            let fits = bytes < SENT_BYTES;
-            bytes += weight;
-            fits
-        });
-        entries.map(|(entry, _)| entry.map_err(unread)).collect()
+        self.read(start..end, SENT_BYTES).await
     }
 }
 
@@ -231,7 +279,7 @@ impl RaftLogStorage<TypeConfig> for LogStore {
 
     async fn get_log_state(&mut self) -> StorageResult<LogState<TypeConfig>> {
         let memory = self.memory();
-        let (last, purged) = (memory.last().map_err(unread)?, memory.purged);
+        let (last, purged) = (memory.last(), memory.purged);
         Ok(LogState { last_purged_log_id: purged, last_log_id: last.or(purged) })
     }
 

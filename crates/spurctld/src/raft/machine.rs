@@ -11,6 +11,7 @@ use openraft::{
 };
 use spur_core::state::State;
 
+use super::log::LogStore;
 use super::{Batch, TypeConfig, encode};
 use crate::shell::Inbox;
 use crate::store::{self, Blobs, Pin, Place, Snapshot};
@@ -21,6 +22,8 @@ type StorageResult<T> = Result<T, StorageError<u64>>;
 pub struct Machine<P> {
     place: P,
     controller: Inbox,
+    /// Hears what it needs no longer hold in memory.
+    log: LogStore,
     applied: Option<LogId<u64>>,
     membership: StoredMembership<u64, BasicNode>,
 }
@@ -31,6 +34,7 @@ impl<P: Place> Machine<P> {
         place: &P,
         controller: Inbox,
         snapshot: Option<Snapshot>,
+        log: LogStore,
     ) -> anyhow::Result<Machine<P>> {
         let (applied, membership) = match &snapshot {
             Some(snapshot) => (
@@ -39,7 +43,7 @@ impl<P: Place> Machine<P> {
             ),
             None => (None, StoredMembership::default()),
         };
-        Ok(Machine { place: place.clone(), controller, applied, membership })
+        Ok(Machine { place: place.clone(), controller, log, applied, membership })
     }
 }
 
@@ -76,6 +80,9 @@ impl<P: Place> RaftStateMachine<TypeConfig> for Machine<P> {
         // The controller takes commits in order: when the last is in, all are.
         if let Some(applied) = last {
             applied.await.map_err(|_| failed(AnyError::error(GONE)))?;
+        }
+        if let Some(applied) = self.applied {
+            self.log.applied(applied);
         }
         Ok(replies)
     }

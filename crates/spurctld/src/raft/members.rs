@@ -134,12 +134,19 @@ pub async fn remove(raft: &Raft, name: &str) -> Result<(), Trouble> {
         let stem = Path::new(&node.addr).file_stem();
         stem.is_some_and(|stem| stem == name)
     };
-    let named =
-        |id: &u64, node: &BasicNode| id.to_string() == name || node.addr == name || socket(node);
-    let found = members.nodes().find(|(id, node)| named(id, node));
-    let Some((id, node)) = found.map(|(id, node)| (*id, node.clone())) else {
+    // The port may be left out.
+    let host = |node: &BasicNode| node.addr.rsplit_once(':').is_some_and(|(host, _)| host == name);
+    let named = |id: &u64, node: &BasicNode| {
+        id.to_string() == name || node.addr == name || socket(node) || host(node)
+    };
+    let mut found = members.nodes().filter(|(id, node)| named(id, node));
+    let Some((id, node)) = found.next().map(|(id, node)| (*id, node.clone())) else {
         return Err(Trouble::Refused(format!("there is no controller {name}")));
     };
+    if found.next().is_some() {
+        let why = format!("{name} names several controllers; say which by number");
+        return Err(Trouble::Refused(why));
+    }
     let voters: BTreeSet<u64> = members.voter_ids().collect();
     if voters == BTreeSet::from([id]) {
         return Err(Trouble::Refused("the last controller cannot be removed".to_string()));

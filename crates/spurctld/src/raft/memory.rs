@@ -1,58 +1,24 @@
-//! What of the log is in memory. The newest entries are there as they came: consensus reads them back to apply them
-//! and to send them. Older ones are asked for rarely, by a controller that was away, and are kept in the form in which
-//! they are written, which takes a fraction of the room.
+//! What of the log is in memory: what is not applied yet, and a little more. Consensus reads that back to apply it and
+//! to send it. Older entries are asked for rarely, by a controller that was away, and are read from the disk.
 
 use std::collections::BTreeMap;
-use std::ops::RangeBounds;
+use std::ops::Range;
 
 use openraft::{EntryPayload, LogId, Vote};
-use spur_core::state::stored;
 
-use super::{Batch, TypeConfig, encode};
+use super::{Batch, TypeConfig};
 use crate::controller::proposals;
-use crate::store;
 
 type Entry = openraft::Entry<TypeConfig>;
 
-/// So many are kept as they came.
-const NEWEST: u64 = 16;
-/// How many more than came are packed at a time, where a start has found many.
-const CATCHING_UP: usize = 8;
+/// So many of the newest stay although they are applied, for controllers that are a little behind.
+const NEWEST: u64 = 64;
 
-/// The log since the last purge, and what else openraft asks for.
+/// The end of the log, and what else openraft asks for.
 pub(super) struct Memory {
-    entries: BTreeMap<u64, Held>,
-    /// Those before this one are packed.
-    packed: u64,
+    entries: BTreeMap<u64, Entry>,
     pub(super) purged: Option<LogId<u64>>,
     pub(super) vote: Option<Vote<u64>>,
-}
-
-enum Held {
-    Whole(Entry),
-    Packed(Box<[u8]>),
-}
-
-impl Held {
-    fn entry(&self) -> Result<Entry, stored::Error> {
-        match self {
-            Held::Whole(entry) => Ok(entry.clone()),
-            Held::Packed(bytes) => Ok(encode::entry(store::decode_record(bytes)?)?),
-        }
-    }
-
-    /// About how many bytes it is on the wire.
-    fn weight(&self) -> usize {
-        match self {
-            Held::Packed(bytes) => bytes.len(),
-            Held::Whole(entry) => match &entry.payload {
-                EntryPayload::Normal(Batch(entries)) => {
-                    entries.iter().map(|entry| proposals::weight(&entry.command)).sum()
-                }
-                EntryPayload::Blank | EntryPayload::Membership(_) => 64,
-            },
-        }
-    }
 }
 
 impl Memory {
@@ -61,35 +27,41 @@ impl Memory {
         purged: Option<LogId<u64>>,
         vote: Option<Vote<u64>>,
     ) -> Memory {
-        let mut memory = Memory { entries: BTreeMap::new(), packed: 0, purged, vote };
+        let mut memory = Memory { entries: BTreeMap::new(), purged, vote };
         memory.append(entries);
         memory
     }
 
-    /// The entries of a range, each with about its bytes.
-    pub(super) fn read(
-        &self,
-        range: impl RangeBounds<u64>,
-    ) -> impl Iterator<Item = (Result<Entry, stored::Error>, usize)> {
-        self.entries.range(range).map(|(_, held)| (held.entry(), held.weight()))
+    /// The entries of a range that are here, the first and as many more as make up so many bytes; and where what is
+    /// here begins.
+    pub(super) fn read(&self, range: Range<u64>, most_bytes: usize) -> (Vec<Entry>, u64) {
+        let mut bytes = 0;
+        let within = |entry: &&Entry| {
+            let fits = bytes == 0 || bytes < most_bytes;
+            bytes += weight(entry);
+            fits
+        };
+        let from = self.first().max(range.start).min(range.end);
+        let entries = self.entries.range(from..range.end).map(|(_, entry)| entry);
+        (entries.take_while(within).cloned().collect(), self.first())
+    }
+
+    /// Where what is here begins; beyond everything where nothing is.
+    fn first(&self) -> u64 {
+        self.entries.first_key_value().map_or(u64::MAX, |(first, _)| *first)
     }
 
     /// The last one there is.
-    pub(super) fn last(&self) -> Result<Option<LogId<u64>>, stored::Error> {
-        let last = self.entries.last_key_value().map(|(_, held)| held.entry());
-        Ok(last.transpose()?.map(|entry| entry.log_id))
+    pub(super) fn last(&self) -> Option<LogId<u64>> {
+        self.entries.last_key_value().map(|(_, entry)| entry.log_id)
     }
 
     pub(super) fn append(&mut self, entries: Vec<Entry>) {
-        let came = entries.len();
-        let entries = entries.into_iter();
-        self.entries.extend(entries.map(|entry| (entry.log_id.index, Held::Whole(entry))));
-        self.pack(came + CATCHING_UP);
+        self.entries.extend(entries.into_iter().map(|entry| (entry.log_id.index, entry)));
     }
 
     pub(super) fn truncate(&mut self, from: u64) {
         self.entries.split_off(&from);
-        self.packed = self.packed.min(from);
     }
 
     pub(super) fn purge(&mut self, upto: LogId<u64>) {
@@ -97,22 +69,31 @@ impl Memory {
         self.purged = Some(upto);
     }
 
-    fn pack(&mut self, most: usize) {
-        let Some((last, _)) = self.entries.last_key_value() else { return };
-        let until = last.saturating_sub(NEWEST).max(self.packed);
-        for (index, held) in self.entries.range_mut(self.packed..until).take(most) {
-            if let Held::Whole(entry) = held {
-                let bytes = store::encode_record(&encode::record(entry));
-                *held = Held::Packed(bytes.into_boxed_slice());
-            }
-            self.packed = index + 1;
+    /// What is applied is not cut off any more, so whatever is cut off later, the last one that is left is here.
+    pub(super) fn applied(&mut self, upto: u64) {
+        let Some(last) = self.last() else { return };
+        let keep = upto.min(last.index.saturating_sub(NEWEST));
+        while let Some(first) = self.entries.first_entry().filter(|first| *first.key() < keep) {
+            first.remove();
         }
+    }
+}
+
+/// About how many bytes it is on the wire.
+fn weight(entry: &Entry) -> usize {
+    match &entry.payload {
+        EntryPayload::Normal(Batch(entries)) => {
+            entries.iter().map(|entry| proposals::weight(&entry.command)).sum()
+        }
+        EntryPayload::Blank | EntryPayload::Membership(_) => 64,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::raft::encode;
+    use crate::store;
 
     fn entry(index: u64) -> Entry {
         let position = store::Position { term: 1, leader: 1, index };
@@ -120,20 +101,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_packed_reads_as_it_came() {
-        let mut memory = Memory::new((1..=100).map(entry).collect(), None, None);
-        (101..=120).for_each(|index| memory.append(vec![entry(index)]));
-        let packed = memory.entries.values().filter(|held| matches!(held, Held::Packed(_)));
-        assert_eq!(packed.count(), 103, "all but the newest");
-        let read: Vec<u64> =
-            memory.read(90..110).map(|(entry, _)| entry.expect("reads").log_id.index).collect();
-        assert_eq!(read, (90..110).collect::<Vec<_>>());
-        memory.truncate(51);
-        assert_eq!(memory.last().expect("reads"), Some(entry(50).log_id));
-        memory.append((51..=60).map(entry).collect());
-        memory.purge(entry(40).log_id);
-        let read: Vec<u64> =
-            memory.read(..).map(|(entry, _)| entry.expect("reads").log_id.index).collect();
-        assert_eq!(read, (41..=60).collect::<Vec<_>>());
+    fn what_is_applied_goes_and_the_newest_stay() {
+        let mut memory = Memory::new((1..=200).map(entry).collect(), None, None);
+        let indexes = |memory: &Memory, range: Range<u64>, bytes: usize| {
+            let (entries, first) = memory.read(range, bytes);
+            (entries.iter().map(|it| it.log_id.index).collect::<Vec<u64>>(), first)
+        };
+        memory.applied(100);
+        assert_eq!(indexes(&memory, 98..102, usize::MAX), (vec![100, 101], 100));
+        memory.applied(200);
+        assert_eq!(memory.read(0..0, 0).1, 200 - NEWEST);
+        assert_eq!(indexes(&memory, 190..300, 65), (vec![190, 191], 200 - NEWEST));
+        memory.truncate(199);
+        assert_eq!(memory.last(), Some(entry(198).log_id));
+        memory.purge(entry(198).log_id);
+        assert_eq!((memory.last(), indexes(&memory, 1..9, 9)), (None, (vec![], u64::MAX)));
     }
 }

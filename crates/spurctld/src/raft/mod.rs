@@ -127,7 +127,7 @@ pub async fn start<P: Place>(
         ..Config::default()
     };
     let config = Arc::new(config.validate()?);
-    let machine = machine::Machine::new(place, controller, snapshot)?;
+    let machine = machine::Machine::new(place, controller, snapshot, log.clone())?;
     let size = log.size();
     let raft = Raft::new(id, config, network, log, machine).await?;
     let voters: Vec<u64> = {

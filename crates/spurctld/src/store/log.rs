@@ -1,6 +1,7 @@
 //! The log: segments of framed records, appended in order, cut at either end.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use prost::Message;
@@ -152,14 +153,38 @@ impl<D: Disk> Log<D> {
         self.segments.values().map(|segment| segment.len).sum()
     }
 
+    /// Reads back what it has of these records, the first and as many more as make up so many bytes.
+    pub fn read(&self, range: Range<u64>, most_bytes: usize) -> Result<Vec<Record>, Error> {
+        let mut records = Vec::new();
+        let mut bytes = 0;
+        let first = self.segments.range(..=range.start).next_back().map_or(0, |(first, _)| *first);
+        for (first, segment) in self.segments.range(first..range.end.max(first)) {
+            let skipped = range.start.saturating_sub(*first) as usize;
+            let offsets = segment.offsets.iter().enumerate().skip(skipped);
+            for (place, offset) in offsets.take_while(|(it, _)| first + (*it as u64) < range.end) {
+                if bytes >= most_bytes && !records.is_empty() {
+                    return Ok(records);
+                }
+                let end = segment.offsets.get(place + 1).copied().unwrap_or(segment.len);
+                let name = segment_name(*first);
+                let part = self.disk.read_part(&name, *offset, (end - offset) as usize)?;
+                let damaged = || Error::Damaged { file: name.clone(), at: *offset };
+                let frame = frame::read_part(&part, *offset).ok_or_else(damaged)?;
+                let record = decode_record(frame.payload)
+                    .map_err(|source| Error::Stored { file: name.clone(), source })?;
+                bytes += part.len();
+                records.push(record);
+            }
+        }
+        Ok(records)
+    }
+
     /// Writes records behind the last and makes them durable, all with one sync.
     pub fn append(&mut self, records: &[Record]) -> Result<(), Error> {
-        if records.is_empty() {
-            return Ok(());
-        }
+        let (Some(begin), Some(end)) = (records.first(), records.last()) else { return Ok(()) };
         let first = match self.segments.last_key_value() {
             Some((first, segment)) if segment.len < SEGMENT_BYTES => *first,
-            _ => self.next,
+            _ => begin.position.index,
         };
         let name = segment_name(first);
         let segment = self.segments.entry(first).or_default();
@@ -178,7 +203,7 @@ impl<D: Disk> Log<D> {
         segment.offsets.append(&mut offsets);
         segment.len += bytes.len() as u64;
         segment.durable = segment.len;
-        self.next += records.len() as u64;
+        self.next = end.position.index + 1;
         self.mark.raise(&mut self.disk, self.next);
         Ok(())
     }
@@ -353,6 +378,30 @@ mod tests {
         let (log, found) = Log::open(disk).expect("opens");
         assert_eq!(found, records(0..8));
         assert_eq!(log.next_index(), 8);
+    }
+
+    #[test]
+    fn any_part_of_it_reads_back() {
+        let disk = SimDisk::new();
+        let mut log = written(&disk);
+        log.purge(record(1).position).expect("purges");
+        log.segments.insert(8, Segment::default());
+        log.append(&records(8..11)).expect("appends");
+        assert_eq!(log.disk.list("log/").expect("lists").len(), 2, "two segments");
+        let whole = usize::MAX;
+        assert_eq!(log.read(3..10, whole).expect("reads"), records(3..10));
+        assert_eq!(log.read(8..99, whole).expect("reads"), records(8..11));
+        assert_eq!(log.read(11..99, whole).expect("reads"), []);
+        assert_eq!(log.read(3..3, whole).expect("reads"), []);
+        // At least one, and no more than were asked for.
+        assert_eq!(log.read(3..10, 0).expect("reads"), records(3..4));
+        let two = frame::framed_len(encode_record(&record(3)).len()) as usize + 1;
+        assert_eq!(log.read(3..10, two).expect("reads"), records(3..5));
+        let name = disk.list("log/").expect("lists")[0].clone();
+        let mut bytes = disk.read(&name).expect("reads").expect("is there");
+        *bytes.last_mut().expect("has some") ^= 1;
+        disk.clone().replace(&name, &bytes).expect("replaces");
+        assert!(matches!(log.read(7..8, whole), Err(Error::Damaged { .. })));
     }
 
     #[test]

@@ -13,9 +13,7 @@ use spur_core::jobenv::GpuVendor;
 use spur_core::node::Gres;
 
 pub use files::GpuFiles;
-
-/// The resource that GPUs are.
-pub const GPU: &str = "gpu";
+pub use spur_core::gres::{GPU, SHARD};
 
 /// A GPU, or a part of one that is given to jobs by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]

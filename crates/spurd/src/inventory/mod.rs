@@ -148,7 +148,8 @@ fn spool_id(spool: &Path) -> Result<String> {
     }
     let made =
         fs::read_to_string("/proc/sys/kernel/random/uuid").context("could not make a number")?;
-    fs::create_dir_all(spool).and_then(|()| fs::write(&file, &made)).context("could not write")?;
+    fs::create_dir_all(spool).with_context(|| format!("could not make {}", spool.display()))?;
+    fs::write(&file, &made).with_context(|| format!("could not write {}", file.display()))?;
     Ok(made.trim().to_string())
 }
 

@@ -7,6 +7,7 @@ pub mod child;
 pub mod clock;
 pub mod connection;
 pub mod handover;
+pub mod hosts;
 pub mod limits;
 pub mod measure;
 pub mod nursery;

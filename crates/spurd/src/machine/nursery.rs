@@ -15,6 +15,7 @@ use nix::unistd;
 
 use super::child::{self, CommandLine};
 use super::handover::{receive, send};
+use super::hosts;
 use super::pidfd::Pidfd;
 use super::privilege::Credentials;
 use crate::shepherd::Node;
@@ -116,6 +117,9 @@ pub fn main(arguments: &[OsString], life: Life) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    if let Err(error) = hosts::show(Path::new(spool)) {
+        eprintln!("spurd nursery: jobs cannot look up the names of nodes: {error}");
+    }
     // A place of its own, so that a signal for the agent's terminal is none for the shepherds to come.
     let _ = unistd::setsid();
     child::leave_burying_to_the_kernel();

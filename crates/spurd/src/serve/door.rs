@@ -131,6 +131,7 @@ impl Door {
         }
         let used = Kept::open(spool, now()).context("could not read the credentials in use")?;
         let listener = UnixListener::bind(socket).with_context(at)?;
+        spur_proto::client::widen(&listener).with_context(at)?;
         // Everybody may knock: the kernel tells who it is.
         fs::set_permissions(socket, Permissions::from_mode(0o666)).with_context(at)?;
         let door = Door {
@@ -200,8 +201,11 @@ impl Door {
     }
 
     async fn receive(self, mut caller: UnixStream) {
-        if let Err(refusal) = self.let_in(&mut caller).await {
-            refuse(&mut caller, &refusal).await;
+        match self.let_in(&mut caller).await {
+            // Who only wanted this machine's word has it.
+            Err(refusal) if refusal.is::<HungUp>() => {}
+            Err(refusal) => refuse(&mut caller, &refusal).await,
+            Ok(()) => {}
         }
     }
 
@@ -319,6 +323,10 @@ impl Door {
     }
 }
 
+#[derive(Debug, thiserror::Error)]
+#[error("the caller hung up")]
+struct HungUp;
+
 /// A caller from another machine, and the first it said.
 struct Heard {
     caller: TlsStream<TcpStream>,
@@ -397,7 +405,7 @@ async fn next_frame(caller: &mut (impl AsyncRead + Unpin), frames: &mut Frames) 
         }
         let count = caller.read(&mut bytes).await?;
         if count == 0 {
-            bail!("the caller hung up");
+            bail!(HungUp);
         }
         frames.push(&bytes[..count]);
     }

@@ -21,6 +21,7 @@ use spur_core::step::binding::Machine;
 use spur_disk::{Error, RealDisk};
 use spur_net::{Role, tls};
 use spur_proto::internal::controller_message::Message as Hears;
+use spur_proto::watchdog;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{MissedTickBehavior, interval};
 use tracing::{debug, error, info, warn};
@@ -45,6 +46,16 @@ use care::Care;
 use door::Door;
 use runs::Runs;
 use stream::Stream;
+
+/// A hangup ends nothing: it asks to read again what may have changed, and that is the machine's certificate alone.
+async fn hear_hangups() {
+    let Ok(mut hangups) = signal(SignalKind::hangup()) else { return };
+    while hangups.recv().await.is_some() {
+        info!(
+            "asked to read again: flags count from the next start, all else comes from the controller"
+        );
+    }
+}
 
 /// Runs the agent until it is asked to go. The jobs run on.
 pub fn serve(options: Options) -> Result<()> {
@@ -80,6 +91,8 @@ pub fn serve(options: Options) -> Result<()> {
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
+        tokio::spawn(hear_hangups());
+        watchdog::start("spurd", || async {})?;
         info!(
             node = identity.node,
             cpus = identity.inventory.cpus,

@@ -105,7 +105,8 @@ async fn keep_dialling(controllers: Vec<Address>, events: mpsc::Sender<Event>) {
         let Some(address) = leader.take().or_else(|| controllers.get(next).cloned()) else {
             return;
         };
-        let ended = session(&address, &events, &mut welcome).await;
+        let is_only = controllers.len() == 1;
+        let ended = session(&address, is_only, &events, &mut welcome).await;
         let error = ended.err();
         let reason = error.as_ref().map_or("closed".to_string(), |error| format!("{error:#}"));
         // Said once for a controller that is away, however long.
@@ -137,10 +138,15 @@ async fn keep_dialling(controllers: Vec<Address>, events: mpsc::Sender<Event>) {
 
 async fn session(
     controller: &Address,
+    is_only: bool,
     events: &mpsc::Sender<Event>,
     welcome: &mut bool,
 ) -> Result<()> {
-    let channel = client::connect(controller).await?;
+    // Where there is no other to go to, one that is slow is not left.
+    let channel = match is_only {
+        true => client::connect_to_only(controller).await?,
+        false => client::connect(controller).await?,
+    };
     let (messages, waiting) = mpsc::channel(WAITING);
     let (open, hung_up) = oneshot::channel();
     // The controller answers only once it has our first message, so the stream counts as open now.

@@ -13,6 +13,7 @@ use spur_core::jobenv::{self, ArrayFacts, GpuFacts, HereFacts, JobFacts};
 use spur_proto::internal::{Component, Launch};
 
 use super::task_hooks::Variables;
+use crate::confine;
 use crate::machine::limits::Limits;
 
 /// Everything but the number of the process.
@@ -41,7 +42,9 @@ impl Environment {
         forget_choices(&mut submitted, gpus.as_ref());
         let limits = Limits::take(&mut submitted, &launch.let_through);
         let own = launch.shares.first().cloned().unwrap_or_default();
-        let here = HereFacts { node: own.node, cpus: own.cpus, gpus, ..HereFacts::default() };
+        let shards = confine::shards(launch);
+        let here =
+            HereFacts { node: own.node, cpus: own.cpus, gpus, shards, ..HereFacts::default() };
         Environment { job: facts(launch, spec, &submitted), submitted, here, marker, limits }
     }
 

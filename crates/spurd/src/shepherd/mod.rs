@@ -38,6 +38,7 @@ use crate::ending::{Ending, LastWord};
 use crate::fence::Fence;
 use crate::gpu::GpuFiles;
 use crate::machine::cgroup::{self, Group};
+use crate::machine::hosts;
 use crate::processors;
 use crate::run::RunId;
 
@@ -83,6 +84,9 @@ pub fn main(arguments: &[OsString]) -> ExitCode {
         eprintln!("usage: spurd shepherd SPOOL RUN");
         return ExitCode::FAILURE;
     };
+    if let Err(error) = hosts::show(Path::new(spool)) {
+        eprintln!("spurd shepherd: its run cannot look up the names of nodes: {error}");
+    }
     match Node::read(Path::new(spool)) {
         Ok(node) => duty::one(&node, &run.to_string_lossy()),
         Err(error) => {

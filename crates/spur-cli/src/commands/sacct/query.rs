@@ -323,6 +323,10 @@ fn list(value: &str) -> impl Iterator<Item = String> + '_ {
 fn time(value: &str) -> Result<Timestamp, u8> {
     match moment::parse(value, Toward::Past, zone::now(), &zone::Local) {
         Ok(at) => Ok(at),
+        Err(error @ moment::Error::Malformed { .. }) => {
+            eprintln!("{error}");
+            Err(1)
+        }
         Err(_) => {
             eprintln!("Invalid time specification (pos=0): {value}");
             Err(1)
@@ -435,6 +439,14 @@ fn job(program: &str, word: &str) -> Result<Vec<JobSelector>, u8> {
         1
     };
     let (job, step) = word.split_once('.').unwrap_or((word, ""));
+    let is_step = |step: &str| {
+        let named = ["", "batch", "extern", "interactive", "TBD", "tbd"].contains(&step);
+        named || step.split('+').all(|part| part.parse::<u32>().is_ok())
+    };
+    if !is_step(step) {
+        eprintln!("{program}: fatal: Bad step specified: {job}");
+        return Err(1);
+    }
     let mut selector = JobSelector { step: step.to_string(), ..JobSelector::default() };
     let mut tasks = None;
     let number = if let Some((array, task)) = job.split_once('_') {

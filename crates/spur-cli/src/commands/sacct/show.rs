@@ -15,10 +15,20 @@ use crate::zone;
 /// What of the answer is asked for, made ready.
 pub fn chosen(query: &Query, jobs: Vec<AccountingView>) -> Vec<AccountingView> {
     let running = running_tasks(&jobs);
+    let mut jobs = jobs;
+    // Tasks stand where their array does, one after the other, whichever of them keeps its number; what is left of
+    // it comes last.
+    jobs.sort_by(|a, b| place(a).cmp(&place(b)));
     jobs.into_iter()
         .filter(|job| is_wanted(query, job) && !is_held_back(query, job, &running))
         .map(|job| prepared(query, job))
         .collect()
+}
+
+fn place(job: &AccountingView) -> (&str, u32, u32) {
+    let lead = if job.array_job_id > 0 { job.array_job_id } else { job.job_id };
+    let task = if job.array_job_id > 0 { job.array_task_id.unwrap_or(u32::MAX) } else { 0 };
+    (&job.cluster, lead, task)
 }
 
 /// The whole answer.

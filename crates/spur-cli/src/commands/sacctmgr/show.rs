@@ -292,7 +292,19 @@ async fn answer_to(
         Entity::Federation => federations(style, wanted, &all, &which),
         Entity::Account => accounts(style, wanted, &all, &which, &more),
         Entity::User => users(style, wanted, &all, &which, &more),
-        Entity::Cluster => clusters(style, wanted, &all, &which),
+        Entity::Cluster => {
+            // What a cluster has now is told by its last event.
+            let request = ListEventsRequest { open: true, ..ListEventsRequest::default() };
+            let events = client.list_events(request).await.map_err(accounting::refused)?;
+            let events = events.into_inner().events;
+            let mut all = all;
+            for cluster in all.clusters.iter_mut().filter(|it| it.tres.is_empty()) {
+                let mut own = events.iter().filter(|it| it.cluster == cluster.name);
+                let has = own.find(|it| it.node.is_empty() && !it.tres.is_empty());
+                cluster.tres = has.map(|it| it.tres.clone()).unwrap_or_default();
+            }
+            clusters(style, wanted, &all, &which)
+        }
     })
 }
 

@@ -2,12 +2,17 @@
 
 use super::Session;
 use crate::commands::{Ended, check_cluster};
-use crate::output::print;
+use crate::output::{note, print};
 use crate::{cluster, native};
 
 pub fn reconfigure(session: &mut Session, _: &[&str]) -> u8 {
     match session.controller().reconfigure() {
-        Ok(()) => 0,
+        Ok(changes) => {
+            // What holds at once needs no word.
+            let later = changes.iter().filter(|change| change.contains("(after a restart of"));
+            later.for_each(|change| note(format!("scontrol: {change}")));
+            0
+        }
         Err(error) => session.refuse(format!("slurm_reconfigure error: {error}")),
     }
 }

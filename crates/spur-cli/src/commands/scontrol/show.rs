@@ -10,7 +10,7 @@ use spur_core::hostlist;
 use spur_core::job::reference::{JobReference, Part};
 use spur_core::show::{self, Item, Scene};
 use spur_core::views::{JobView, NodeView, PartitionView, StepView};
-use spur_proto::slurm::{ListJobsRequest, ListStepsRequest};
+use spur_proto::slurm::{ListJobsRequest, ListNodesRequest, ListStepsRequest};
 
 use super::{Session, about, assoc_mgr, hosts};
 use crate::commands::squeue::order;
@@ -173,8 +173,11 @@ fn jobs(session: &mut Session, id: Option<&str>) -> u8 {
         }
         jobs.retain(|job| reference.names(job));
         split_named(&mut jobs, reference);
-        // What is left of an array comes first, then its tasks, the latest first.
-        jobs.sort_by_key(|job| (job.job_id != reference.job, std::cmp::Reverse(job.job_id)));
+        // What is left of an array comes first, then its tasks, the latest first; components come in order.
+        jobs.sort_by_key(|job| {
+            let component = (job.het_job_id != 0).then_some(job.job_id);
+            (job.job_id != reference.job, component, std::cmp::Reverse(job.job_id))
+        });
     } else if !session.hidden {
         hide(session, &mut jobs);
     }
@@ -220,7 +223,10 @@ fn hide(session: &mut Session, jobs: &mut Vec<JobView>) {
 }
 
 fn nodes(session: &mut Session, list: Option<&str>) -> u8 {
-    let all = match session.controller().nodes() {
+    // A list that cannot be read names one node that nobody knows.
+    let names = list.filter(|list| hostlist::expand(list).is_ok()).unwrap_or_default();
+    let request = ListNodesRequest { names: names.to_string(), ..Default::default() };
+    let all = match session.controller().nodes_of(request) {
         Ok(nodes) => nodes,
         Err(error) => return session.refuse(format!("slurm_load_node error: {error}")),
     };

@@ -13,7 +13,7 @@ use spur_core::fields::{Field, RenderContext, format, render};
 use spur_core::job::state::StateFilter;
 use spur_core::views::{JOB_MEMBERS, JobView, Rows, StepView};
 use spur_proto::caller::CallError;
-use spur_proto::slurm::{ListJobsRequest, ListStepsRequest};
+use spur_proto::slurm::{ListJobsRequest, ListNodesRequest, ListStepsRequest};
 
 use self::query::{Format, Query};
 use super::{Ended, Notation};
@@ -81,7 +81,12 @@ fn one_answer(query: &Query, controller: &mut Controller) -> Result<(), Ended> {
 /// Every node that is named must be there.
 fn check_nodes(query: &Query, controller: &mut Controller) -> Result<(), Ended> {
     let Some(wanted) = &query.nodes else { return Ok(()) };
-    let known = controller.nodes().map_err(|error| {
+    let request = ListNodesRequest {
+        names: wanted.join(","),
+        members: vec!["name".into()],
+        ..Default::default()
+    };
+    let known = controller.nodes_of(request).map_err(|error| {
         note(format!("slurm_load_node error: {error}"));
         Ended(1)
     })?;

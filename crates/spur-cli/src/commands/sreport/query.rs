@@ -7,7 +7,7 @@ use spur_core::time::moment::{self, Toward};
 use spur_core::tres;
 
 use crate::commands::VERSION;
-use crate::output::print;
+use crate::output::{complain, print};
 use crate::zone;
 
 pub const FLAGS: &[Flag] = &[
@@ -113,6 +113,8 @@ pub struct Query {
     pub partitions: Vec<String>,
     /// `names=`: only these reservations.
     pub names: Vec<String>,
+    /// The exit status where something was wrong that a report is made in spite of, as by Slurm.
+    pub status: u8,
 }
 
 impl Query {
@@ -145,6 +147,7 @@ impl Query {
             nodes: Vec::new(),
             partitions: Vec::new(),
             names: Vec::new(),
+            status: 0,
         };
         let parsable = |ends| Layout::Parsable { delimiter: "|".to_string(), ends };
         for (flag, value) in &words.options {
@@ -154,7 +157,7 @@ impl Query {
                 "noheader" => query.header = false,
                 "parsable" => query.layout = parsable(true),
                 "parsable2" => query.layout = parsable(false),
-                "t" => query.unit = unit(value)?,
+                "t" => query.unit = unit(value).unwrap_or(query.unit),
                 "tres" => query.tres = tres(value)?,
                 "version" => {
                     print(&format!("{VERSION}\n"));
@@ -168,10 +171,18 @@ impl Query {
             }
         }
         let mut rest = words.rest.iter().map(|word| word.to_lowercase());
-        let Some(noun) = rest.next() else {
-            print(HELP);
-            return Err(0);
-        };
+        let Some(noun) = rest.next() else { return Err(0) };
+        match noun.as_str() {
+            "help" => {
+                print(HELP);
+                return Err(0);
+            }
+            "version" => {
+                print(&format!("{VERSION}\n"));
+                return Err(0);
+            }
+            _ => {}
+        }
         let of_noun = |known: &str| noun.len() >= 2 && known.starts_with(&noun);
         if !REPORTS.iter().any(|(known, ..)| of_noun(known)) {
             eprintln!("invalid keyword: {noun}");
@@ -209,12 +220,22 @@ impl Query {
             () if is("clusters", 1) => self.clusters.extend(list(value)),
             () if is("accounts", 2) => self.accounts.extend(list(value)),
             () if is("users", 1) => self.users.extend(list(value)),
-            () if is("topcount", 3) => self.top = value.parse().map_err(|_| 1)?,
+            () if is("topcount", 3) => match value.parse() {
+                Ok(top) => self.top = top,
+                Err(_) => {
+                    complain("sreport", format!("Invalid value for TopCount ({value})"));
+                    self.status = 1;
+                }
+            },
             () if is("tree", 3) => self.tree = true,
             () if is("group", 5) => self.group = true,
             () if is("grouping", 6) => {
                 let sizes = value.split(',').map(|size| size.trim().parse());
-                let mut sizes: Vec<u64> = sizes.collect::<Result<_, _>>().map_err(|_| 1)?;
+                let sizes = sizes.collect::<Result<Vec<u64>, _>>();
+                let mut sizes = sizes.map_err(|_| {
+                    complain("sreport", format!("Invalid value for Grouping ({value})"));
+                    1
+                })?;
                 if sizes.first() != Some(&0) {
                     sizes.insert(0, 0);
                 }
@@ -240,7 +261,7 @@ impl Query {
             () if is("partitions", 1) => self.partitions.extend(list(value)),
             () => {
                 eprintln!(" Unknown condition: {word}\nUse keyword set to modify value");
-                return Err(1);
+                self.status = 1;
             }
         }
         Ok(())
@@ -285,6 +306,10 @@ fn list(value: &str) -> Vec<String> {
 fn time(value: &str) -> Option<i64> {
     match moment::parse(value, Toward::Past, zone::now(), &zone::Local) {
         Ok(at) => Some(at.0 + (-at.0).rem_euclid(3600)),
+        Err(error @ moment::Error::Malformed { .. }) => {
+            eprintln!("{error}");
+            None
+        }
         Err(_) => {
             eprintln!("Invalid time specification (pos=0): {value}");
             None
@@ -317,7 +342,7 @@ fn unit(value: &str) -> Result<Unit, u8> {
     match exact.or_else(plain).or_else(begins) {
         Some((_, unit)) => Ok(*unit),
         None => {
-            eprintln!("unknown time format {value}");
+            eprint!("unknown time format {value}");
             Err(1)
         }
     }

@@ -16,6 +16,7 @@ use spur_core::errors::SlurmError;
 use spur_core::options::{OptionError, Request, Surroundings, Tool, fill_defaults};
 use spur_core::step::refusal;
 use spur_core::views::StepView;
+use spur_proto::caller::Caller;
 use spur_proto::slurm::controller_client::ControllerClient;
 use spur_proto::slurm::create_step_reply::Reply as Told;
 use spur_proto::slurm::{CreateStepRequest, ListStepsRequest, StepAccess};
@@ -315,10 +316,11 @@ async fn create(
             let message = message.clone();
             async move { client.create_step(message).await }
         };
-        let mut replies: Streaming<_> = match allocation::caller().call(ask).await {
-            Ok(replies) => replies,
-            Err(error) => return Err(refuse(&error)),
-        };
+        let mut replies: Streaming<_> =
+            match Caller::new(cluster::addresses(), STEP_PATIENCE).call(ask).await {
+                Ok(replies) => replies,
+                Err(error) => return Err(refuse(&error)),
+            };
         let interrupted = tokio::signal::ctrl_c();
         tokio::pin!(interrupted);
         loop {
@@ -365,6 +367,10 @@ async fn create(
         tokio::time::sleep(std::time::Duration::from_millis(200)).await;
     }
 }
+
+/// How long a step waits for a controller that is away or busy: its job is there already, and what has been asked for
+/// may be made yet.
+const STEP_PATIENCE: Duration = Duration::from_secs(60);
 
 fn is_transport(status: &tonic::Status) -> bool {
     use tonic::Code::{Cancelled, Internal, Unavailable, Unknown};

@@ -6,13 +6,13 @@ use std::time::Duration;
 use spur_core::ids::StepId;
 use spur_net::Role;
 use spur_net::tls::Dialler;
-use spur_proto::client::Address;
+use spur_proto::client::{Address, knock};
 use spur_proto::internal::{Run, StepHello, StepProgram, StepUsage};
 use spur_proto::slurm::{StepAccess, StepAccessNode};
 use spur_proto::step_io::{self, EVERYBODY, Frames, Kind};
 use spur_proto::step_name;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_rustls::client::TlsStream;
@@ -171,7 +171,7 @@ async fn reach(place: &Place) -> std::io::Result<Box<dyn Line>> {
     let mut trouble = Error::other("the node's address is not known");
     for address in Address::parse_list(&place.address).unwrap_or_default() {
         let line: std::io::Result<Box<dyn Line>> = match address {
-            Address::Unix(path) => UnixStream::connect(path).await.map(|it| Box::new(it) as _),
+            Address::Unix(path) => knock(path).await.map(|it| Box::new(it) as _),
             Address::Tls { host, port } => {
                 dial(place, &host, port).await.map(|it| Box::new(it) as _)
             }

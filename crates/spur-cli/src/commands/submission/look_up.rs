@@ -7,6 +7,7 @@ use nix::unistd::{Gid, Group, Uid, User, geteuid, initgroups, setgid, setuid};
 use spur_core::errors::SlurmError;
 use spur_core::hostlist;
 use spur_core::options::{BAD_VALUE, OptionError, Request, Tool, report};
+use spur_proto::slurm::ListNodesRequest;
 
 use crate::cluster::Controller;
 use crate::output::{print, reason};
@@ -37,8 +38,12 @@ pub fn look_up(tool: Tool, request: &mut Request) -> Result<(), OptionError> {
     if request.said("partition") && request.job.partition.is_empty() {
         return Err(no_partition(tool, "(null)"));
     }
+    if request.values.get("gres").is_some_and(String::is_empty) {
+        let refused = super::failed(tool, &SlurmError::InvalidTres);
+        return Err(OptionError::error(refused, super::error_status().into()));
+    }
     match request.job.placement().clusters.as_str() {
-        "" => Ok(()),
+        "" if !request.said("clusters") => Ok(()),
         wanted => {
             let found =
                 crate::commands::check_cluster(tool.name(), wanted, &mut Controller::find());
@@ -52,7 +57,8 @@ pub fn look_up(tool: Tool, request: &mut Request) -> Result<(), OptionError> {
 
 /// The answer to `--gres=help`: what some node has.
 fn tell_resources(tool: Tool) -> Result<(), OptionError> {
-    let nodes = Controller::find().nodes();
+    let request = ListNodesRequest { members: vec!["gres".into()], ..Default::default() };
+    let nodes = Controller::find().nodes_of(request);
     let nodes = nodes.map_err(|error| OptionError::error(super::failed(tool, &error), 1))?;
     let named = nodes.iter().flat_map(|node| node.gres.split(','));
     let names = named.filter_map(|gres| gres.split(':').next()).filter(|name| !name.is_empty());
@@ -195,9 +201,10 @@ fn become_user(user: &str, group: &str) -> Result<(), OptionError> {
     let group = match group {
         "" => user.as_ref().map(|user| user.gid),
         named => {
-            let number = named.parse().ok().map(Gid::from_raw);
-            let found = Group::from_name(named).ok().flatten().map(|group| group.gid);
-            Some(found.or(number).ok_or_else(|| refused("gid", ""))?)
+            let by_number =
+                named.parse().ok().and_then(|id| Group::from_gid(Gid::from_raw(id)).ok());
+            let found = Group::from_name(named).ok().flatten().or(by_number.flatten());
+            Some(found.ok_or_else(|| refused("gid", ""))?.gid)
         }
     };
     let failed =

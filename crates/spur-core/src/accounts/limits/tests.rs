@@ -20,6 +20,20 @@ fn asks<'a>(user: &'a str, account: &'a str, qos: &'a str, needs: &'a Needs) -> 
     }
 }
 
+/// Why a job waits that finds nothing spent.
+fn bars(book: &Book, asks: &Asks) -> Option<Reason> {
+    spent_bar(book, asks, false, |_| None)
+}
+
+fn spent_bar(
+    book: &Book,
+    asks: &Asks,
+    safe: bool,
+    of: impl Fn(Purse) -> Option<Spent>,
+) -> Option<Reason> {
+    waits(book, asks, &Spending { safe, of: &of })
+}
+
 fn lines(claims: &[Claim]) -> Vec<String> {
     claims.iter().map(|it| format!("{} of {} {:?}", it.amount, it.max, it.reason)).collect()
 }
@@ -33,8 +47,8 @@ fn group_limits_hold_on_every_level_of_the_tree() {
     ]);
     let needs = needs("cpu=4,mem=100,node=1");
     assert_eq!(
-        lines(&claims(&book, &asks("ann", "optics", "normal", &needs))),
-        ["1 of 3 AssocMaxJobsLimit", "4 of 8 AssocGrpCpuLimit", "1 of 10 AssocGrpJobsLimit"]
+        lines(&claims(&book, &asks("ann", "optics", "normal", &needs), None)),
+        ["1 of 10 AssocGrpJobsLimit", "1 of 3 AssocMaxJobsLimit", "4 of 8 AssocGrpCpuLimit"]
     );
 }
 
@@ -48,7 +62,7 @@ fn a_qos_goes_before_the_association() {
     let needs = needs("cpu=4,node=1");
     let high = asks("ann", "physics", "high", &needs);
     assert_eq!(
-        lines(&claims(&book, &high)),
+        lines(&claims(&book, &high, None)),
         [
             "1 of 7 QOSMaxJobsPerUserLimit",
             "4 of 100 QOSGrpCpuLimit",
@@ -119,9 +133,9 @@ fn a_factor_of_the_qos_stretches_what_associations_may_use() {
     ]);
     let needs = needs("cpu=8,node=1");
     let bar = |qos| bars(&book, &asks("ann", "physics", qos, &needs));
-    assert_eq!(bar("normal"), Some(Reason::AssocMaxCpuPerJobLimit));
+    assert_eq!(bar("normal"), Some(Reason::AssocGrpCpuLimit));
     assert_eq!(bar("wide"), None);
-    let wide = claims(&book, &asks("ann", "physics", "wide", &needs));
+    let wide = claims(&book, &asks("ann", "physics", "wide", &needs), None);
     assert_eq!(lines(&wide), ["8 of 8 AssocGrpCpuLimit"]);
 }
 
@@ -201,7 +215,7 @@ fn every_limit_has_slurms_word() {
         ]);
         let needs = needs(wants);
         let asks = asks("ann", "physics", "high", &needs);
-        let shared = || claims(&book, &asks).first().map(|claim| claim.reason);
+        let shared = || claims(&book, &asks, None).first().map(|claim| claim.reason);
         let told = bars(&book, &asks).or_else(shared).map(Reason::name);
         assert_eq!(told, Some(*word), "{limit} with {wants}");
     }
@@ -244,15 +258,15 @@ fn a_job_that_alone_would_use_up_everything_is_denied() {
         "add qos short GrpTRESRunMins=gres/gpu=10",
     ]);
     let small = needs("cpu=1");
-    assert_eq!(bars_alone(&book, &asks("ann", "physics", "normal", &small)), None);
+    assert_eq!(denied(&book, &asks("ann", "physics", "normal", &small)), None);
     let large = needs("cpu=2");
     let asked = asks("ann", "physics", "normal", &large);
-    assert_eq!(bars_alone(&book, &asked), Some(Reason::AssocGrpCPUMinutesLimit));
+    assert_eq!(denied(&book, &asked), Some(Reason::AssocGrpCPUMinutesLimit));
     let asked = asks("ann", "physics", "wall", &small);
-    assert_eq!(bars_alone(&book, &asked), Some(Reason::QOSGrpWallLimit));
+    assert_eq!(denied(&book, &asked), Some(Reason::QOSGrpWallLimit));
     let gpu = needs("cpu=1,gres/gpu=1");
     let asked = asks("ann", "physics", "short", &gpu);
-    assert_eq!(bars_alone(&book, &asked), Some(Reason::QOSGrpGRESRunMinutes));
+    assert_eq!(denied(&book, &asked), Some(Reason::QOSGrpGRESRunMinutes));
 }
 
 #[test]
@@ -269,7 +283,7 @@ fn relative_limits_are_parts_of_what_there_is() {
     let need = needs("cpu=4,gres/gpu=1");
     let asked = Asks { whole: Some(&whole), ..asks("ann", "physics", "half", &need) };
     assert_eq!(
-        lines(&claims(&book, &asked)),
+        lines(&claims(&book, &asked, None)),
         ["4 of 50 QOSGrpCpuLimit", "1 of 2 QOSMaxGRESPerUser"]
     );
     let need = needs("cpu=60");
@@ -277,7 +291,7 @@ fn relative_limits_are_parts_of_what_there_is() {
     assert_eq!(bars(&book, &asked), Some(Reason::QOSGrpCpuLimit));
     // Of the partition that the QOS belongs to, the part is one of what that has.
     let asked = Asks { qos: "normal", partition_qos: "half", needs: &whole.cluster, ..asked };
-    assert_eq!(lines(&claims(&book, &asked))[0], "100 of 5 QOSGrpCpuLimit");
+    assert_eq!(lines(&claims(&book, &asked, None))[0], "100 of 5 QOSGrpCpuLimit");
 }
 
 #[test]
@@ -292,4 +306,68 @@ fn some_jobs_hold_no_place_in_the_future() {
     assert!(!holds_no_place(&book, &normal, 100));
     assert!(holds_no_place(&book, &normal, 99));
     assert!(holds_no_place(&book, &asks("ann", "physics", "standby", &need), 1000));
+}
+
+/// A job that is above every limit hears of them one after the other, in the order that real Slurm 22.05 has.
+#[test]
+fn limits_are_asked_for_in_slurms_order() {
+    let qos = "MaxTRESMins=cpu=1 GrpTRES=cpu=2 MaxTRESPA=cpu=2 MaxTRESPU=cpu=2 MaxTRES=cpu=2 \
+               MaxTRESPerNode=cpu=2 MinTRES=mem=3000 MaxWall=10 GrpTRESMins=cpu=1 GrpTRESRunMins=cpu=1 \
+               GrpWall=10";
+    let association = "MaxTRESMins=cpu=1 GrpTRES=cpu=2 MaxTRES=cpu=2 MaxTRESPerNode=cpu=2 MaxWall=10 \
+                       GrpTRESMins=cpu=1 GrpTRESRunMins=cpu=1 GrpWall=10";
+    let needs = needs("cpu=3,mem=100,node=1");
+    let spent = Spent { minutes: BTreeMap::from([(Tres::Cpu, 1)]), wall_minutes: 10 };
+    let told = |whose: &str, words: &str, deny: bool| {
+        let mut left: Vec<&str> = words.split_whitespace().collect();
+        let mut order = String::new();
+        while !left.is_empty() {
+            let of = |one: &str| if whose == one { left.join(" ") } else { String::new() };
+            let book = book(&[
+                "add account physics",
+                format!("add user ann account=physics {}", of("user")).trim_end(),
+                format!("add qos high {}", of("qos")).trim_end(),
+            ]);
+            let asks = asks("ann", "physics", "high", &needs);
+            let why = |book: &Book| match deny {
+                true => denied(book, &asks),
+                false => spent_bar(book, &asks, false, |_| Some(spent.clone())),
+            };
+            let reason = why(&book).expect("some limit is left").name();
+            let word = match reason {
+                it if it.contains("GrpWall") => "GrpWall",
+                it if it.contains("MaxWall") => "MaxWall",
+                it if it.contains("GrpCPUMinutes") => "GrpTRESMins",
+                it if it.contains("GrpCPURun") => "GrpTRESRunMins",
+                it if it.contains("GrpCpu") => "GrpTRES",
+                it if it.contains("MinutesPerJob") => "MaxTRESMins",
+                it if it.contains("PerJob") => "MaxTRES",
+                it if it.contains("PerNode") => "MaxTRESPerNode",
+                it if it.contains("MinMemory") => "MinTRES",
+                it if it.contains("PerAccount") => "MaxTRESPA",
+                _ => "MaxTRESPU",
+            };
+            order.push_str(&format!(" {word}"));
+            left.retain(|it| !it.starts_with(&format!("{word}=")));
+        }
+        order
+    };
+    assert_eq!(
+        told("qos", qos, true),
+        " MaxTRESPA MaxTRESPU GrpTRES MaxTRESMins GrpTRESMins GrpTRESRunMins MaxWall GrpWall MaxTRES \
+         MaxTRESPerNode MinTRES"
+    );
+    assert_eq!(
+        told("qos", qos, false),
+        " GrpWall MaxWall GrpTRESMins GrpTRES GrpTRESRunMins MaxTRESMins MaxTRES MaxTRESPerNode MinTRES \
+         MaxTRESPA MaxTRESPU"
+    );
+    assert_eq!(
+        told("user", association, true),
+        " GrpTRES GrpTRESMins GrpTRESRunMins GrpWall MaxTRES MaxTRESPerNode MaxTRESMins MaxWall"
+    );
+    assert_eq!(
+        told("user", association, false),
+        " GrpWall MaxWall GrpTRESMins GrpTRES GrpTRESRunMins MaxTRESMins MaxTRES MaxTRESPerNode"
+    );
 }

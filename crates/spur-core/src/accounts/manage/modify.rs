@@ -40,6 +40,14 @@ pub(super) fn nothing() -> Refusal {
     Refusal::Nothing(" Nothing modified".to_string())
 }
 
+/// An association as words change it: what is added to or taken from is what it has now, be it from above.
+fn to_change(rules: &RulesView, one: &AssociationView, words: &[&Word]) -> AssociationView {
+    let is_delta = |word: &&Word| word.change != settings::Change::Set;
+    let inherits = one.qos.is_empty() && words.iter().any(is_delta);
+    let qos = if inherits { rules.effective(one).qos } else { one.qos.clone() };
+    AssociationView { qos, ..one.clone() }
+}
+
 fn set_all(rules: &RulesView, one: &mut AssociationView, words: &[&Word]) -> Result<(), Refusal> {
     for word in words {
         set(rules, settings::ASSOCIATION, one, word).map_err(|refusal| match refusal {
@@ -105,11 +113,13 @@ fn accounts(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Pla
     if !limits.is_empty() || parent.is_some() {
         let all = rules.associations.iter().filter(|one| one.user_name.is_empty());
         for one in all.filter(|one| is_meant(&one.account) && which.meets(one)) {
-            let mut changed = one.clone();
+            let mut changed = to_change(rules, one, &limits);
             set_all(rules, &mut changed, &limits)?;
             if let Some(parent) = &parent {
-                // Nothing hangs on itself.
-                if *parent == one.account {
+                // Nothing hangs on itself, the root on nothing, and who hangs there already does not move.
+                let stays =
+                    *parent == one.account || one.parent.is_empty() || *parent == one.parent;
+                if stays && limits.is_empty() {
                     continue;
                 }
                 let Some(above) = rules.account_association(&one.cluster, parent) else {
@@ -118,11 +128,13 @@ fn accounts(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Pla
                 };
                 // What hangs below and is to be above goes up first, as in Slurm.
                 let line = rules.lineage(&one.cluster, parent);
-                if line.iter().any(|it| it.account == one.account) {
+                if !stays && line.iter().any(|it| it.account == one.account) {
                     let lifted = AssociationView { parent: one.parent.clone(), ..above.clone() };
                     plan.put.push(lifted.into());
                 }
-                changed.parent.clone_from(parent);
+                if !stays {
+                    changed.parent.clone_from(parent);
+                }
             }
             let of = match one.parent.as_str() {
                 "" => String::new(),
@@ -215,12 +227,7 @@ fn users(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Plan, 
         let spans = rules.spans();
         meant.sort_by_key(|one| spans.get(&one.id).copied());
         for one in meant {
-            let mut changed = one.clone();
-            // What is added to or taken from is what the user has now, be it from above.
-            if limits.iter().any(|word| word.change != settings::Change::Set) && one.qos.is_empty()
-            {
-                changed.qos = rules.effective(one).qos;
-            }
+            let mut changed = to_change(rules, one, &limits);
             set_all(rules, &mut changed, &limits)?;
             lines.push_str(&heirs::line(one));
             plan.put.push(changed.into());
@@ -265,11 +272,12 @@ fn qos(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Plan, Re
 }
 
 fn clusters(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Plan, Refusal> {
+    let named: Vec<&String> = which.names.iter().chain(&which.clusters).collect();
     let class = classification(words)?;
     let is_own =
         |word: &&Word| word.is(federation::OF_CLUSTER) || word.is(&["classification", "flags"]);
     let limits: Vec<&Word> = words.iter().filter(|word| !is_own(word)).collect();
-    let is_meant = |name: &String| which.names.is_empty() || which.names.contains(name);
+    let is_meant = |name: &String| named.is_empty() || named.contains(&name);
     let mut plan = Plan::default();
     let mut told = class.map(|it| format!("  Classification = {it}\n")).unwrap_or_default();
     if words.iter().any(|word| is_own(&word)) {

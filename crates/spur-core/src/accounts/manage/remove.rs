@@ -41,34 +41,6 @@ fn nothing() -> Refusal {
     Refusal::Nothing(" Nothing deleted".to_string())
 }
 
-/// Nobody is left without the account that their jobs go to.
-fn keeps_defaults(
-    rules: &RulesView,
-    gone: &[&AssociationView],
-    users_gone: &[String],
-) -> Result<(), Refusal> {
-    let lost: String = gone
-        .iter()
-        .filter(|one| !one.user_name.is_empty() && !users_gone.contains(&one.user_name))
-        .filter(|one| {
-            let user = rules.user(&one.user_name);
-            user.is_some_and(|user| user.default_account == one.account)
-        })
-        .map(|one| {
-            let (cluster, account) = (&one.cluster, &one.account);
-            format!("  C = {cluster:<15.15} A = {account:<10.10} U = {:<9}\n", one.user_name)
-        })
-        .collect();
-    if lost.is_empty() {
-        return Ok(());
-    }
-    Err(Refusal::Wrong(format!(
-        " Error with request: You can not remove the default account of a user\n{lost} Please either \
-         remove the accounts listed above from list and resubmit,\n or change these users' default \
-         accounts to remove the account(s).\n Changes Discarded"
-    )))
-}
-
 /// Users who lose the account that their jobs went to have none.
 fn without_default(rules: &RulesView, gone: &[&AssociationView]) -> Vec<UserView> {
     let loses = |user: &&UserView| {
@@ -92,10 +64,6 @@ fn accounts(rules: &RulesView, which: &Conditions) -> Result<Plan, Refusal> {
     let meets = Conditions { accounts: Vec::new(), ..which.clone() };
     let gone: Vec<&AssociationView> =
         rules.associations.iter().filter(|one| below(one) && meets.meets(one)).collect();
-    // Slurm asks for the accounts that are named, not for those below them.
-    let of_named: Vec<&AssociationView> =
-        gone.iter().copied().filter(|one| named.contains(&one.account)).collect();
-    keeps_defaults(rules, &of_named, &[])?;
     let mut plan = Plan::default();
     plan.remove.extend(gone.iter().map(|one| (*one).clone().into()));
     plan.put.extend(without_default(rules, &gone).into_iter().map(RuleRow::from));
@@ -141,7 +109,9 @@ fn users(rules: &RulesView, which: &Conditions) -> Result<Plan, Refusal> {
         };
         let users_gone: Vec<String> =
             gone.iter().map(|one| one.user_name.clone()).filter(|user| !left(user)).collect();
-        keeps_defaults(rules, &gone, &users_gone)?;
+        let others = without_default(rules, &gone).into_iter();
+        let others = others.filter(|user| !users_gone.contains(&user.name));
+        plan.put.extend(others.map(RuleRow::from));
         plan.says = " Deleting user associations...\n".to_string();
         for one in &gone {
             let place = match one.partition.as_str() {

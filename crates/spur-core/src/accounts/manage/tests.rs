@@ -108,15 +108,18 @@ fn modifications_touch_what_the_conditions_meet() {
 }
 
 #[test]
-fn a_default_account_is_not_taken_from_its_user() {
+fn an_account_goes_with_its_users_also_where_it_is_their_default() {
     let mut site = site();
-    assert!(matches!(
-        remove(&site.0, Entity::Account, &request("physics")),
-        Err(Refusal::Wrong(text)) if text.contains("A = physics    U = daemon")
-    ));
-    assert_eq!(site.remove(Entity::Account, "chem"), " Deleting accounts...\n  chem\n");
-    assert_eq!(site.remove(Entity::User, "daemon"), " Deleting users...\n  daemon\n");
+    site.add(Entity::User, "lp account=chem,physics");
+    assert_eq!(
+        site.remove(Entity::User, "daemon where account=chem"),
+        " Deleting user associations...\n  C = oracle     A = chem       U = daemon   \n"
+    );
+    assert_eq!(site.0.user("daemon").map(|user| user.default_account.as_str()), Some("physics"));
     assert_eq!(site.remove(Entity::Account, "physics"), " Deleting accounts...\n  physics\n");
+    assert_eq!(site.0.user("daemon").map(|user| user.default_account.as_str()), Some(""));
+    assert_eq!(site.0.associations.iter().filter(|one| one.user_name == "lp").count(), 0);
+    assert_eq!(site.remove(Entity::User, "daemon"), " Deleting users...\n  daemon\n");
 }
 
 #[test]
@@ -325,9 +328,6 @@ fn a_default_account_is_an_account_of_the_user() {
     mine.sort_unstable();
     assert_eq!(mine, [("chem", true), ("physics", false)]);
     // What hangs below a deleted account goes, and with it the default.
-    let refused = remove(&site.0, Entity::Account, &request("physics")).unwrap_err().text();
-    assert!(refused.contains("U = daemon") && !refused.contains("U = lp"), "{refused}");
-    site.modify(Entity::User, "daemon set defaultaccount=chem");
     site.remove(Entity::Account, "physics");
     assert_eq!(site.0.user("lp").map(|user| user.default_account.as_str()), Some(""));
 }

@@ -88,21 +88,21 @@ section! {
     /// Devices that are not found by themselves.
     Gres = "gres", repeated true;
     /// The nodes that have them.
-    nodes: NodeList = NodeList::All, Agents, ["NodeName"];
+    nodes: NodeList = NodeList::All, Now, ["NodeName"];
     /// What they are: `gpu`, or a name of your own.
-    name: String = String::new(), Agents, ["Name"];
+    name: String = String::new(), Now, ["Name"];
     /// The type, as in `--gres=gpu:TYPE:N`.
-    r#type: Option<String> = None, Agents, ["Type"];
+    r#type: Option<String> = None, Now, ["Type"];
     /// How many; none: one for each file.
-    count: Option<String> = None, Agents, ["Count"];
+    count: Option<String> = None, Now, ["Count"];
     /// Device files, as `/dev/nvidia[0-3]`.
-    files: Option<String> = None, Agents, ["File"];
+    files: Option<String> = None, Now, ["File"];
     /// Several files that make one device.
     multiple_files: Option<String> = None, Agents, ["MultipleFiles"];
     /// Cores that are near it.
-    cores: Option<String> = None, Agents, ["Cores", "CPUs"];
+    cores: Option<String> = None, Now, ["Cores", "CPUs"];
     /// Links to the others, as `-1,4,2`.
-    links: Option<String> = None, Agents, ["Links"];
+    links: Option<String> = None, Now, ["Links"];
     /// Flags, as `nvidia_gpu_env`.
     flags: Vec<String> = vec![], Agents, ["Flags"];
     /// How the GPUs of these nodes are found.

@@ -212,3 +212,15 @@ proptest! {
         let _ = crate::script::pbs::read(&script.replace("SBATCH", "PBS"), "script");
     }
 }
+
+#[test]
+fn a_node_has_as_many_tasks_as_it_has_places_in_an_arbitrary_list() {
+    let tasks = |tool, words: &[&str]| {
+        let (_, line, request) = submit(tool, &[], words);
+        request.unwrap_or_else(|| panic!("{line}")).job.ntasks
+    };
+    assert_eq!(tasks(Tool::Srun, &["-m", "arbitrary", "-w", "n2,n1,n2", "true"]), Some(3));
+    assert_eq!(tasks(Tool::Srun, &["-w", "n2,n1,n2", "true"]), Some(2));
+    let words = ["-m", "arbitrary", "-w", "n2,n1,n2", "--wrap", "true"];
+    assert_eq!(tasks(Tool::Sbatch, &words), Some(2));
+}

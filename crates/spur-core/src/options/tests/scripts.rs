@@ -126,4 +126,6 @@ pub(super) static SCRIPTS: &[Script] = &[
     ("#PBS --help", 1, "sbatch: unrecognized option '--help'", &[]),
     ("#PBS -N \"a", 1, "sbatch: fatal: d.sh: line 2: Unmatched `\"` in [ \"a]", &[]),
     ("#PBS -P proj", 1, "sbatch: invalid option -- 'P'", &[]),
+    ("#PBS -l ncpus=3,walltime=5", 1, "sbatch: error: Invalid numeric value \"3,walltime=5\" for --mincpus.", &[]),
+    ("#PBS -l mem,walltime=5", 0, "", &[("TimeLimit", "00:05:00")]),
 ];

@@ -130,6 +130,7 @@ pub(super) fn attributes(request: &Request) -> BTreeMap<String, String> {
     }
     show("TresBind", tres_option(&gpu.gpu_bind));
     show("TresFreq", tres_option(&gpu.gpu_freq));
+    show("Power", rare.power.clone());
     if let Some(enforce) = gpu.enforce_binding {
         show("GresEnforceBind", if enforce { "Yes" } else { "No" }.to_owned());
     }

@@ -108,6 +108,7 @@ impl Environment {
                 node_id,
                 cpus: here.cpus,
                 gpus,
+                shards: confine::shards(launch),
                 ..HereFacts::default()
             },
             ranks_here: here.ranks,

@@ -1,0 +1,56 @@
+//! Amounts that are known only when a job has its place, and nodes beside those that are asked for.
+
+use spur_core::job::Reason;
+
+use super::*;
+use crate::shape::Sharing;
+use crate::view::{Counter, Of};
+
+fn counted(nodes: Cluster, max: u64, reason: Reason) -> Cluster {
+    let mut nodes = nodes;
+    nodes.view.counters.insert("group".into(), Counter { max, reason });
+    nodes
+}
+
+fn uses(amount: u64, of: Of) -> impl Fn(&mut PendingJob) {
+    move |job| job.charges = [Charge { of, ..charge("group", amount) }].into()
+}
+
+#[test]
+fn a_job_alone_on_its_node_counts_with_all_of_it() {
+    let alone = |shape: &mut Shape| shape.sharing = Sharing::Nobody;
+    let nodes = counted(cluster(&[4, 4]), 6, Reason::AssocGrpCpuLimit);
+    let both = nodes.job_with(alone, uses(1, Of::Cpus(1))).job_with(alone, uses(1, Of::Cpus(1)));
+    assert_eq!(both.plan(), ["1 on n1:4", "2 AssocGrpCpuLimit"]);
+    // Who shares is counted by what it asks for.
+    let small = both.cancelled(2).job_with(|_| {}, uses(1, Of::Cpus(1)));
+    assert_eq!(small.plan(), ["1 on n1:4", "2 on n2:1"]);
+}
+
+#[test]
+fn a_node_that_several_jobs_of_a_group_are_on_counts_once() {
+    let nodes = counted(cluster(&[2, 2]), 1, Reason::AssocGrpNodeLimit);
+    let mut nodes = nodes;
+    for _ in 0..3 {
+        nodes = nodes.job_with(|_| {}, uses(1, Of::Nodes));
+    }
+    assert_eq!(nodes.plan(), ["1 on n1:1", "2 on n1:1", "3 AssocGrpNodeLimit"]);
+    let later = nodes.started();
+    assert_eq!(later.plan(), ["3 AssocGrpNodeLimit"]);
+    assert_eq!(later.ended(1).plan(), ["3 on n1:1"]);
+}
+
+#[test]
+fn neighbours_go_with_a_node_that_is_asked_for() {
+    let on = |name: &'static str, nodes: u32, most: u32, units: u32| {
+        let shape = move |shape: &mut Shape| {
+            shape.nodelist = vec![name.into()];
+            (shape.nodes_min, shape.nodes_max, shape.units) = (nodes, most, units);
+        };
+        cluster(&[4, 4, 4, 4]).job(shape).plan()
+    };
+    assert_eq!(on("n1", 1, 10, 10), ["1 on n1:4 n2:4 n3:2"]);
+    assert_eq!(on("n3", 2, 2, 2), ["1 on n3:1 n4:1"]);
+    assert_eq!(on("n4", 1, 6, 6), ["1 on n3:4 n4:2"]);
+    assert_eq!(on("n4", 3, 3, 3), ["1 on n2:1 n3:1 n4:1"]);
+}
