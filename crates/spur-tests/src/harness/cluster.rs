@@ -12,11 +12,13 @@ use spur_proto::slurm::controller_client::ControllerClient;
 use spur_proto::slurm::{ListJobsRequest, PingRequest};
 use tempfile::TempDir;
 
+use super::guard::{self, Guard};
 use super::processes::Processes;
 
 /// A running cluster.
 pub struct Cluster {
     dir: TempDir,
+    _guard: Guard,
 }
 
 /// What a command said.
@@ -42,7 +44,7 @@ impl Cluster {
         // Other users' jobs pass through it.
         let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(dir.path(), open).expect("permissions");
-        let cluster = Cluster { dir };
+        let cluster = Cluster { _guard: guard::watch(dir.path()), dir };
         std::fs::create_dir(cluster.work_dir()).expect("a work directory");
         cluster.start_with(nodes, cpus, more);
         cluster

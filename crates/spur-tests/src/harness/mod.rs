@@ -1,6 +1,7 @@
 //! Real clusters of real binaries, each in a directory of its own.
 
 mod cluster;
+mod guard;
 mod processes;
 mod wait;
 
