@@ -165,3 +165,12 @@ fn a_second_up_starts_what_is_missing_and_needs_no_words() {
     });
     until("and not missed", || (cluster.run("spur doctor").status == 0).then_some(()));
 }
+
+#[test]
+fn a_cluster_whose_first_job_cannot_run_comes_up_all_the_same() {
+    let config = tempfile::NamedTempFile::new().expect("a file");
+    let text = "[[partitions]]\nname = \"closed\"\nnodes = \"ALL\"\nstate = \"down\"\n";
+    std::fs::write(&config, text).expect("writes");
+    let cluster = Cluster::up_with("n1", 1, &["--config", &config.path().display().to_string()]);
+    assert_eq!(cluster.squeue("1", "%T %r"), "PENDING PartitionDown");
+}

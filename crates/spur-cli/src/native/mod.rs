@@ -29,6 +29,7 @@ mod daemons;
 mod layout;
 mod news;
 mod shape;
+mod welcome;
 
 use clap::Parser;
 
