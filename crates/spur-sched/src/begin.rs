@@ -13,6 +13,7 @@ use crate::pass::Pass;
 use crate::planner::Planner;
 use crate::possible::Fits;
 use crate::queue::{Class, Key};
+use crate::reasons::Kept;
 use crate::timeline::{Calendar, Reserved};
 use crate::turns::{Turn, Turns};
 
@@ -27,7 +28,9 @@ impl Planner {
             by_class: vec![Reason::Priority.into(); self.queue.classes.len()],
             special: BTreeMap::new(),
             promised: BTreeMap::new(),
-            waiting: BTreeMap::new(),
+            kept: Kept::default(),
+            named: false,
+            unavailable: BTreeMap::new(),
             places: BTreeMap::new(),
             held: BTreeMap::new(),
             begun: BTreeMap::new(),

@@ -25,6 +25,7 @@ mod preempt;
 pub mod priority;
 mod promise;
 mod queue;
+mod reasons;
 mod recall;
 mod refuse;
 pub mod shape;

@@ -4,18 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use spur_core::ids::JobId;
+use spur_core::ids::{JobId, NodeName};
 use spur_core::job::Reason;
 use spur_core::time::Timestamp;
 
 use crate::decision::Decisions;
 use crate::fit::Fit;
 use crate::nap::Gained;
-use crate::nodes::{Kind, NodeIndex};
+use crate::nodes::NodeIndex;
 use crate::place::Mix;
 use crate::planner::Planner;
 use crate::possible::Fits;
-use crate::queue::{Key, tier_of};
+use crate::queue::Key;
+use crate::reasons::Kept;
 use crate::recall::Found;
 use crate::shape::Shape;
 use crate::start::Whose;
@@ -33,8 +34,12 @@ pub(crate) struct Pass {
     pub(crate) special: BTreeMap<JobId, Option<Wait>>,
     /// Promises made to jobs of each partition.
     pub(crate) promised: BTreeMap<Arc<str>, u32>,
-    /// Partitions of which a job waits for nodes, with its tier.
-    pub(crate) waiting: BTreeMap<Arc<str>, u16>,
+    /// What is kept for those that wait.
+    pub(crate) kept: Kept,
+    /// Somebody waits who asked for nodes by name.
+    pub(crate) named: bool,
+    /// Nodes that classes asked for by name and that are kept for others.
+    pub(crate) unavailable: BTreeMap<u32, Vec<NodeName>>,
     /// Places promised to jobs that wait in several partitions.
     pub(crate) places: BTreeMap<JobId, (Place, Arc<Shape>, Vec<Fit>)>,
     /// The same for readers, for all jobs that hold a promise.
@@ -89,6 +94,7 @@ impl Planner {
         }
         pass.out.cut_short = pass.out.starts.len() >= self.policy.starts_max;
         self.wake(&mut pass, None);
+        self.tell_reasons(&mut pass);
         let seen = look(self, &mut pass);
         (self.finish(pass), seen)
     }
@@ -116,10 +122,7 @@ impl Planner {
         let (shape, partition) = (it.shape.clone(), it.partition.clone());
         let charges = it.charges.clone();
         // Those that wait for a reservation hold up nobody outside of it.
-        let ward: Arc<str> = match shape.reservation.is_empty() {
-            true => partition.clone(),
-            false => format!("{partition} in {}", shape.reservation).into(),
-        };
+        let ward = shape.ward(&partition);
         let promised = pass.promised.get(&ward).copied().unwrap_or(0);
         let full = promised >= depth;
         if full && (!self.policy.backfill || pass.failed[class as usize]) {
@@ -210,16 +213,10 @@ impl Planner {
             }
             return;
         }
-        let why = match promised {
-            0 if self.is_behind(pass, &partition, tier_of(key.0), &fits, &shape) => {
-                Reason::ReqNodeNotAvail
-            }
-            0 => Reason::Resources,
-            _ => Reason::Priority,
-        };
-        if shape.reservation.is_empty() {
-            pass.waiting.entry(partition.clone()).or_insert(tier_of(key.0));
-        }
+        let stand = self.stand(&pass.kept, &ward, &partition, &fits, &shape);
+        pass.kept.put(key, &ward, &partition, &fits.wanted, &stand);
+        pass.named |= !fits.wanted.is_empty();
+        let why = stand.reason();
         self.promise(pass, job, class, &fits, &shape, why);
         if kept_out && let Some(Some(wait)) = pass.special.get_mut(&job) {
             (wait.reason, wait.reserved) = (Reason::ReqNodeNotAvail, true);
@@ -230,39 +227,6 @@ impl Planner {
             pass.full[self.queue.classes[class as usize].ward as usize] = true;
         }
         self.next(pass, turn, key, class);
-    }
-
-    /// Whether jobs of a higher tier wait for nodes of a partition, so that Slurm keeps the nodes for them, and the
-    /// others would not do.
-    fn is_behind(
-        &self,
-        pass: &Pass,
-        partition: &Arc<str>,
-        tier: u16,
-        fits: &Fits,
-        shape: &Shape,
-    ) -> bool {
-        let higher = pass.waiting.iter().filter(|(other, its)| **its > tier && *other != partition);
-        let higher: Vec<&Arc<str>> = higher.map(|(other, _)| other).collect();
-        let meets = |kind: &Kind| higher.iter().any(|other| kind.partitions.contains(*other));
-        let own = self.nodes.kinds.iter().filter(|kind| !kind.members.is_empty());
-        let mut own = own.filter(|kind| kind.partitions.contains(partition)).map(meets);
-        // Mostly all of its nodes are theirs, or none.
-        let Some(first) = own.next().filter(|_| !higher.is_empty()) else { return false };
-        if own.all(|other| other == first) {
-            return first;
-        }
-        let is_theirs = |kind: u32| {
-            let kind = &self.nodes.kinds[kind as usize];
-            kind.partitions.contains(partition) && meets(kind)
-        };
-        let mut rest = fits.clone();
-        let counted = rest.counted.iter_mut().map(|(_, fits)| fits);
-        for fits in rest.alternatives.iter_mut().chain(counted) {
-            fits.retain(|fit| !is_theirs(fit.kind));
-        }
-        rest.wanted.iter().any(|node| is_theirs(self.nodes.slot(*node).kind))
-            || !rest.possible_now(shape, &self.nodes)
     }
 
     pub(crate) fn next(&self, pass: &mut Pass, turn: u8, key: Key, class: u32) {
@@ -319,6 +283,7 @@ impl Planner {
             promised: Arc::new(pass.held),
             places: self.queue.places.clone(),
             by_class: Arc::new(pass.by_class),
+            unavailable: Arc::new(pass.unavailable),
             special: Arc::new(pass.special),
         };
         pass.out

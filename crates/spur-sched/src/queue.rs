@@ -87,11 +87,6 @@ pub fn rank(tier: u16, priority: u32, reserved: bool) -> u64 {
     u64::from(!reserved) << 48 | u64::from(!tier) << 32 | u64::from(!priority)
 }
 
-/// The tier that a rank was made of.
-pub fn tier_of(rank: u64) -> u16 {
-    !((rank >> 32) as u16)
-}
-
 impl Queue {
     /// Takes a job in, or in place of its former self.
     pub fn put(&mut self, job: &Arc<PendingJob>, now: i64) {

@@ -241,6 +241,14 @@ impl Shape {
         *self.drawn == *reservation || names(&self.reservation).any(|it| it == reservation)
     }
 
+    /// Among whom jobs of the shape wait: those of their partition, or of a reservation in it.
+    pub fn ward(&self, partition: &Arc<str>) -> Arc<str> {
+        match self.reservation.is_empty() {
+            true => partition.clone(),
+            false => format!("{partition} in {}", self.reservation).into(),
+        }
+    }
+
     /// Processors over all nodes.
     pub fn cpus(&self) -> u64 {
         match self.dealt {

@@ -112,12 +112,14 @@ impl Planner {
         let it = &self.queue.classes[class as usize];
         let (ward, counts_here) =
             (it.ward, it.partition == partition && it.shape.reservation.is_empty());
+        let likely = partition.clone();
         let promised = pass.promised.entry(partition).or_default();
         *promised += 1;
         if counts_here && *promised >= self.depth() {
             pass.full[ward as usize] = true;
         }
-        let reason = if *promised == 1 { Reason::Resources } else { Reason::Priority };
+        let first = pass.kept.close(&likely, key);
+        let reason = if first { Reason::Resources } else { Reason::Priority };
         let start = self.promise_all(pass, &members).map(Timestamp);
         for member in &members {
             pass.special.insert(member.job, Some(Wait { reason, start, reserved: false }));

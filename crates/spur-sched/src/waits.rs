@@ -113,6 +113,8 @@ pub struct Waits {
     pub(crate) promised: Arc<BTreeMap<JobId, Promised>>,
     pub(crate) places: Places,
     pub(crate) by_class: Arc<Vec<Wait>>,
+    /// Nodes that a class asked for by name and that are kept for others.
+    pub(crate) unavailable: Arc<BTreeMap<u32, Vec<NodeName>>>,
     /// Jobs about which more is known than about their class; `None` for those that start.
     pub(crate) special: Arc<BTreeMap<JobId, Option<Wait>>>,
     /// What priorities were told by.
@@ -127,6 +129,12 @@ impl Waits {
             Some(wait) => *wait,
             None => self.by_class.get(place.class as usize).copied(),
         }
+    }
+
+    /// Which of the nodes that a job asked for by name are kept for others.
+    pub fn unavailable(&self, job: JobId) -> &[NodeName] {
+        let place = self.places.get(job);
+        place.and_then(|place| self.unavailable.get(&place.class)).map_or(&[], Vec::as_slice)
     }
 
     /// Where a job is promised a place.

@@ -116,7 +116,8 @@ fn a_start_is_told_before_it_happens() {
 fn a_job_of_a_higher_tier_takes_the_place_of_another() {
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join("spur.conf");
-    let text = "[preemption]\nby = \"partition_tier\"\nmode = \"requeue\"\n\
+    let text = "[jobs]\nrequeue_delay = 0\n\
+                [preemption]\nby = \"partition_tier\"\nmode = \"requeue\"\n\
                 [[partitions]]\nname = \"low\"\ndefault = true\nnodes = \"ALL\"\n\
                 [[partitions]]\nname = \"high\"\nnodes = \"ALL\"\npriority_tier = 10\n";
     fs::write(&file, text).expect("writes");

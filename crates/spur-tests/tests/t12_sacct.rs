@@ -27,7 +27,7 @@ exit 0
 
 #[test]
 fn steps_tasks_and_runs_have_lines_of_their_own() {
-    let cluster = Cluster::up("n[1-2]", 4);
+    let cluster = Cluster::up_with("n[1-2]", 4, &["--set", "jobs.requeue_delay=0"]);
     let script = cluster.work_dir().join("steps.sh");
     fs::write(&script, SCRIPT).expect("a script");
     fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).expect("permissions");

@@ -76,7 +76,7 @@ fn a_step_that_ended_well_is_never_called_cancelled() {
 fn an_exit_code_can_mean_once_more() {
     let folder = tempfile::tempdir().expect("a folder");
     let config = folder.path().join("spur.conf");
-    let text = "[jobs]\nrequeue_exit = [\"7\"]\nmax_batch_requeue = 1\n";
+    let text = "[jobs]\nrequeue_exit = [\"7\"]\nrequeue_delay = 0\nmax_batch_requeue = 1\n";
     fs::write(&config, text).expect("writes");
     let cluster = Cluster::up_with("n1", 2, &["--config", &config.display().to_string()]);
     let script = "echo $SLURM_RESTART_COUNT >> runs; exit 7";

@@ -67,12 +67,17 @@ pub(super) fn back_to_the_queue(state: &State, job: &Job) -> Option<Job> {
     let hold = match cause {
         Cause::Requeued { hold, why } => {
             match why {
-                Back::Asked => {}
-                Back::Displaced => setbacks.preemptions += 1,
+                Back::Asked => begin = begin.max(after_a_while(state)),
+                Back::Displaced => {
+                    setbacks.preemptions += 1;
+                    begin = begin.max(after_a_while(state));
+                }
                 Back::Failed => {
                     setbacks.failures += 1;
                     if asks {
                         begin = begin.max(Some(backed_off(state, job, setbacks.failures)));
+                    } else {
+                        begin = begin.max(after_a_while(state));
                     }
                 }
             }
@@ -85,10 +90,14 @@ pub(super) fn back_to_the_queue(state: &State, job: &Job) -> Option<Job> {
         }
         Cause::PrologFailed => {
             setbacks.node_losses += 1;
+            begin = begin.max(after_a_while(state));
             Hold::Launch
         }
         Cause::NodeFailed if outlives_a_loss(state, job) => {
             setbacks.node_losses += 1;
+            if !asks {
+                begin = begin.max(after_a_while(state));
+            }
             job.hold
         }
         Cause::NodeFault if may_requeue(state, het::leader_of(state, job)) => {
@@ -143,6 +152,12 @@ pub(super) fn anew(job: Job) -> Job {
         steps: Steps::default(),
         ..job
     }
+}
+
+/// Slurm lets every job wait that goes back to the queue, and a second more than is configured.
+fn after_a_while(state: &State) -> Option<Timestamp> {
+    let secs = i64::try_from(state.settings.config.jobs.requeue_delay.0).unwrap_or(i64::MAX);
+    (secs > 0).then(|| state.now.plus_secs(secs.saturating_add(1)))
 }
 
 /// Twice as long after each failure, up to the site's bound.

@@ -233,7 +233,19 @@ impl Search<'_> {
     fn different(&self) -> Option<Vec<Candidate>> {
         let named = self.by_name(1)?;
         let next_to = (!named.is_empty()).then(|| self.next_to(&named)).flatten();
-        next_to.or_else(|| self.roomiest(&named, true)).or_else(|| self.roomiest(&named, false))
+        next_to
+            .or_else(|| self.roomiest(&named, self.fits, true))
+            .or_else(|| self.over_weights(&named))
+    }
+
+    /// Where the lightest nodes take up all the places and yet have too little room: the roomiest, none of them
+    /// heavier than is needed.
+    fn over_weights(&self, named: &[Candidate]) -> Option<Vec<Candidate>> {
+        let any = self.roomiest(named, self.fits, false)?;
+        let heavier = self.fits.windows(2).enumerate();
+        let mut ends = heavier.filter(|(_, two)| self.weight(&two[0]) < self.weight(&two[1]));
+        let lighter = ends.find_map(|(last, _)| self.roomiest(named, &self.fits[..=last], false));
+        Some(lighter.unwrap_or(any))
     }
 
     /// Nodes that were asked for by name, and as many beside them as are needed.
@@ -257,12 +269,17 @@ impl Search<'_> {
         enough(&found).then_some(found)
     }
 
-    fn roomiest(&self, named: &[Candidate], by_weight: bool) -> Option<Vec<Candidate>> {
+    fn roomiest(
+        &self,
+        named: &[Candidate],
+        fits: &[Fit],
+        by_weight: bool,
+    ) -> Option<Vec<Candidate>> {
         let shape = self.shape;
         let mut found: Vec<Candidate> =
             named.iter().map(|it| Candidate { node: it.node, room: it.room }).collect();
         let same = |a: &Fit, b: &Fit| !by_weight || self.weight(a) == self.weight(b);
-        for group in self.fits.chunk_by(same) {
+        for group in fits.chunk_by(same) {
             let missing = |found: &[Candidate]| {
                 let units: u32 = found.iter().map(|it| it.room).sum();
                 (found.len() < shape.nodes_min as usize, shape.units.saturating_sub(units))
@@ -279,8 +296,10 @@ impl Search<'_> {
                     keys.push((self.room(fit, *node), fit, *key, *order));
                 }
             }
-            // Most room first; where that says nothing, the fullest node.
-            keys.sort_by_key(|(room, _, key, order)| (std::cmp::Reverse(*room), key.cores, *order));
+            // Most room first; where that says nothing, the lightest and then the fullest node.
+            keys.sort_by_key(|(room, fit, key, order)| {
+                (std::cmp::Reverse(*room), self.weight(fit), key.cores, *order)
+            });
             let mut more: Vec<Candidate> = Vec::new();
             for (_, fit, key, _) in keys {
                 for (_, node) in &self.nodes.kinds[fit.kind as usize].buckets[&key] {
@@ -297,7 +316,11 @@ impl Search<'_> {
                     break;
                 }
             }
-            more.sort_by_key(|it| (std::cmp::Reverse(it.room), self.nodes.slot(it.node).order));
+            more.sort_by_key(|it| {
+                let slot = self.nodes.slot(it.node);
+                let weight = self.nodes.kinds[slot.kind as usize].weight;
+                (std::cmp::Reverse(it.room), weight, slot.order)
+            });
             while let Some(last) = more.last() {
                 let (nodes, units) = missing(&found);
                 if !nodes && units == 0 || found.len() == shape.nodes_max as usize {

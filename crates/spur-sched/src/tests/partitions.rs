@@ -133,6 +133,62 @@ fn who_waits_behind_a_higher_tier_says_that_its_nodes_are_kept() {
     assert_eq!(plan, ["2 ReqNodeNotAvail", "3 Resources", "4 Priority"]);
 }
 
+/// Asks for these nodes by name.
+fn named(nodes: &str, spec: JobSpec) -> JobSpec {
+    let mut spec = spec;
+    spec.placement_mut().nodelist = nodes.to_string();
+    spec
+}
+
+#[test]
+fn nodes_asked_for_by_name_are_kept_and_no_others() {
+    let text = "[[partitions]]\nname = \"all\"\ndefault = true\nnodes = \"n[1-4]\"\n\
+                [[partitions]]\nname = \"some\"\nnodes = \"n[3-4]\"\n";
+    let n3 = |count| named("n3", on_one(count));
+    let busy = configured(text).submit(n3(8)).started();
+    let both = JobSpec { nodes_min: Some(2), nodes_max: Some(2), ..tasks(2) };
+    let every = JobSpec { nodes_min: Some(4), nodes_max: Some(4), ..tasks(4) };
+    let plan = busy.submit(n3(8)).submit(named("n[3-4]", both)).submit(n3(8)).submit(every.clone());
+    let decided = crate::Planner::default().plan(&plan.0).waits;
+    let told: Vec<_> = decided.iter().map(|(job, wait)| format!("{job} {}", wait.reason)).collect();
+    assert_eq!(
+        told,
+        ["2 Resources", "3 ReqNodeNotAvail", "4 ReqNodeNotAvail", "5 ReqNodeNotAvail"]
+    );
+    let missing = |job| decided.unavailable(spur_core::ids::JobId(job)).to_vec();
+    assert_eq!((missing(3), missing(4)), (vec!["n3".into()], vec!["n3".into()]));
+    let behind = plan.submit(n3(1)).plan();
+    assert!(behind.contains(&"6 Priority".to_string()), "who is behind no name: {behind:?}");
+}
+
+#[test]
+fn nodes_of_a_partition_are_kept_from_the_others_in_the_order_of_the_queue() {
+    let text = "[[partitions]]\nname = \"all\"\ndefault = true\nnodes = \"n[1-4]\"\n\
+                [[partitions]]\nname = \"some\"\nnodes = \"n[3-4]\"\n";
+    let every = JobSpec { nodes_min: Some(4), nodes_max: Some(4), ..tasks(32) };
+    let some = |spec| JobSpec { partition: "some".to_string(), ..spec };
+    let full = configured(text).submit(every).started();
+    let plan = full.clone().submit(on_one(1)).submit(some(on_one(1))).submit(some(on_one(1)));
+    assert_eq!(plan.plan(), ["2 Resources", "3 ReqNodeNotAvail", "4 Priority"]);
+    let other = full.submit(some(named("n3", on_one(1)))).submit(named("n3", on_one(1)));
+    let plan = other.submit(on_one(1)).submit(some(on_one(1))).plan();
+    let told = ["2 Resources", "3 ReqNodeNotAvail", "4 Resources", "5 ReqNodeNotAvail"];
+    assert_eq!(plan, told);
+}
+
+#[test]
+fn no_node_is_heavier_than_is_needed() {
+    let text = "[[nodes]]\nnames = \"n[1-2]\"\nweight = 10\n[[nodes]]\nnames = \"n3\"\nweight = 5\n\
+                [[nodes]]\nnames = \"n[4-5]\"\nweight = 1\n";
+    let mut cluster = configured(text);
+    let (name, boot_id) = ("n5".into(), String::new());
+    let inventory = Inventory { sockets: 2, cores_per_socket: 4, ..Inventory::simple(8, 16_000) };
+    cluster.apply(Command::RegisterNode(RegisterNode { name, inventory, boot_id }));
+    let two = JobSpec { nodes_min: Some(2), nodes_max: Some(2), ..tasks(16) };
+    let plan = cluster.submit(on_one(1)).started().submit(two).plan();
+    assert_eq!(plan, ["2 on n3:8 n5:8"], "n4 has too little left");
+}
+
 #[test]
 fn gpus_of_a_job_need_no_processors_beside_those_of_its_tasks() {
     let mut cluster = cluster(&[]);

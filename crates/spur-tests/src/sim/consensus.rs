@@ -15,6 +15,7 @@ use super::chance::Chance;
 
 /// Jobs of one partition displace those of the other, which have some seconds to end by themselves. Limits hold.
 const CLUSTER: &str = "\
+    [jobs]\nrequeue_delay = 0\n\
     [accounting]\nenforce = [\"limits\"]\n\
     [preemption]\nby = \"partition_tier\"\nmode = \"requeue\"\n\
     [[partitions]]\nname = \"low\"\ndefault = true\ngrace_time = 5\n\

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use spur_core::accounts::record::ending;
 use spur_core::config::{Allowed, Config, DefaultMemory, sections};
 use spur_core::cron;
-use spur_core::ids::NodeName;
+use spur_core::ids::{JobId, NodeName};
 use spur_core::job::dependency::{self, Dependency};
 use spur_core::job::{
     Allocation, Array, Cause, Demand, ExitStatus, Hold, Job, JobFlag, JobState, JobStatus, Phase,
@@ -158,10 +158,10 @@ fn description(
         _ if job.hold == Hold::Launch => Some("launch failed requeued held".to_string()),
         Reason::ReqNodeNotAvail => Some(match job.spec.placement().nodelist.as_str() {
             "" => NODES_NOT_AVAILABLE.to_string(),
-            named => {
-                let closed = closed_among(&published.state, named);
-                format!("ReqNodeNotAvail, UnavailableNodes:{closed}")
-            }
+            named => match unavailable(published, job.id, named).as_str() {
+                "" => NODES_NOT_AVAILABLE.to_string(),
+                these => format!("ReqNodeNotAvail, UnavailableNodes:{these}"),
+            },
         }),
         _ => None,
     }
@@ -227,15 +227,18 @@ pub(super) fn memory_by_default(view: &mut JobView, config: &Config, rules: &sec
     }
 }
 
-/// Those of the named nodes that take no jobs now.
-fn closed_among(state: &State, list: &str) -> String {
+/// Those of the named nodes that take no jobs now, or are kept for others.
+fn unavailable(published: &Published, job: JobId, list: &str) -> String {
+    let (state, kept) = (&published.state, published.waits.unavailable(job));
     let names = hostlist::expand(list).unwrap_or_default();
     let is_closed = |name: &&String| {
-        let node = state.nodes.get(&NodeName::from(name.as_str()));
-        node.is_none_or(|node| {
-            let service = &node.service;
-            !node.link.is_up() || service.down || service.drain || service.fail
-        })
+        let name = NodeName::from(name.as_str());
+        let node = state.nodes.get(&name);
+        kept.contains(&name)
+            || node.is_none_or(|node| {
+                let service = &node.service;
+                !node.link.is_up() || service.down || service.drain || service.fail
+            })
     };
     hostlist::compress(names.iter().filter(is_closed))
 }

@@ -30,7 +30,6 @@ pub(super) const SLURM: LeftOut = &[
     ("AcctGatherProfileType", Lost, "there are no profiles"),
     ("AllowSpecResourcesUsage", Lost, "--core-spec is for jobs as Slurm's default has it"),
     ("AuthAltTypes", NotNeeded, IDENTITY),
-    ("AuthInfo", NotNeeded, IDENTITY),
     ("AuthType", NotNeeded, IDENTITY),
     ("BcastExclude", Lost, "sbcast takes --exclude"),
     ("BcastParameters", Lost, "sbcast takes its options"),

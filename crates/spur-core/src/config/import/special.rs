@@ -65,6 +65,16 @@ pub(super) fn handle(import: &mut Import<'_>, origin: &Origin) -> bool {
             Some(path) => set(import, "rest", "jwt_key", quote(path), origin),
             None => import.note(origin, Outcome::NotNeeded, left_out::IDENTITY),
         },
+        "authinfo" => {
+            for part in split_list(value) {
+                let one = Origin { value: part.into(), ..origin.clone() };
+                // Slurm's manual: it also says how long a requeued job waits.
+                match part.strip_prefix("cred_expire=").map(Seconds::from_slurm) {
+                    Some(Ok(secs)) => set(import, "jobs", "requeue_delay", secs.toml(), &one),
+                    _ => import.note(&one, Outcome::NotNeeded, left_out::IDENTITY),
+                }
+            }
+        }
         "slurmdparameters" => {
             for part in split_list(value) {
                 let reason = match part {

@@ -297,6 +297,13 @@ proptest! {
 
 const KEY_COUNT: usize = 1000;
 
+#[test]
+fn how_long_a_requeued_job_waits_is_told_by_the_life_of_credentials() {
+    let text = "ClusterName=x\nSlurmctldHost=ctl\nAuthInfo=socket=/run/munge,cred_expire=30\n";
+    let imported = slurm(&[("slurm.conf", text)]);
+    assert!(imported.toml.contains("requeue_delay = \"30s\""), "{}", imported.toml);
+}
+
 const LINE_KEYS: &str = "
     NodeName NodeName NodeName CPUs Sockets CoresPerSocket ThreadsPerCore RealMemory Gres Feature State
     PartitionName PartitionName PartitionName Nodes Default MaxTime DefaultTime MinNodes MaxNodes

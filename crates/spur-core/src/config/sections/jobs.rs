@@ -36,6 +36,8 @@ section! {
     max_batch_requeue: u32 = 5, Now, ["MaxBatchRequeue"];
     /// Exit codes after which a batch job is put back and held.
     requeue_exit_hold: Vec<String> = vec![], Now, ["RequeueExitHold"];
+    /// How long a job that goes back to the queue waits before it may start again; 0 is not at all.
+    requeue_delay: Seconds = Seconds(120), Now, [];
     /// How long a job with `--max-restarts` waits after its first failure; twice as long after each further one.
     restart_delay: Seconds = Seconds(10), Now, [];
     /// The longest such wait.

@@ -1,6 +1,7 @@
 //! Jobs that run again: after what, how often, when and where.
 
 use super::*;
+use crate::config::Seconds;
 use crate::ids::NodeName;
 use crate::job::{Hold, Reason};
 
@@ -71,6 +72,32 @@ fn causes_are_counted_apart() {
     cluster.start(job, 4, "n2", 1);
     cluster.finish(job, 4, "n2", Outcome::Lost);
     assert!(matches!(cluster.phase(job), Phase::Ended { cause: Cause::NodeFailed, .. }));
+}
+
+#[test]
+fn a_job_that_goes_back_to_the_queue_waits_as_long_as_slurm_lets_it() {
+    for delay in [120, 0] {
+        let mut cluster = cluster();
+        let settings = Arc::make_mut(&mut cluster.state.settings);
+        Arc::make_mut(&mut settings.config).jobs.requeue_delay = Seconds(delay);
+        let [asked, displaced, lost] = [1, 2, 3].map(|user| cluster.submit(user));
+        for job in [asked, displaced, lost] {
+            cluster.start(job, 1, "n1", 1);
+        }
+        assert_eq!(cluster.control(asked, "", JobAction::Requeue { hold: false }), Ok(Reply::Done));
+        let how = crate::job::Removal::Requeue;
+        cluster.done(Command::Preempt(vec![Displace { job: displaced, epoch: Epoch(1), how }]));
+        for (job, outcome) in [(asked, failed(1)), (displaced, failed(1)), (lost, Outcome::Lost)] {
+            cluster.finish(job, 1, "n1", outcome);
+            let known = &cluster.state.jobs[&job];
+            let (begin, why) = match delay {
+                0 => (None, None),
+                // A second more than is said, as Slurm has it.
+                _ => (Some(Timestamp(cluster.at + 121)), Some(Reason::BeginTime)),
+            };
+            assert_eq!((known.begin, known.obstacle(cluster.state.now)), (begin, why));
+        }
+    }
 }
 
 #[test]
