@@ -190,6 +190,22 @@ fn no_node_is_heavier_than_is_needed() {
 }
 
 #[test]
+fn how_large_a_job_is_counts_as_soon_as_nodes_have_come() {
+    let rules = "[priority]\nplugin = \"multifactor\"\nweight_job_size = 1000\n";
+    let mut cluster = cluster(&[]);
+    let config = config::read(rules).expect("is in order");
+    cluster.apply(Command::Configure(Settings::of(&config)));
+    let mut planner = crate::Planner::default();
+    planner.plan(&cluster.0);
+    let (name, boot_id) = ("n1".into(), String::new());
+    let inventory = Inventory::simple(8, 16_000);
+    cluster.apply(Command::RegisterNode(RegisterNode { name, inventory, boot_id }));
+    let cluster = cluster.submit(on_one(1)).submit(on_one(8));
+    let starts = planner.plan(&cluster.0).starts;
+    assert_eq!(starts.iter().map(|it| it.job.0).collect::<Vec<_>>(), [2], "the larger one");
+}
+
+#[test]
 fn gpus_of_a_job_need_no_processors_beside_those_of_its_tasks() {
     let mut cluster = cluster(&[]);
     cluster.apply(Command::Configure(Settings::default()));

@@ -49,7 +49,8 @@ pub struct Follower {
 impl Follower {
     /// Tells a planner about a state.
     pub fn follow(&mut self, planner: &mut Planner, state: &State) {
-        let told = self.priorities_at(state);
+        let sizes = self.last.as_ref().is_some_and(|last| is_sized_anew(last, state));
+        let told = self.priorities_at(state).is_some() || sizes;
         let afresh = match &self.last {
             None => true,
             Some(last) => {
@@ -61,7 +62,7 @@ impl Follower {
         let kept = kept_licenses(state);
         let afresh = afresh || kept != self.kept;
         self.kept = kept;
-        if afresh || told.is_some() {
+        if afresh || told {
             self.basis = Arc::new(Basis::of(state, priority::moment(state)));
         }
         if afresh {
@@ -94,7 +95,7 @@ impl Follower {
                 floating.for_each(|it| read_reservation(planner, state, it));
             }
             self.read_changes(planner, &last, state);
-            if told.is_some() {
+            if told {
                 self.read_minutes(planner, state);
                 self.read_priorities(planner, state);
             }
@@ -267,6 +268,16 @@ impl Follower {
     pub fn basis(&self) -> &Arc<Basis> {
         &self.basis
     }
+}
+
+/// Whether the cluster has become larger or smaller, of which jobs are a part.
+fn is_sized_anew(last: &State, state: &State) -> bool {
+    last.nodes.diff(&state.nodes).any(|change| match change {
+        DiffItem::Add(..) | DiffItem::Remove(..) => true,
+        DiffItem::Update { old: (_, old), new: (_, new) } => {
+            old.inventory.cpus != new.inventory.cpus
+        }
+    })
 }
 
 fn read_reservations(planner: &mut Planner, state: &State) {

@@ -163,13 +163,6 @@ pub fn create(session: &mut Session, words: &[&str]) -> u8 {
             complain("scontrol", complaint);
             return 1;
         }
-        let says = |key: &str| assignments.iter().any(|said| said.key.eq_ignore_ascii_case(key));
-        if !says("nodes") && !says("partition") && !says("partitionname") && says("nodecnt") {
-            print(
-                "Note, unless nodes are directly requested a reservation must exist in a single \
-                 partition.\nIf no partition is requested the default partition is assumed.\n",
-            );
-        }
     }
     let noun = if what == Entity::Partition { Noun::Partition } else { Noun::Reservation };
     let name = name.unwrap_or_default();
