@@ -46,11 +46,12 @@ impl Basis {
         let billed =
             own.filter_map(|one| Some((one.id, usage.get(&Purse::Association(one.id))?.billed())));
         let flags = &state.settings.config.priority.flags;
-        let classic = [PriorityFlag::NoFairTree, PriorityFlag::DepthOblivious];
-        let tree = match classic.iter().any(|flag| flags.contains(flag)) {
-            true => classic::tree(&state.rules, &billed.collect()),
-            false => fairshare::tree(&state.rules, &billed.collect()),
+        let formula = match () {
+            () if flags.contains(&PriorityFlag::DepthOblivious) => classic::depth_oblivious,
+            () if flags.contains(&PriorityFlag::NoFairTree) => classic::tree,
+            () => fairshare::tree,
         };
+        let tree = formula(&state.rules, &billed.collect());
         let cpus = (state.nodes.values())
             .map(|node| {
                 let kept = Kept::on(&state.settings.config, node).cpus(&node.inventory).len();

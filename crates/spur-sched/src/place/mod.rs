@@ -278,6 +278,8 @@ impl Search<'_> {
         let shape = self.shape;
         let mut found: Vec<Candidate> =
             named.iter().map(|it| Candidate { node: it.node, room: it.room }).collect();
+        let emptiest = self.choice == Choice::LeastLoaded || self.shape.spread;
+        let by_cores = |cores: u32| if emptiest { -i64::from(cores) } else { i64::from(cores) };
         let same = |a: &Fit, b: &Fit| !by_weight || self.weight(a) == self.weight(b);
         for group in fits.chunk_by(same) {
             let missing = |found: &[Candidate]| {
@@ -298,7 +300,7 @@ impl Search<'_> {
             }
             // Most room first; where that says nothing, the lightest and then the fullest node.
             keys.sort_by_key(|(room, fit, key, order)| {
-                (std::cmp::Reverse(*room), self.weight(fit), key.cores, *order)
+                (std::cmp::Reverse(*room), self.weight(fit), by_cores(key.cores), *order)
             });
             let mut more: Vec<Candidate> = Vec::new();
             for (_, fit, key, _) in keys {
@@ -319,7 +321,8 @@ impl Search<'_> {
             more.sort_by_key(|it| {
                 let slot = self.nodes.slot(it.node);
                 let weight = self.nodes.kinds[slot.kind as usize].weight;
-                (std::cmp::Reverse(it.room), weight, slot.order)
+                let empty = if emptiest { by_cores(slot.free.cores) } else { 0 };
+                (std::cmp::Reverse(it.room), weight, empty, slot.order)
             });
             while let Some(last) = more.last() {
                 let (nodes, units) = missing(&found);
@@ -329,6 +332,8 @@ impl Search<'_> {
                 let _ = last;
                 // The tightest that completes the job, or else the roomiest.
                 let place = match more.first() {
+                    // Where the emptiest node is asked for it is the first.
+                    _ if emptiest => 0,
                     Some(first)
                         if first.room >= units && found.len() + 1 >= shape.nodes_min as usize =>
                     {

@@ -190,6 +190,14 @@ fn no_node_is_heavier_than_is_needed() {
 }
 
 #[test]
+fn the_emptiest_node_is_the_first_where_the_partition_says_so() {
+    let text = "[[partitions]]\nname = \"even\"\nleast_loaded = true\n";
+    let cluster = configured(text).submit(on_one(1)).started().submit(on_one(1)).started();
+    // As Slurm showed it: not where it would fit more tightly.
+    assert_eq!(cluster.submit(tasks(2)).plan(), ["3 on n3:2"]);
+}
+
+#[test]
 fn how_large_a_job_is_counts_as_soon_as_nodes_have_come() {
     let rules = "[priority]\nplugin = \"multifactor\"\nweight_job_size = 1000\n";
     let mut cluster = cluster(&[]);

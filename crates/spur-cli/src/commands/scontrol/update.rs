@@ -173,7 +173,18 @@ pub fn create(session: &mut Session, words: &[&str]) -> u8 {
             0
         }
         Ok(_) => 0,
-        Err(error) => session.refuse(format!("Error creating the {word}: {error}")),
+        Err(error) => {
+            // Slurm's hint, where it found no nodes for it.
+            if what == Entity::Reservation
+                && error.to_string().starts_with(SlurmError::NodesBusy.text())
+            {
+                print(
+                    "Note, unless nodes are directly requested a reservation must exist in a single \
+                     partition.\nIf no partition is requested the default partition is assumed.\n",
+                );
+            }
+            session.refuse(format!("Error creating the {word}: {error}"))
+        }
     }
 }
 

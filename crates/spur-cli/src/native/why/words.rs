@@ -164,9 +164,11 @@ fn lines(
         (None, _) => "Estimated start: nobody can tell.".to_string(),
     });
     let id = shown_id(job);
+    // Tasks that wait are changed by the number of their array.
+    let id = id.split("_[").next().unwrap_or_default();
     let remedy = REMEDIES.iter().find(|(known, _)| known.number() == job.reason);
     if let (true, Some((_, remedy))) = (reply.advice.is_empty(), remedy) {
-        lines.push(format!("To change that: {}", remedy.replace("ID", &id)));
+        lines.push(format!("To change that: {}", remedy.replace("ID", id)));
     }
     if !reply.advice.is_empty() {
         let changes = reply.advice.iter().map(|it| match it.change.contains('=') {
