@@ -1,6 +1,7 @@
 //! Which nodes a job gets: eligible ones, of the lowest weight, then by score.
 
 mod cores;
+mod deal;
 pub mod devices;
 mod fragment;
 mod layers;
@@ -378,24 +379,18 @@ impl Search<'_> {
         None
     }
 
-    /// One unit for each node, then the nodes are filled from the first on, as Slurm's block layout does.
+    /// How many units each of the chosen has.
     fn deal(&self, found: &[Candidate]) -> Option<Chosen> {
         if self.shape.units_follow_nodes
             && let Some(each) = self.shape.units_each()
         {
             return Some(found.iter().map(|it| (it.node, each)).collect());
         }
-        let least = if self.shape.units < found.len() as u32 { 0 } else { 1 };
-        let mut extra = self.shape.units - least * found.len() as u32;
-        let dealt: Chosen = found
-            .iter()
-            .map(|it| {
-                let more = extra.min(it.room - least);
-                extra -= more;
-                (it.node, least + more)
-            })
-            .collect();
-        (extra == 0).then_some(dealt)
+        // Where processors are dealt out with units there are not as many for each.
+        let cpus = if self.shape.dealt.is_some() { 1 } else { self.shape.unit_cpus };
+        let rooms: Vec<u32> = found.iter().map(|it| it.room).collect();
+        let dealt = deal::deal(self.shape.units, cpus, &rooms)?;
+        Some(found.iter().map(|it| it.node).zip(dealt).collect())
     }
 
     fn weight(&self, fit: &Fit) -> u32 {
