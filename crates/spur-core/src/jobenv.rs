@@ -14,6 +14,7 @@ pub use facts::{
 };
 
 pub use hooks::{HookFacts, hook};
+pub use of_spec::cpu_freq;
 
 /// Which environments a variable appears in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +95,7 @@ pub static VARIABLES: &[Variable] = &[
     row("SLURM_CPU_BIND_LIST", TASK, |f| bind(f, |b| b.list.clone())),
     row("SLURM_CPU_BIND_TYPE", TASK, |f| bind(f, |b| b.kind.clone())),
     row("SLURM_CPU_BIND_VERBOSE", TASK, |f| bind(f, |b| verbosity(b).into())),
-    row("SLURM_CPU_FREQ_REQ", TASK, |f| text(&f.step?.cpu_freq)),
+    row("SLURM_CPU_FREQ_REQ", ALL, |f| text(f.step.map_or(&f.job.cpu_freq, |s| &s.cpu_freq))),
     row("SLURM_DISTRIBUTION", ALL, |f| text(f.step.map_or(&f.job.distribution, |s| &s.distribution))),
     row("SLURM_DIST_PLANESIZE", ALL, |f| step_or_job(f, |s| s.plane_size, |j| j.plane_size)),
     row("SLURM_EXPORT_ENV", BATCH, |f| text(&f.job.export).filter(|said| said != "ALL")),
@@ -132,10 +133,12 @@ pub static VARIABLES: &[Variable] = &[
     row("SLURM_LABELIO", TASK, |f| flag(f.step?.label)),
     row("SLURM_LAUNCH_NODE_IPADDR", TASK, |f| text(&f.step?.launcher_address)),
     row("SLURM_LOCALID", NODE, |f| number(f.task?.local_rank)),
-    row("SLURM_MEM_BIND", TASK, |f| mem_bind(f, bound)),
+    row("SLURM_MEM_BIND", ALL, |f| mem_bind(f, if f.step.is_some() { bound } else { asked })),
     row("SLURM_MEM_BIND_LIST", TASK, |f| mem_bind(f, |b| b.list.clone())),
+    row("SLURM_MEM_BIND_PREFER", TASK, |f| mem_bind(f, |b| b.prefer.to_string()).and_then(|prefer| text(&prefer))),
+    row("SLURM_MEM_BIND_SORT", ALL, |f| mem_bind(f, |b| b.sort.to_string()).and_then(|sort| text(&sort))),
     row("SLURM_MEM_BIND_TYPE", TASK, |f| mem_bind(f, |b| b.kind.clone())),
-    row("SLURM_MEM_BIND_VERBOSE", TASK, |f| mem_bind(f, |b| verbosity(b).into())),
+    row("SLURM_MEM_BIND_VERBOSE", ALL, |f| mem_bind(f, |b| verbosity(b).into())),
     row("SLURM_MEM_PER_CPU", JOB, |f| f.job.memory_per_cpu_mb.and_then(number)).per_component(),
     row("SLURM_MEM_PER_GPU", JOB, |f| f.job.memory_per_gpu_mb.and_then(number)).per_component(),
     row("SLURM_MEM_PER_NODE", JOB, |f| f.job.memory_per_node_mb.and_then(number)).per_component(),
@@ -308,21 +311,31 @@ fn bind(facts: &Facts<'_>, get: fn(&CpuBindFacts) -> String) -> Option<String> {
 }
 
 fn mem_bind(facts: &Facts<'_>, get: fn(&CpuBindFacts) -> String) -> Option<String> {
-    facts.step?.mem_bind.as_ref().map(get)
+    facts.step.map_or(&facts.job.mem_bind, |step| &step.mem_bind).as_ref().map(get)
 }
 
-/// The three in one.
+/// All in one.
 fn bound(bind: &CpuBindFacts) -> String {
-    match bind.kind.as_str() {
-        "" => verbosity(bind).to_string(),
-        kind => format!("{},{kind}{}", verbosity(bind), bind.list),
-    }
+    let kind = format!("{}{}", bind.kind, bind.list);
+    told(&[verbosity(bind), bind.prefer, &kind])
+}
+
+/// The same as a job tells its steps: what is usual is left out.
+fn asked(bind: &CpuBindFacts) -> String {
+    let kind = format!("{}{}", bind.kind, bind.list);
+    told(&[if bind.verbose { "verbose" } else { "" }, bind.prefer, bind.sort, &kind])
+}
+
+fn told(words: &[&str]) -> String {
+    let said = words.iter().copied().filter(|word| !word.is_empty());
+    said.collect::<Vec<_>>().join(",")
 }
 
 /// The components of a heterogeneous job have theirs from the script.
 fn lone_component(facts: &Facts<'_>) -> Option<String> {
-    let is_lone = facts.step?.inside_allocation && facts.job.components.is_empty();
-    is_lone.then(|| folded(&facts.job.cpus_per_node))
+    let step = facts.step?;
+    let is_alone = facts.job.components.is_empty() && !step.of_several_components;
+    (step.inside_allocation && is_alone).then(|| folded(&facts.job.cpus_per_node))
 }
 
 fn verbosity(bind: &CpuBindFacts) -> &'static str {

@@ -83,6 +83,10 @@ pub struct JobFacts {
     pub open_mode: String,
     /// `--profile`
     pub profile: String,
+    /// `--cpu-freq`
+    pub cpu_freq: String,
+    /// `--mem-bind`
+    pub mem_bind: Option<CpuBindFacts>,
     /// `--hint`
     pub hint: String,
     /// `--licenses`
@@ -163,6 +167,8 @@ pub struct StepFacts {
     pub debug_level: u32,
     /// Whether the step was started inside an allocation made before.
     pub inside_allocation: bool,
+    /// Whether it goes over several components of a heterogeneous job.
+    pub of_several_components: bool,
     /// Ports set aside for MPI: `12000-12003`.
     pub reserved_ports: String,
 }
@@ -176,6 +182,10 @@ pub struct CpuBindFacts {
     pub kind: String,
     /// What follows `map_cpu:` and its like.
     pub list: String,
+    /// `prefer`, or nothing; of memory only.
+    pub prefer: &'static str,
+    /// `sort`, or nothing; of memory only.
+    pub sort: &'static str,
 }
 
 /// The node a process runs on.

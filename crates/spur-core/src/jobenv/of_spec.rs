@@ -1,7 +1,10 @@
 //! What a job's description tells its processes; where it runs is filled in by whoever knows.
 
-use super::JobFacts;
+use super::{CpuBindFacts, JobFacts};
+use crate::job::spec::LayoutSpec;
 use crate::job::{JobSpec, distribution};
+use crate::options::cpu_frequency;
+use crate::step::binding;
 
 impl JobFacts {
     /// Of a job with so many processors on each of its nodes.
@@ -41,6 +44,9 @@ impl JobFacts {
                 .open_append
                 .map_or("", |append| if append { "a" } else { "t" })
                 .to_string(),
+            profile: spec.rare().profile.map_or(String::new(), profile),
+            cpu_freq: cpu_freq(spec.layout()),
+            mem_bind: CpuBindFacts::of_memory(&spec.layout().mem_bind),
             hint: spec.layout().hint.clone(),
             licenses: spec.placement().licenses.clone(),
             container: spec.rare().container.clone(),
@@ -48,6 +54,38 @@ impl JobFacts {
             ..JobFacts::default()
         }
     }
+}
+
+impl CpuBindFacts {
+    /// Of what `--mem-bind` says; nothing where it says nothing.
+    pub fn of_memory(asked: &str) -> Option<CpuBindFacts> {
+        let (verbose, kind, list) = binding::memory_words(asked)?;
+        let says =
+            |words: [&str; 2]| asked.split(',').any(|it| words.contains(&&*it.to_lowercase()));
+        let prefer = if says(["p", "prefer"]) { "prefer" } else { "" };
+        let sort = if says(["sort", "sort"]) { "sort" } else { "" };
+        Some(CpuBindFacts { verbose, kind, list, prefer, sort })
+    }
+}
+
+/// `--profile` in Slurm's order and spelling.
+fn profile(bits: u32) -> String {
+    const KINDS: &[(u32, &str)] = &[(2, "Energy"), (8, "Lustre"), (16, "Network"), (4, "Task")];
+    if bits & 1 != 0 && bits != u32::MAX {
+        return "None".to_string();
+    }
+    let asked = KINDS.iter().filter(|(bit, _)| bits & bit != 0);
+    asked.map(|(_, name)| *name).collect::<Vec<_>>().join(",")
+}
+
+/// `--cpu-freq` as it can be given again: `Low-High:Performance`.
+pub fn cpu_freq(layout: &LayoutSpec) -> String {
+    let word = |code: Option<u32>| code.map(cpu_frequency::word);
+    let range = [word(layout.cpu_freq_min), word(layout.cpu_freq_max)];
+    let range = range.into_iter().flatten().collect::<Vec<_>>().join("-");
+    let governor = layout.cpu_freq_governor.and_then(cpu_frequency::governor_name);
+    let parts = [range, governor.unwrap_or_default().to_string()];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(":")
 }
 
 /// Tasks that were said go round the nodes as far as there are processors for them; where nobody said how many, there
@@ -75,6 +113,63 @@ fn tasks_per_node(spec: &JobSpec, cpus: &[u32]) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::jobenv::{self, StepFacts};
+
+    #[test]
+    fn kinds_of_profiles_are_told_in_slurms_order() {
+        assert_eq!(profile(4), "Task");
+        assert_eq!(profile(4 | 2), "Energy,Task");
+        assert_eq!(profile(u32::MAX), "Energy,Lustre,Network,Task");
+        assert_eq!(profile(1), "None");
+    }
+
+    #[test]
+    fn frequencies_are_told_as_they_can_be_given_again() {
+        let told = |min, max, governor| {
+            let (cpu_freq_min, cpu_freq_max, cpu_freq_governor) = (min, max, governor);
+            cpu_freq(&LayoutSpec {
+                cpu_freq_min,
+                cpu_freq_max,
+                cpu_freq_governor,
+                ..LayoutSpec::default()
+            })
+        };
+        let performance = Some(0x8200_0000);
+        assert_eq!(told(None, None, None), "");
+        assert_eq!(told(None, Some(0x8000_0001), None), "Low");
+        assert_eq!(told(Some(0x8000_0001), Some(0x8000_0003), None), "Low-High");
+        assert_eq!(told(Some(1000), Some(2000), performance), "1000-2000:Performance");
+        assert_eq!(told(None, None, performance), "Performance");
+    }
+
+    #[test]
+    fn jobs_and_steps_tell_how_memory_is_bound() {
+        let said = "v,sort,prefer,mask_mem:0x1";
+        let mem_bind = CpuBindFacts::of_memory(said);
+        let job = JobFacts { mem_bind: mem_bind.clone(), ..JobFacts::default() };
+        let step = StepFacts { mem_bind, ..Default::default() };
+        let of = |found: Vec<(String, String)>| -> Vec<String> {
+            let found = found.into_iter().filter(|(name, _)| name.starts_with("SLURM_MEM_BIND"));
+            found
+                .map(|(name, value)| format!("{}={value}", &name["SLURM_MEM_BIND".len()..]))
+                .collect()
+        };
+        let of_job = ["=verbose,prefer,sort,mask_mem:1", "_SORT=sort", "_VERBOSE=verbose"];
+        assert_eq!(of(jobenv::allocation(&job)), of_job);
+        assert_eq!(
+            of(jobenv::task(&job, &step, &Default::default())),
+            [
+                "=verbose,prefer,mask_mem:1",
+                "_LIST=1",
+                "_PREFER=prefer",
+                "_SORT=sort",
+                "_TYPE=mask_mem:",
+                "_VERBOSE=verbose"
+            ]
+        );
+        let local = JobFacts { mem_bind: CpuBindFacts::of_memory("local"), ..JobFacts::default() };
+        assert_eq!(of(jobenv::allocation(&local)), ["=local", "_VERBOSE=quiet"]);
+    }
 
     #[test]
     fn tasks_go_where_the_processors_are() {

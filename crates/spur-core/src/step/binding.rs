@@ -401,7 +401,8 @@ pub fn memory_words(asked: &str) -> Option<(bool, String, String)> {
     let (name, list) = kind.split_once(':').unwrap_or((&kind, ""));
     match name {
         "local" | "rank" => Some((verbose, name.to_string(), String::new())),
-        "map_mem" | "mask_mem" => Some((verbose, format!("{name}:"), list.to_string())),
+        "map_mem" => Some((verbose, format!("{name}:"), list.to_string())),
+        "mask_mem" => Some((verbose, format!("{name}:"), list.replace("0x", ""))),
         _ => None,
     }
 }

@@ -4,7 +4,9 @@
 use spur_core::hostlist;
 use spur_core::idset::IdSet;
 use spur_core::job::{JobSpec, distribution};
-use spur_core::jobenv::{self, CpuBindFacts, GpuFacts, HereFacts, JobFacts, StepFacts, TaskFacts};
+use spur_core::jobenv::{
+    self, CpuBindFacts, GpuFacts, HereFacts, JobFacts, StepFacts, TaskFacts, cpu_freq,
+};
 use spur_core::step::StepSpec;
 use spur_core::step::binding::{self, Binding};
 use spur_proto::internal::{Launch, StepLaunch, StepProgram};
@@ -75,7 +77,9 @@ impl Environment {
             umask: asked.umask.unwrap_or(0o022),
             debug_level: asked.debug_level,
             inside_allocation: asked.inside_allocation,
-            mem_bind: mem_bind(&request),
+            of_several_components: asked.whole.is_some(),
+            mem_bind: CpuBindFacts::of_memory(&request.layout().mem_bind),
+            cpu_freq: cpu_freq(request.layout()),
             ..StepFacts::default()
         };
         let mut facts = facts;
@@ -125,7 +129,12 @@ impl Environment {
             Some(it) => Some((it.verbose, it.kind.to_string(), it.list.clone())),
             None => binding::words(asked),
         };
-        self.step.cpu_bind = told.map(|(verbose, kind, list)| CpuBindFacts { verbose, kind, list });
+        self.step.cpu_bind = told.map(|(verbose, kind, list)| CpuBindFacts {
+            verbose,
+            kind,
+            list,
+            ..CpuBindFacts::default()
+        });
         self
     }
 
@@ -237,11 +246,6 @@ fn gpu_bind(request: &JobSpec, accelerators: &str) -> String {
         ("", per_task) => format!("per_task:{per_task}"),
         (said, _) => said.to_string(),
     }
-}
-
-fn mem_bind(request: &JobSpec) -> Option<CpuBindFacts> {
-    let (verbose, kind, list) = binding::memory_words(&request.layout().mem_bind)?;
-    Some(CpuBindFacts { verbose, kind, list })
 }
 
 /// What `--preserve-env` is about.
