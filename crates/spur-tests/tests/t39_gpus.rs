@@ -139,3 +139,41 @@ fn the_file_tells_of_devices_their_links_and_their_parts() {
     let used = used.lines().find_map(|line| line.trim().strip_prefix("GresUsed=")).unwrap_or("");
     assert_eq!(used, "fpga:0(IDX:N/A),gpu:trial:3(IDX:1-3),shard:4(IDX:0)");
 }
+
+#[test]
+fn device_files_of_the_file_are_closed_to_those_who_were_not_given_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |number: u64| folder.path().join(format!("fpga{number}"));
+    for number in 0..2 {
+        let device = nix::sys::stat::makedev(240, number);
+        let mode = nix::sys::stat::Mode::from_bits_truncate(0o666);
+        let made = nix::sys::stat::mknod(&at(number), nix::sys::stat::SFlag::S_IFCHR, mode, device);
+        if made.is_err() {
+            eprintln!("SKIPPED: needs root");
+            return;
+        }
+    }
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let files = folder.path().join("fpga[0-1]").display().to_string();
+    let text = format!("[[gres]]\nname = \"fpga\"\nfiles = \"{files}\"\n");
+    std::fs::write(file.path(), text).expect("writes");
+    let cluster = Cluster::up_with("n1", 8, &["--config", &file.path().display().to_string()]);
+    let log = std::fs::read_to_string(cluster.dir().join("log/spurd-n1.log")).unwrap_or_default();
+    if log.contains("without control groups") || log.contains("have no devices") {
+        eprintln!("SKIPPED: devices cannot be denied");
+        return;
+    }
+    let opened = |words: &[&str]| {
+        let look = format!("for n in 0 1; do cat {}/fpga$n; done 2>&1", folder.path().display());
+        let ran = cluster.run_words("srun", &[words, &["sh", "-c", &look]].concat());
+        let said = ran.stdout.lines().map(|line| match line.rsplit(": ").next() {
+            Some("Operation not permitted") => "closed",
+            Some("No such device or address") => "open",
+            other => panic!("{other:?} of {}", ran.stderr),
+        });
+        said.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(opened(&["-n1"]), "closed closed");
+    assert_eq!(opened(&["--gres=fpga:2"]), "open open");
+    assert_eq!(opened(&["--gres=fpga:1"]), "open closed");
+}

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use spur_core::ids::StepId;
 use spur_core::idset::IdSet;
-use spur_proto::internal::{Launch, NodeShare};
+use spur_proto::internal::{Confinement, Launch, NodeShare};
 use tracing::{info, warn};
 
 use crate::agent::RunFile;
@@ -73,7 +73,8 @@ impl Confines {
 
     /// What a run is held to.
     pub fn limits(&self, launch: &Launch, gpus: &GpuFiles) -> Limits {
-        let asked = launch.confinement.unwrap_or_default();
+        let unsaid = Confinement::default();
+        let asked = launch.confinement.as_ref().unwrap_or(&unsaid);
         // The group is the job's: its steps are bound to their parts.
         let ids = share(launch).and_then(|share| share.cpu_ids.as_ref());
         let known = |id: u32| self.cpus.get(id as usize).copied();
@@ -84,7 +85,13 @@ impl Confines {
             memory_bytes: asked.memory_bytes,
             swap_bytes: asked.swap_bytes,
             processes: asked.processes,
-            denied: if asked.devices { devices(&gpus.denied(&given(launch))) } else { Vec::new() },
+            denied: if asked.devices {
+                let mut files = gpus.denied(&given(launch));
+                files.extend(asked.closed_files.iter().map(String::as_str));
+                devices(&files)
+            } else {
+                Vec::new()
+            },
         }
     }
 
@@ -95,7 +102,7 @@ impl Confines {
 
     /// Whether a run sees no devices of others.
     pub fn hides_devices(&self, launch: &Launch) -> bool {
-        let asked = launch.confinement.is_some_and(|asked| asked.devices);
+        let asked = launch.confinement.as_ref().is_some_and(|asked| asked.devices);
         asked && self.host.has(Controller::Devices)
     }
 
@@ -177,15 +184,19 @@ pub fn own_gpus(launch: &Launch) -> Option<&IdSet> {
     step.nodes.get(step.node_id as usize)?.gpus.as_ref()
 }
 
-/// The numbers of those that are there.
+/// The numbers of those that are there, but for what every program needs, by whatever name somebody may call it.
 fn devices(files: &BTreeSet<&str>) -> Vec<Device> {
-    files.iter().filter_map(|file| Device::of(Path::new(file)).ok()?).collect()
+    let numbers = files.iter().filter_map(|file| Device::of(Path::new(file)).ok()?);
+    let mut found: Vec<Device> = numbers.filter(|device| !device.is_everybodys()).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use spur_proto::internal::{Confinement, StepLaunch, StepNode};
+    use spur_proto::internal::{StepLaunch, StepNode};
 
     fn confines(cpus: &str) -> Confines {
         Confines::parse(&format!("boot\n{cpus}\nspur\n1 memory /nowhere\n")).expect("reads")

@@ -83,8 +83,12 @@ fn describe(found: &mut Gres, told: Gres) {
         lines.len() as u64 == found.count && lines.iter().any(|line| !line.is_empty())
     };
     let (cores, links) = (of_all(&told.cores), of_all(&told.links));
+    let files = found.files.is_empty() && told.files.len() as u64 == found.count;
     if cores {
         found.cores = told.cores;
+    }
+    if files {
+        found.files = told.files;
     }
     if links {
         found.links = told.links;

@@ -1,13 +1,19 @@
 //! What a job's processes on a node are held to, by the `[cgroup]` section of the configuration.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use spur_core::config::sections::Cgroup;
+use spur_core::gres::SHARD;
 use spur_core::job::Share;
+use spur_core::node::Gres;
 use spur_core::state::State;
 use spur_proto::internal::Confinement;
 
 /// The limits of one share of a job.
 pub(super) fn of(rules: &Cgroup, share: &Share, state: &State) -> Confinement {
-    let node_mb = state.nodes.get(&share.node).map_or(0, |node| node.inventory.memory_mb);
+    let inventory = state.nodes.get(&share.node).map(|node| &node.inventory);
+    let node_mb = inventory.map_or(0, |inventory| inventory.memory_mb);
+    let gres = inventory.filter(|_| rules.constrain_devices).map_or(&[][..], |it| &it.gres[..]);
     let memory = memory_bytes(rules, share.memory_mb, node_mb);
     Confinement {
         memory_bytes: memory,
@@ -18,7 +24,32 @@ pub(super) fn of(rules: &Cgroup, share: &Share, state: &State) -> Confinement {
         cores: rules.constrain_cores,
         devices: rules.constrain_devices,
         processes: None,
+        closed_files: closed_files(gres, share),
     }
+}
+
+/// The device files of the node that are others'. Devices are counted over all of a name; a file that is not of a single
+/// one is open to whoever has any of it.
+fn closed_files(gres: &[Gres], share: &Share) -> Vec<String> {
+    let mut first: BTreeMap<&str, u64> = BTreeMap::new();
+    let (mut open, mut all) = (BTreeSet::new(), BTreeSet::new());
+    for group in gres.iter().filter(|group| !group.no_consume) {
+        let before = first.entry(&group.name).or_default();
+        let is_it = |name: &str| name == group.name || name == SHARD && group.name == "gpu";
+        let given: Vec<_> = share.gres.iter().filter(|given| is_it(&given.name)).collect();
+        let single = group.files.len() as u64 == group.count;
+        for (file, number) in group.files.iter().zip(*before..) {
+            let has = |id: u32| !single || u64::from(id) == number;
+            let is_given = given.iter().any(|given| given.ids.iter().any(has))
+                || !single && given.iter().any(|given| given.count > 0);
+            all.insert(file);
+            if is_given {
+                open.insert(file);
+            }
+        }
+        *before += group.count;
+    }
+    all.difference(&open).map(|file| (*file).clone()).collect()
 }
 
 /// A share that asks for no memory is held to none, as it is in Slurm.
@@ -41,6 +72,39 @@ fn percent(megabytes: u64, percent: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use spur_core::job::GresShare;
+
+    #[test]
+    fn device_files_of_others_are_closed() {
+        let group = |name: &str, kind: &str, files: &[&str], count| Gres {
+            name: name.to_string(),
+            kind: kind.to_string(),
+            files: files.iter().map(|file| file.to_string()).collect(),
+            count,
+            ..Gres::default()
+        };
+        let gres = [
+            group("fpga", "a", &["/dev/a0", "/dev/a1"], 2),
+            group("fpga", "b", &["/dev/b0"], 1),
+            group("link", "", &["/dev/link"], 4),
+            group("tmp", "", &[], 9),
+        ];
+        let closed = |held: &[(&str, &[u32], u64)]| {
+            let held = held.iter().map(|(name, ids, count)| GresShare {
+                name: name.to_string(),
+                ids: ids.iter().copied().collect(),
+                count: *count,
+                ..GresShare::default()
+            });
+            let mut share = Share::of_cpus("n1".into(), 1);
+            share.gres = held.collect();
+            closed_files(&gres, &share).join(" ")
+        };
+        assert_eq!(closed(&[]), "/dev/a0 /dev/a1 /dev/b0 /dev/link");
+        assert_eq!(closed(&[("fpga", &[1], 1)]), "/dev/a0 /dev/b0 /dev/link");
+        assert_eq!(closed(&[("fpga", &[0, 2], 2), ("link", &[], 1)]), "/dev/a1");
+        assert_eq!(closed(&[("tmp", &[], 9)]), "/dev/a0 /dev/a1 /dev/b0 /dev/link");
+    }
 
     #[test]
     fn memory_is_what_was_asked_for_within_what_the_node_may_give() {

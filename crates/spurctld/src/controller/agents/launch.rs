@@ -73,9 +73,12 @@ impl<D: Disk> Controller<D> {
             shares: node_shares(allocation),
             submitted: job.submitted.0,
             kill_wait_secs: Some(self.state.settings.kill_wait_secs),
-            confinement: allocation.shares.first().map(|share| {
-                confinement::of(&self.state.settings.config.cgroup, share, &self.state)
-            }),
+            confinement: {
+                let here = allocation.shares.iter().find(|share| share.node == *node);
+                here.or(allocation.shares.first()).map(|share| {
+                    confinement::of(&self.state.settings.config.cgroup, share, &self.state)
+                })
+            },
             array_task: job.task(),
             array_job: job.array_id().map_or(0, |array| array.0),
             restarts: job.restarts,

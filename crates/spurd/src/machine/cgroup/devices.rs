@@ -29,6 +29,11 @@ impl Device {
         Ok((kind.is_block_device() || kind.is_char_device()).then_some(device))
     }
 
+    /// Whether it is one of those that programs take for granted: `/dev/null` and its like, and terminals.
+    pub fn is_everybodys(&self) -> bool {
+        !self.block && matches!((self.major, self.minor), (1, 3 | 5 | 7 | 8 | 9) | (5, 0..=2))
+    }
+
     /// As version 1 writes it, with all that can be done to it.
     pub(super) fn line(&self) -> String {
         let kind = if self.block { 'b' } else { 'c' };
@@ -45,6 +50,8 @@ mod tests {
         let null = Device::of(Path::new("/dev/null")).expect("is there").expect("is a device");
         assert_eq!(null, Device { block: false, major: 1, minor: 3 });
         assert_eq!(null.line(), "c 1:3 rwm");
+        assert!(null.is_everybodys());
+        assert!(!Device { major: 226, ..null }.is_everybodys());
         assert_eq!(Device::of(Path::new("/")).expect("is there"), None);
     }
 }

@@ -166,7 +166,7 @@ fn binding(
     };
     let is_asked = !matches!(spec.cpu_bind.as_str(), "" | "q" | "quiet");
     let by_itself =
-        launch.confinement.is_some_and(|it| it.cores) && part.is_bound_by_itself(machine);
+        launch.confinement.as_ref().is_some_and(|it| it.cores) && part.is_bound_by_itself(machine);
     if !is_asked && !by_itself {
         return Ok(None);
     }
