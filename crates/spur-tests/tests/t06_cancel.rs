@@ -119,3 +119,34 @@ fn refusals_are_slurms() {
         assert_eq!((told.status, first), (status, message), "{line}");
     }
 }
+
+#[test]
+fn the_output_of_a_script_tells_that_it_was_ended_and_why() {
+    let cluster = Cluster::up("n1", 2);
+    let start = |name: &str| {
+        let words = ["--parsable", "--requeue", "-o", name, "--open-mode=append"];
+        let job = cluster.run_words("sbatch", &[&words[..], &["--wrap", SAYS_HELLO]].concat());
+        let job = job.stdout.trim().to_string();
+        until("it has begun", || read(&cluster, name).contains("hello").then_some(()));
+        job
+    };
+    let cancelled = start("cancelled");
+    cluster.run(&format!("scancel {cancelled}"));
+    is_over(&cluster, &cancelled);
+    let told = read(&cluster, "cancelled");
+    let line = told.lines().find(|line| line.contains("***")).unwrap_or(&told);
+    let begins = format!("slurmstepd: error: *** JOB {cancelled} ON n1 CANCELLED AT 20");
+    assert!(line.starts_with(&begins) && line.ends_with(" ***"), "{told}");
+    assert!(!line.contains("DUE TO"), "{told}");
+    let again = start("again");
+    cluster.run(&format!("scontrol requeue {again}"));
+    until("it says why", || {
+        read(&cluster, "again").contains("DUE TO JOB REQUEUE ***").then_some(())
+    });
+}
+
+const SAYS_HELLO: &str = "echo hello; sleep 300";
+
+fn read(cluster: &Cluster, name: &str) -> String {
+    std::fs::read_to_string(cluster.work_dir().join(name)).unwrap_or_default()
+}

@@ -71,6 +71,7 @@ impl World {
             }
             agent::Output::Signal(..)
             | agent::Output::Notice(..)
+            | agent::Output::Farewell(..)
             | agent::Output::Trust(_)
             | agent::Output::CareFor(_) => {}
             agent::Output::Heard(at) => {

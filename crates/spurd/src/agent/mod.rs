@@ -75,6 +75,8 @@ pub enum Output {
     Signal(RunId, i32, bool),
     /// Put words into the error output of a run.
     Notice(RunId, String),
+    /// Tell in the error output of a run that it is about to be ended, and why if that is to be said.
+    Farewell(RunId, String),
     /// The present controller signs step credentials with this key.
     Trust(Vec<u8>),
     /// Ask this program now and then whether the node is fit.
@@ -256,6 +258,11 @@ impl<D: Disk> Agent<D> {
         self.session.as_ref().map(|session| session.lease)
     }
 
+    /// What the node is called.
+    pub fn node(&self) -> &str {
+        &self.identity.node
+    }
+
     /// The spool.
     pub fn disk(&mut self) -> &mut D {
         &mut self.disk
@@ -331,6 +338,9 @@ impl<D: Disk> Agent<D> {
                     let lives = self.runs.get(&run).is_some_and(|known| !known.over);
                     if !signal.words.is_empty() {
                         return lives.then(|| Output::Notice(run, signal.words.clone()));
+                    }
+                    if let Some(why) = &signal.farewell {
+                        return lives.then(|| Output::Farewell(run, why.clone()));
                     }
                     let number = i32::try_from(signal.signal).ok()?;
                     lives.then_some(Output::Signal(run, number, signal.script_only))

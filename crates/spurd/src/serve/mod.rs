@@ -236,6 +236,7 @@ impl Shell {
                     self.runs.signal(run, signal, script_only);
                 }
                 Output::Notice(run, words) => self.runs.notice(run, &words),
+                Output::Farewell(run, why) => self.runs.farewell(run, self.agent.node(), &why),
                 Output::Trust(key) => self.door.trust(key),
                 Output::CareFor(rules) => self.care.follow(rules),
                 Output::Heard(at) => self.heard.note(at),

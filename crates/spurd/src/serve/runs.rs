@@ -18,6 +18,7 @@ use tracing::{debug, error, info, warn};
 use crate::agent::{Account, RunFile};
 use crate::claim::Claim;
 use crate::ending::Ending;
+use crate::machine::child;
 use crate::machine::nursery::Nursery;
 use crate::machine::pidfd::NOTICE;
 use crate::recover::{self, Fate, Remains};
@@ -148,6 +149,15 @@ impl Runs {
         match written.and_then(|()| shepherd.queue(NOTICE, false)) {
             Ok(()) => info!(%run, "was told something"),
             Err(error) => warn!(%run, "could not be told something: {error}"),
+        }
+    }
+
+    /// Has people find in the output of its run that it was ended, where, when and why, in Slurm's words.
+    pub fn farewell(&mut self, run: RunId, node: &str, why: &str) {
+        if self.runs.get(&run).is_some_and(|care| !care.is_to_end) {
+            let (job, at) = (run.job, child::local_time());
+            let why = if why.is_empty() { String::new() } else { format!(" {why}") };
+            self.notice(run, &format!("*** JOB {job} ON {node} CANCELLED AT {at}{why} ***"));
         }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use spur_core::ids::{Epoch, JobId, NodeName, StepId};
+use spur_core::job::{Back, Cause, Phase};
 use spur_core::state::{Effect, SignalScope};
 use spur_disk::Disk;
 use spur_proto::internal::controller_message::Message as AgentHears;
@@ -31,6 +32,22 @@ impl<D: Disk> Controller<D> {
             SignalScope::Full => true,
         };
         here.map(|step| step.id).filter(is_meant).collect()
+    }
+
+    /// What a job's script is told of its end, as Slurm says it.
+    fn why_it_ends(&self, job: JobId) -> &'static str {
+        match self.state.jobs.get(&job).map(|job| &job.phase) {
+            Some(Phase::Completing { cause, .. }) => match cause {
+                Cause::TimeLimit | Cause::Deadline => "DUE TO TIME LIMIT",
+                Cause::Preempted | Cause::Requeued { why: Back::Displaced, .. } => {
+                    "DUE TO PREEMPTION"
+                }
+                Cause::Requeued { .. } => "DUE TO JOB REQUEUE",
+                Cause::NodeFailed => "DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS",
+                _ => "",
+            },
+            _ => "",
+        }
     }
 
     /// Has the words put into the output of a job's script. Best effort, as signals are.
@@ -95,6 +112,12 @@ impl<D: Disk> Controller<D> {
                     }
                 }
                 Effect::Kill { job, epoch, step, node } => {
+                    if step == StepId::BATCH {
+                        let farewell = Some(self.why_it_ends(job).to_string());
+                        let run = Some(run_message((job, epoch, step)));
+                        let signal = RunSignal { run, farewell, ..RunSignal::default() };
+                        signals.entry(node.clone()).or_default().push(signal);
+                    }
                     kills.entry(node).or_default().push((job, epoch, step));
                 }
                 Effect::Signal { job, epoch, signal, scope, node } => {
