@@ -35,6 +35,14 @@ fn jobs_are_held_released_suspended_and_changed() {
     until("it goes on", || (cluster.squeue(&job, "%T") == "RUNNING").then_some(()));
     done(&cluster, &format!("scontrol requeuehold {job}"));
     until("it waits again", || (cluster.squeue(&job, "%T") == "PENDING").then_some(()));
+    until("it is told why", || {
+        (cluster.squeue(&job, "%r") == "job requeued in held state").then_some(())
+    });
+    let again = cluster.run(&format!("scontrol requeuehold {job}"));
+    let refused = format!("Job is pending execution for job {job}\n");
+    assert_eq!((again.status, again.stderr), (1, refused));
+    done(&cluster, &format!("scontrol release {job}"));
+    until("it runs again", || (cluster.squeue(&job, "%T") == "RUNNING").then_some(()));
 }
 
 #[test]

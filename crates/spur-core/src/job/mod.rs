@@ -160,7 +160,7 @@ impl Job {
     /// What keeps a pending job from being considered at all.
     pub fn obstacle(&self, now: Timestamp) -> Option<Reason> {
         match self.hold {
-            Hold::Admin => return Some(Reason::JobHeldAdmin),
+            Hold::Admin | Hold::Requeued => return Some(Reason::JobHeldAdmin),
             Hold::User | Hold::Launch => return Some(Reason::JobHeldUser),
             Hold::None => {}
         }
@@ -209,6 +209,8 @@ pub enum Hold {
     User,
     /// An operator; only one can let it go.
     Admin,
+    /// The same, by putting it back into the queue.
+    Requeued,
 }
 
 /// Conditions that do not hold yet.

@@ -81,7 +81,11 @@ pub(super) fn back_to_the_queue(state: &State, job: &Job) -> Option<Job> {
                     }
                 }
             }
-            if *hold { Hold::Admin } else { job.hold }
+            match (hold, why) {
+                (true, Back::Asked) => Hold::Requeued,
+                (true, _) => Hold::Admin,
+                (false, _) => job.hold,
+            }
         }
         // Somewhere else it may do, if it asked for that; else somebody must look at it first.
         Cause::PrologFailed if asks && outlives_a_loss(state, job) => {

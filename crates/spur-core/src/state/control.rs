@@ -155,7 +155,7 @@ fn release(state: &mut State, job: &Job, by: &Actor) -> Result<(), SlurmError> {
         Phase::Pending | Phase::Running { .. } => {}
         Phase::Completing { .. } | Phase::Ended { .. } => return Err(SlurmError::AlreadyDone),
     }
-    if job.hold == Hold::Admin && !by.is_operator() {
+    if job.hold >= Hold::Admin && !by.is_operator() {
         return Err(SlurmError::AccessDenied);
     }
     let mut spec = job.spec.clone();
@@ -176,10 +176,6 @@ fn requeue(
         return Err(SlurmError::BatchOnly);
     }
     match &job.phase {
-        Phase::Pending if hold => {
-            state.put_job(Job { hold: Hold::Admin, ..job.clone() });
-            Ok(())
-        }
         Phase::Pending => Err(SlurmError::JobPending),
         Phase::Running { .. } => {
             let cause = Cause::Requeued { hold, why: Back::Asked };
@@ -187,7 +183,7 @@ fn requeue(
         }
         Phase::Completing { .. } => Err(SlurmError::TransitionStateNoUpdate),
         Phase::Ended { .. } => {
-            let hold = if hold { Hold::Admin } else { Hold::None };
+            let hold = if hold { Hold::Requeued } else { Hold::None };
             state.put_job(again::anew(Job { hold, ..job.clone() }));
             Ok(())
         }

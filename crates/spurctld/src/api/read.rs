@@ -156,6 +156,7 @@ fn description(
     }
     match reason {
         _ if job.hold == Hold::Launch => Some("launch failed requeued held".to_string()),
+        _ if job.hold == Hold::Requeued => Some("job requeued in held state".to_string()),
         Reason::ReqNodeNotAvail => Some(match job.spec.placement().nodelist.as_str() {
             "" => NODES_NOT_AVAILABLE.to_string(),
             named => match unavailable(published, job.id, named).as_str() {

@@ -93,6 +93,7 @@ impl From<&Job> for StoredCourse {
                 Hold::User => 1,
                 Hold::Admin => 2,
                 Hold::Launch => 3,
+                Hold::Requeued => 4,
             },
             begin: job.begin.map(|begin| begin.0),
             waits: job.waits.as_ref().map(|waits| waits.on.to_string()).unwrap_or_default(),
@@ -144,6 +145,7 @@ impl StoredCourse {
             1 => Hold::User,
             2 => Hold::Admin,
             3 => Hold::Launch,
+            4 => Hold::Requeued,
             other => return Err(Error::Garbled(format!("{other} is no hold"))),
         };
         let on = dependency::parse(&self.waits);
