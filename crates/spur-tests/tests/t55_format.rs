@@ -1,11 +1,76 @@
-//! Columns: what `-o` and `-O` make of a job and of nodes, as real Slurm printed it.
+//! Columns: what `-o` and `-O` make of a job and of nodes, and exit statuses of every tool, as of real Slurm.
 
 mod recorded;
 
-use spur_tests::harness::until;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+
+use spur_tests::harness::{Cluster, until};
 
 /// Command lines with Slurm's answers; see the file's head.
 const RECORDED: &str = include_str!("data/formats.tsv");
+
+/// Exit statuses and first lines; see the file's head.
+const EXITS: &str = include_str!("data/exits.tsv");
+
+#[test]
+fn every_tool_ends_as_slurms_does() {
+    let cluster = recorded::cluster(&[]);
+    let next = Mutex::new(EXITS.lines().filter(|line| !line.starts_with('#')));
+    let wrong = Mutex::new(Vec::new());
+    // Whoever calls a controller that is away waits for it a while.
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                while let Some(line) = { next.lock().expect("lines").next() } {
+                    wrong.lock().expect("a list").extend(difference(&cluster, line));
+                }
+            });
+        }
+    });
+    let wrong = wrong.into_inner().expect("a list");
+    assert!(wrong.is_empty(), "{} lines differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// How a tool ends otherwise than it should, if it does.
+fn difference(cluster: &Cluster, line: &str) -> Option<String> {
+    let columns: Vec<&str> = line.split('\t').collect();
+    let [said, status, stream, first] = columns[..] else { panic!("{line}") };
+    let (kind, said) = said.split_once(": ").unwrap_or(("", said));
+    let words: Vec<&str> = said.split(' ').collect();
+    let mut command = match kind {
+        "denied" if !nix::unistd::geteuid().is_root() => return None,
+        "denied" => as_nobody(cluster, words[0]),
+        _ => cluster.command(words[0]),
+    };
+    if kind == "away" {
+        // Nobody has ever listened there.
+        command.env("SPUR_CONTROLLER_ADDR", "127.0.0.1:9");
+    }
+    command.args(&words[1..]).stdin(Stdio::null());
+    let answer = command.output().expect("it runs");
+    let first_of = |bytes: &[u8]| {
+        String::from_utf8_lossy(bytes).lines().next().unwrap_or_default().to_string()
+    };
+    let (out, err) = (first_of(&answer.stdout), first_of(&answer.stderr));
+    let found = match (err.is_empty(), out.is_empty()) {
+        (false, _) => ("err", err.as_str()),
+        (true, false) => ("out", ""),
+        (true, true) => ("", ""),
+    };
+    let ended = answer.status.code().unwrap_or(-1).to_string();
+    let differs = (ended.as_str(), found) != (status, (stream, first));
+    differs.then(|| format!("{kind} {said}: {ended} {found:?}, not {status} {stream} {first:?}"))
+}
+
+/// A tool as it is called by somebody without rights.
+fn as_nobody(cluster: &Cluster, tool: &str) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=nobody", "--regid=nogroup", "--clear-groups"]);
+    command.arg(cluster.command(tool).get_program());
+    command.env_remove("SPUR_CONTROLLER_ADDR").current_dir("/");
+    command
+}
 
 #[test]
 fn columns_are_as_wide_and_as_full_as_slurms() {

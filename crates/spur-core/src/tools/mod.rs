@@ -106,7 +106,11 @@ impl Tool {
 
     /// What `--help` prints.
     pub fn help(&self) -> String {
-        let mut text = format!("Usage: {} [OPTIONS]{}\n", self.name, self.operands);
+        let own = HEADS.iter().find(|(tool, _)| *tool == self.name);
+        let mut text = match own {
+            Some((_, head)) => format!("{head}\n"),
+            None => format!("Usage: {} [OPTIONS]{}\n", self.name, self.operands),
+        };
         let is_help = |row: &&Row| ["help", "usage"].contains(&row.flag.long);
         let (help, others): (Vec<&Row>, Vec<&Row>) = self.rows.iter().partition(is_help);
         for row in others {
@@ -119,6 +123,16 @@ impl Tool {
         text
     }
 }
+
+/// First lines of `--help` that Slurm has in other words than most.
+const HEADS: &[(&str, &str)] = &[
+    ("sattach", "Usage: sattach [options] <jobid.stepid>"),
+    ("scancel", "Usage: scancel [OPTIONS] [job_id[_array_id][.step_id]]"),
+    ("scontrol", "scontrol [<OPTION>] [<COMMAND>]"),
+    ("sshare", "Usage:  sshare [OPTION]"),
+    ("sstat", "sstat [<OPTION>] -j <job(.stepid)>"),
+    ("strigger", "Usage: strigger [--set | --get | --clear] [OPTIONS]"),
+];
 
 impl Row {
     /// Its line of `--help`.

@@ -7,7 +7,7 @@ pub static TOOL: Tool = Tool {
     name: "sshare",
     does: "show shares and usage",
     operands: "",
-    usage: "Usage: sshare [-ahlnpPvV] [-A account] [-M cluster] [-o format] [-u user]\n",
+    usage: "Usage:  sshare [OPTION] [-ahlnpPvV] [-A account] [-M cluster] [-o format] [-u user]\n",
     rows: ROWS,
 };
 

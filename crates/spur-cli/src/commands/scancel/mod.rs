@@ -57,7 +57,7 @@ fn end_named(query: &Query, controller: &mut Controller) -> u8 {
 /// Jobs that pass the filters, each asked about where that is wanted.
 fn end_chosen(query: &Query, controller: &mut Controller) -> Result<u8, Ended> {
     let jobs = controller.jobs(&ListJobsRequest::default()).map_err(|error| {
-        complain("scancel", error);
+        note(format!("slurm_load_jobs error: {error}"));
         Ended(1)
     })?;
     let mut status = 0;
@@ -222,6 +222,10 @@ fn told(query: &Query, name: &str, outcome: Result<(), CallError>) -> u8 {
         }
         CallError::Refused(refusal) if over(refusal) => (1, query.quiet),
         CallError::Refused(refusal) => ((refusal.number() & 0xff) as u8, query.quiet),
+        CallError::Unreachable => {
+            let unreachable = SlurmError::SlurmctldCommunicationsConnectionError;
+            ((unreachable.number() & 0xff) as u8, query.quiet)
+        }
         _ => (1, query.quiet),
     };
     if !quiet {

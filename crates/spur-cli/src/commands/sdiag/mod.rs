@@ -9,7 +9,7 @@ use spur_core::tools::sdiag::TOOL;
 use self::calls::Order;
 use super::{Ended, Notation, answer};
 use crate::cluster::Controller;
-use crate::output::{complain, print};
+use crate::output::{note, print};
 
 /// Runs the command.
 pub fn run(args: &[String]) -> u8 {
@@ -37,8 +37,8 @@ fn answers(args: &[String]) -> Result<(), Ended> {
     }
     let told = controller.diagnostics(reset).map_err(|error| {
         let what = if reset { "slurm_reset_statistics" } else { "slurm_get_statistics" };
-        complain("sdiag", format!("{what}: {error}"));
-        Ended(1)
+        note(format!("{what}: {error}"));
+        Ended(255)
     })?;
     if reset {
         print("Reset scheduling statistics\n");
