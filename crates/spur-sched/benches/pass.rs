@@ -125,6 +125,7 @@ fn begin(planner: &mut Planner, start: &Start) {
         end: start.end,
         shares: start.shares.clone().into(),
         user: 1,
+        label: "".into(),
         partition: "all".into(),
         reservation: "".into(),
         sharing: Sharing::Anybody,

@@ -1,10 +1,12 @@
 //! How much of a job fits on a node, told from what is free there.
 
 use spur_core::node::features::Features;
+use spur_core::node::kept;
 
+use crate::bits::Bits;
 use crate::nodes::{BucketKey, Free, Kind, Slot, memory_class};
 use crate::place::{self, devices::Whereabouts};
-use crate::shape::{Cap, Memory, Per, Shape, Sharing};
+use crate::shape::{Cap, LeftCores, Memory, Per, Shape, Sharing};
 
 /// What a shape means on nodes of one kind.
 #[derive(Clone, Debug)]
@@ -18,6 +20,8 @@ pub struct Fit {
     /// Cores of a socket, and threads of a core.
     socket_cores: u32,
     core_threads: u32,
+    /// Cores that a job which is alone leaves to the system.
+    left: Vec<u32>,
     /// A node with fewer free cores is of no use.
     pub cores_least: u32,
     /// A node with fewer free devices is of no use.
@@ -81,11 +85,16 @@ impl Fit {
             let (count, per, parts) = (need.count, need.per, need.parts);
             needs.push(NeedFit { devices, places, whole, count, per, parts });
         }
+        let left = left(shape, kind);
+        if left.len() as u32 >= kind.open_cores() && !left.is_empty() {
+            return None;
+        }
         let mut fit = Fit {
             kind: id,
             threads: shape.threads_per_core.unwrap_or(kind.threads).max(1),
             sockets: kind.sockets,
-            node_cores: kind.open_cores(),
+            node_cores: kind.open_cores() - left.len() as u32,
+            left,
             socket_cores: cores_per_socket.max(1),
             core_threads: kind.threads,
             cores_least: 0,
@@ -122,7 +131,7 @@ impl Fit {
 
     /// Cores that a job may have of those that are free.
     fn cores_for(&self, shape: &Shape, slot: &Slot, free: &Free, beside: u32) -> u32 {
-        let mut cores = free.cores;
+        let mut cores = free.cores.saturating_sub(self.left.len() as u32);
         if shape.whole_sockets {
             // Which cores are free is known of the present only.
             cores = match slot.free_cores.count() == free.cores {
@@ -325,7 +334,10 @@ impl Fit {
     ) -> Option<Taken> {
         let alone = shape.sharing == Sharing::Nobody;
         let own = self.cores(shape, units).min(most.div_ceil(self.threads));
-        let cores = if alone { free.cores } else { own };
+        let cores = match alone {
+            true => free.cores.saturating_sub(self.left.len() as u32),
+            false => own,
+        };
         let memory_mb = self.memory(shape, units, own, slot.node.memory_mb);
         if cores > free.cores || memory_mb > free.memory_mb {
             return None;
@@ -353,10 +365,30 @@ impl Fit {
             && key.memory >= self.memory_least
     }
 
+    /// The free cores but those that are left to the system, where any are.
+    pub fn cores_but_left(&self, slot: &Slot) -> Option<Bits> {
+        let left: Bits = self.left.iter().copied().collect();
+        let mut cores = slot.free_cores.clone();
+        cores.remove_all(&left);
+        (!self.left.is_empty()).then_some(cores)
+    }
+
     /// Threads used of each core.
     pub fn threads(&self) -> u32 {
         self.threads
     }
+}
+
+/// Cores beyond those that a node keeps anyway which a job leaves to the system.
+fn left(shape: &Shape, kind: &Kind) -> Vec<u32> {
+    let cores = match shape.left {
+        LeftCores::None => return Vec::new(),
+        LeftCores::Cores(cores) => cores,
+        LeftCores::Threads(threads) => threads.div_ceil(kind.threads.max(1)),
+    };
+    let more = (cores as usize).saturating_sub(kind.kept.len());
+    let open = kept::order(kind.cores, kind.sockets).filter(|core| !kind.kept.contains(core));
+    open.take(more).collect()
 }
 
 impl Shape {

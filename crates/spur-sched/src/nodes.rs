@@ -10,7 +10,7 @@ use spur_core::reservation::names;
 
 use crate::bits::Bits;
 use crate::gains::Gains;
-use crate::shape::Sharing;
+use crate::shape::{Shape, Sharing};
 use crate::view::{RunId, ViewGres, ViewNode};
 
 /// Names a node inside the planner.
@@ -31,6 +31,7 @@ pub struct Held {
     pub run: RunId,
     pub end: i64,
     pub user: u32,
+    pub label: Arc<str>,
     pub partition: Arc<str>,
     pub reservation: Arc<str>,
     /// The last moment at which it can end.
@@ -53,11 +54,24 @@ impl Held {
         names(&self.reservation).any(|it| it == reservation)
     }
 
-    /// Whether it shares its node with a job that does not mind, of this user or of somebody.
-    pub fn puts_up_with(&self, user: Option<u32>) -> bool {
+    /// Whether it shares its node with a job that does not mind.
+    pub fn puts_up_with(&self, other: &Shape) -> bool {
         match self.sharing {
-            Sharing::User(own) => user == Some(own),
-            _ => true,
+            Sharing::User(own) => other.user == Some(own),
+            Sharing::Label => other.label == self.label,
+            // What it leaves to the system is nobody's. Those that sleep are in nobody's way.
+            Sharing::Nobody => self.cores.is_empty(),
+            Sharing::Anybody | Sharing::Cores(_) => true,
+        }
+    }
+
+    /// Whether a job would share a node with it.
+    pub fn is_welcome_to(&self, other: &Shape) -> bool {
+        match other.sharing {
+            Sharing::Nobody => false,
+            Sharing::User(user) => self.is_of(user),
+            Sharing::Label => self.label == other.label && self.puts_up_with(other),
+            Sharing::Anybody | Sharing::Cores(_) => self.puts_up_with(other),
         }
     }
 }

@@ -207,6 +207,7 @@ impl Planner {
                 run,
                 end: job.end.0,
                 user: job.user,
+                label: job.label.clone(),
                 partition: job.partition.clone(),
                 reservation: job.reservation.clone(),
                 limit: job.limit.unwrap_or(job.end).0,

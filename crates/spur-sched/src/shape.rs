@@ -65,6 +65,10 @@ pub struct Shape {
     pub sharing: Sharing,
     /// Whose it is, where nodes may be kept for one user.
     pub user: Option<u32>,
+    /// Its label, by which others may share their nodes with it; empty for none.
+    pub label: Arc<str>,
+    /// Cores of each node that are left to the system.
+    pub left: LeftCores,
     /// Processors of a node, and of each of its sockets, that jobs of one partition have together at most.
     pub cap: Option<Cap>,
     /// Sockets are given whole.
@@ -117,6 +121,8 @@ pub enum Sharing {
     Cores(u32),
     /// With jobs of this user.
     User(u32),
+    /// With jobs of the same label.
+    Label,
     /// With nobody; all processors and devices of its nodes are the job's.
     Nobody,
 }
@@ -134,6 +140,18 @@ impl Sharing {
             _ => 1,
         }
     }
+}
+
+/// What a job that has a node to itself leaves of it to the system.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LeftCores {
+    /// Nothing but what the node keeps anyway.
+    #[default]
+    None,
+    /// So many cores.
+    Cores(u32),
+    /// So many threads, in whole cores.
+    Threads(u32),
 }
 
 /// What jobs of a partition may have of a node together.
@@ -220,6 +238,8 @@ impl Default for Shape {
             avoid: Vec::new(),
             sharing: Sharing::Anybody,
             user: None,
+            label: "".into(),
+            left: LeftCores::None,
             cap: None,
             whole_sockets: false,
             contiguous: false,

@@ -79,7 +79,10 @@ impl Planner {
                 Some(taken) => {
                     let most = fit.cores_of_sockets(shape, slot);
                     let most = most.as_deref();
-                    let cores = place::pick_cores(slot, taken.cores, &taken.parts, most);
+                    let cores = match fit.cores_but_left(slot) {
+                        Some(cores) => cores,
+                        None => place::pick_cores(slot, taken.cores, &taken.parts, most),
+                    };
                     (taken, cores)
                 }
                 None => {
@@ -130,6 +133,7 @@ impl Planner {
                 end,
                 limit: last.0,
                 user,
+                label: shape.label.clone(),
                 partition: partition.clone(),
                 reservation: match shape.reservation.is_empty() {
                     true => shape.drawn.clone(),

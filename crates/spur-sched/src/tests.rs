@@ -109,6 +109,7 @@ impl Cluster {
                 end: start.end,
                 shares: start.shares.into(),
                 user: job.user,
+                label: "".into(),
                 partition: start.partition.clone(),
                 reservation: job.shape.reservation.clone(),
                 sharing: job.shape.sharing,

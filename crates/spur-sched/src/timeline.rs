@@ -402,14 +402,8 @@ impl Ahead<'_> {
         if self.barred.contains(&node) || self.within.is_some_and(|it| !it.contains(&node)) {
             return false;
         }
-        let alone = match self.shape.sharing {
-            Sharing::Anybody | Sharing::Cores(_) => {
-                let user = self.shape.user;
-                slot.runs.iter().all(|held| held.end <= at || held.puts_up_with(user))
-            }
-            Sharing::User(user) => slot.runs.iter().all(|held| held.end <= at || held.is_of(user)),
-            Sharing::Nobody => slot.runs.iter().all(|held| held.end <= at),
-        };
+        let shape = self.shape;
+        let alone = slot.runs.iter().all(|held| held.end <= at || held.is_welcome_to(shape));
         let now = at == self.now;
         let free = if now { fit.room(self.shape, slot, &slot.free, at) } else { u32::MAX };
         let room = match self.calendar.concerns(node) {

@@ -113,6 +113,8 @@ pub struct RunningJob {
     pub shares: Arc<[ViewShare]>,
     /// Whose it is.
     pub user: u32,
+    /// Its label, or none.
+    pub label: Arc<str>,
     /// The partition it runs in.
     pub partition: Arc<str>,
     /// The reservation it runs in, or none.

@@ -43,6 +43,7 @@ impl Planner {
                     end,
                     limit: end,
                     user,
+                    label: job.label.clone(),
                     partition: partition.clone(),
                     reservation: reservation.clone(),
                     sharing,

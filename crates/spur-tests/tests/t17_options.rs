@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
 use spur_core::options::{Tool, options};
-use spur_tests::harness::Cluster;
+use spur_tests::harness::{Cluster, until};
 
 /// A line for each option; see the file's head.
 const SEEN: &str = include_str!("data/options.tsv");
@@ -46,7 +46,8 @@ fn every_option_has_a_line_unless_it_is_taken_without_effect() {
 
 #[test]
 fn every_option_makes_a_difference() {
-    let cluster = recorded::cluster(&["--set", "licenses.matlab=2"]);
+    let leave = "jobs.allow_spec_resources_usage=true";
+    let cluster = recorded::cluster(&["--set", "licenses.matlab=2", "--set", leave]);
     let all = lines();
     let next = Mutex::new(all.iter());
     let wrong = Mutex::new(Vec::new());
@@ -56,7 +57,7 @@ fn every_option_makes_a_difference() {
             scope.spawn(|| {
                 while let Some(line) = { next.lock().expect("lines").next() } {
                     let answer = asked(&cluster, line);
-                    if !answer.contains(line.seen) {
+                    if !answer.contains(&line.seen.replace("\\n", "\n")) {
                         let what =
                             format!("--{}: {:?} is not in\n{answer}", line.option, line.seen);
                         wrong.lock().expect("a list").push(what);
@@ -67,6 +68,25 @@ fn every_option_makes_a_difference() {
     });
     let wrong = wrong.into_inner().expect("a list");
     assert!(wrong.is_empty(), "{} lines differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn a_job_without_kill_outlives_one_of_its_nodes() {
+    let cluster = Cluster::up("n[1-2]", 2);
+    let submit = |more: &str| {
+        let line = format!("sbatch --parsable -N2 -o /dev/null {more} --no-requeue --wrap");
+        let mut words: Vec<&str> = line.split_whitespace().skip(1).collect();
+        words.push("sleep 300");
+        cluster.run_words("sbatch", &words).stdout.trim().to_string()
+    };
+    let (stays, goes) = (submit("-k"), submit(""));
+    for job in [&stays, &goes] {
+        until("it runs", || (cluster.squeue(job, "%T") == "RUNNING").then_some(()));
+    }
+    let down = cluster.run("scontrol update nodename=n2 state=down reason=test");
+    assert_eq!(down.status, 0, "{}", down.stderr);
+    until("the other is over", || (cluster.squeue(&goes, "%T") == "NODE_FAIL").then_some(()));
+    assert_eq!(cluster.squeue(&stays, "%T"), "RUNNING");
 }
 
 /// Lines that only root can say.

@@ -115,6 +115,7 @@ fn place(
                     end: Timestamp(i64::MAX / 4),
                     shares: start.shares.into(),
                     user: 0,
+                    label: "".into(),
                     partition: "all".into(),
                     reservation: "".into(),
                     sharing: Sharing::Anybody,

@@ -239,6 +239,7 @@ impl World<'_> {
             end: Timestamp(end),
             shares,
             user: self.trace.jobs[index].user,
+            label: "".into(),
             partition: "all".into(),
             reservation: "".into(),
             sharing: Sharing::Anybody,

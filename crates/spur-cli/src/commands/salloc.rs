@@ -45,6 +45,7 @@ fn read(args: &[String]) -> Result<Option<Asked>, OptionError> {
             now: zone::now(),
             zone: &zone::Local,
             work_dir: &cwd,
+            core_spec_allowed: submission::may_leave_cores(request),
             ..Surroundings::default()
         };
         submission::read_files(request)?;

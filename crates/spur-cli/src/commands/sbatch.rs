@@ -83,6 +83,7 @@ fn read(args: &[String]) -> Result<Option<Asked>, OptionError> {
             // With --wrap there is no script: whatever stands in its place is one word too many.
             command: if wrapped { rest.first().map_or("", String::as_str) } else { &path },
             arguments: &arguments,
+            core_spec_allowed: submission::may_leave_cores(request),
             ..Surroundings::default()
         };
         submission::read_files(request)?;

@@ -205,6 +205,7 @@ fn job(line: &Line, owner: &Owner) -> Result<SubmitJobRequest, OptionError> {
             now: zone::now(),
             zone: &zone::Local,
             work_dir: &home,
+            core_spec_allowed: submission::may_leave_cores(&request),
             ..Surroundings::default()
         };
         fill_defaults(&mut request, around)?;

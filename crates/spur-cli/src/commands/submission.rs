@@ -34,7 +34,7 @@ pub fn refused(tool: Tool, error: &OptionError) -> u8 {
 /// The words of the line, one part for each component of a heterogeneous job; nothing when only a question
 /// was asked, which is answered.
 pub fn read(tool: Tool, args: &[String]) -> Result<Option<Vec<Argv>>, OptionError> {
-    let line = argv::read_components(tool, args)?;
+    let line = argv::read_components(tool, args, look_up::judge)?;
     let asked = line.iter().flat_map(|part| &part.settings);
     if let Some(asked) = asked.into_iter().find(|said| said.option.long == "autocomplete") {
         print(&completed(tool, &asked.value));
@@ -80,6 +80,26 @@ fn completed(tool: Tool, begun: &str) -> String {
 /// Where the command was called.
 pub fn work_dir() -> String {
     std::env::current_dir().map(|dir| dir.display().to_string()).unwrap_or_default()
+}
+
+/// Whether jobs may say how many cores they leave to the system; asked only where one does.
+pub fn may_leave_cores(request: &Request) -> bool {
+    if !request.said("core-spec") && !request.said("thread-spec") {
+        return false;
+    }
+    let entries = aside(|controller| controller.config()).map(|config| config.entries);
+    let key = "AllowSpecResourcesUsage";
+    entries.unwrap_or_default().iter().any(|entry| entry.key == key && entry.value == "Yes")
+}
+
+/// Asks the controller in a thread of its own, since whoever calls may be in the middle of a call.
+fn aside<T: Send>(
+    ask: impl FnOnce(&mut Controller) -> Result<T, CallError> + Send,
+) -> Result<T, CallError> {
+    std::thread::scope(|scope| {
+        let asked = scope.spawn(|| ask(&mut Controller::find())).join();
+        asked.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }
 
 /// Passes on what the option table has to remark.
@@ -163,9 +183,7 @@ pub fn failed(tool: Tool, error: &dyn Display) -> String {
 
 /// Which of the partitions is not there.
 fn say_partition(tool: Tool, named: &str) {
-    // A thread of its own, since whoever calls may be in the middle of a call.
-    let ask = || Controller::find().partitions().unwrap_or_default();
-    let known = std::thread::scope(|scope| scope.spawn(ask).join()).unwrap_or_default();
+    let known = aside(|controller| controller.partitions()).unwrap_or_default();
     let is_known = |name: &&str| known.iter().any(|known| known.name == *name);
     let unknown = named.split(',').find(|name| !is_known(name)).unwrap_or(named);
     complain(tool.name(), format!("invalid partition specified: {unknown}"));

@@ -33,9 +33,7 @@ impl Kept {
         let cores = (has.cpus / threads).max(1);
         let mut kept: Vec<u32> = match (&row.cpu_spec_list, row.core_spec_count) {
             (Some(list), _) => numbers(list).map(|cpu| cpu / threads).collect(),
-            (None, Some(count)) => {
-                last_of_each(cores, has.sockets.max(1)).take(count as usize).collect()
-            }
+            (None, Some(count)) => order(cores, has.sockets.max(1)).take(count as usize).collect(),
             (None, None) => Vec::new(),
         };
         kept.retain(|core| *core < cores);
@@ -55,7 +53,7 @@ impl Kept {
 }
 
 /// Cores in the order in which Slurm keeps them: the last of the last socket, then of the one before it …
-fn last_of_each(cores: u32, sockets: u32) -> impl Iterator<Item = u32> {
+pub fn order(cores: u32, sockets: u32) -> impl Iterator<Item = u32> {
     let each = (cores / sockets).max(1);
     (0..each)
         .flat_map(move |back| (0..sockets).rev().map(move |socket| socket * each + each - 1 - back))

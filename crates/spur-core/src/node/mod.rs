@@ -4,7 +4,7 @@ mod devices;
 pub mod features;
 pub mod filter;
 mod inventory;
-mod kept;
+pub mod kept;
 pub mod state;
 
 pub use filter::NodeFilter;

@@ -26,10 +26,17 @@ pub enum Question {
     Version,
 }
 
+/// What a front end knows of values that the table cannot judge: whether a user is there.
+pub type Judge = fn(&JobOption, &str) -> Result<(), OptionError>;
+
 /// Reads the words after the tool's name. The first thing wrong is reported, in the order of the words:
 /// a value is judged before the next option is looked at.
 pub fn read(tool: Tool, args: &[String]) -> Result<Argv, OptionError> {
-    let mut reader = Reader::new(tool, Source::CommandLine);
+    read_judged(tool, args, |_, _| Ok(()))
+}
+
+fn read_judged(tool: Tool, args: &[String], judge: Judge) -> Result<Argv, OptionError> {
+    let mut reader = Reader { judge, ..Reader::new(tool, Source::CommandLine) };
     let mut question = None;
     let rest = reader.run(args, |option| {
         question = Question::of(option);
@@ -40,11 +47,15 @@ pub fn read(tool: Tool, args: &[String]) -> Result<Argv, OptionError> {
 
 /// Reads the words of a heterogeneous job, whose components are separated by `:`. What is left after the
 /// last one is the script or command.
-pub fn read_components(tool: Tool, args: &[String]) -> Result<Vec<Argv>, OptionError> {
+pub fn read_components(
+    tool: Tool,
+    args: &[String],
+    judge: Judge,
+) -> Result<Vec<Argv>, OptionError> {
     let mut components = Vec::new();
     let mut words = args.to_vec();
     loop {
-        let mut component = read(tool, &words)?;
+        let mut component = read_judged(tool, &words, judge)?;
         // Each component of `srun` may bring a command of its own.
         let separator = match tool {
             Tool::Srun => component.rest.iter().position(|word| word == ":"),
@@ -79,11 +90,18 @@ pub(super) struct Reader {
     pub settings: Vec<Setting>,
     /// Values are tried here at once, since errors come in the order of the words.
     trial: Request,
+    judge: Judge,
 }
 
 impl Reader {
     pub fn new(tool: Tool, source: Source) -> Reader {
-        Reader { tool, source, settings: Vec::new(), trial: Request::new(tool) }
+        Reader {
+            tool,
+            source,
+            settings: Vec::new(),
+            trial: Request::new(tool),
+            judge: |_, _| Ok(()),
+        }
     }
 
     /// Reads options until a word is none, or `stop` says so, and returns what is left.
@@ -177,6 +195,7 @@ impl Reader {
             return Ok(true);
         }
         option.apply(&mut self.trial, value)?;
+        (self.judge)(option, value)?;
         self.settings.push(Setting { option, value: value.to_owned(), source: self.source });
         Ok(false)
     }

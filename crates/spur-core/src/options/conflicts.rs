@@ -9,6 +9,13 @@ use super::{binding, files, hint};
 pub(super) fn check(request: &Request, command: &str) -> Result<(), OptionError> {
     let error = |message: &str| Err(OptionError::error(message, 1));
     let job = &request.job;
+    if request.tool.verbose > 0 && request.tool.quiet > 0 {
+        return error("don't specify both --verbose (-v) and --quiet (-Q)");
+    }
+    // There is no step of salloc's own that could be in it.
+    if request.asked_by == Tool::Salloc && !job.rare().container.is_empty() {
+        return error("--container requires LaunchParameters=use_interactive_step");
+    }
     if request.tool.wrap.is_some() && !command.is_empty() {
         return error("Script arguments not permitted with --wrap option");
     }

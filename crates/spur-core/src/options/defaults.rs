@@ -52,11 +52,15 @@ pub fn fill_defaults(request: &mut Request, around: Surroundings<'_>) -> Result<
     names_and_files(request, around);
     specialized(request, around.core_spec_allowed);
     power(request);
-    if !request.job.layout().hint.is_empty() && !conflicts::says_threads(request) {
-        hint::follow(request.job.layout_mut());
+    if !request.job.layout().hint.is_empty() {
+        match conflicts::says_threads(request) {
+            true => request.job.layout_mut().hint.clear(),
+            false => hint::follow(request.job.layout_mut()),
+        }
     }
-    // A node is restarted for nobody else.
-    if request.job.placement().reboot {
+    // A node is restarted for nobody else, and what is set aside there is nobody else's.
+    let placement = request.job.placement();
+    if placement.reboot || placement.core_spec.is_some() || placement.thread_spec.is_some() {
         request.job.sharing = Some(Sharing::Exclusive as i32);
     }
     nodes_and_tasks(request, around.inside_job)?;
@@ -179,6 +183,8 @@ fn nodes_and_tasks(request: &mut Request, inside_job: bool) -> Result<(), Option
         }
     }
     let tasks = tasks_before_gpus(request);
+    let by_threads = request.job.ntasks_per_node.is_none() && threads_on_node(request).is_some();
+    request.job.ntasks_said |= by_threads && matches!(tasks, Tasks::Known(_));
     // Nodes that follow from GPUs have tasks of their own only when they are there.
     let nodes = request.job.nodes_min.unwrap_or(1);
     let settled = gpus::settle(request, tasks, inside_job);
@@ -206,28 +212,29 @@ fn planes_reach_every_node(request: &Request) -> Result<(), OptionError> {
 /// A range of nodes leaves the number of tasks open; a number of nodes has so many for each.
 fn tasks_before_gpus(request: &Request) -> Tasks {
     let job = &request.job;
-    let layout = job.layout();
     let fixed = job.nodes_max.is_none() || job.nodes_max == job.nodes_min;
     let nodes = job.nodes_min.unwrap_or(1);
-    let threads: Vec<u32> =
-        [layout.sockets_per_node, layout.cores_per_socket, layout.threads_per_core]
-            .into_iter()
-            .flatten()
-            .collect();
     match (job.ntasks.or_else(|| one_each_time_it_is_named(request)), job.ntasks_per_node) {
         (Some(tasks), _) => Tasks::Known(tasks),
         _ if !fixed => Tasks::Unknown,
         (None, Some(each)) => Tasks::Known(nodes.saturating_mul(each)),
-        // One for each thread that was asked for.
-        (None, None)
-            if !threads.is_empty()
-                && (job.nodes_min.is_some() || request.said("extra-node-info")) =>
-        {
-            Tasks::Known(threads.into_iter().fold(nodes, u32::saturating_mul))
+        (None, None) if threads_on_node(request).is_some() => {
+            Tasks::Known(threads_on_node(request).unwrap_or(1).saturating_mul(nodes))
         }
         (None, None) if request.said("nodes") => Tasks::ByNodes(nodes),
         (None, None) => Tasks::Unknown,
     }
+}
+
+/// Threads of each node that were asked for, where each is a task; to `srun` they are only when all three counts
+/// were said.
+fn threads_on_node(request: &Request) -> Option<u32> {
+    let layout = request.job.layout();
+    let counts = [layout.sockets_per_node, layout.cores_per_socket, layout.threads_per_core];
+    let said = counts.iter().flatten().count();
+    let enough = if request.asked_by == Tool::Srun { said == counts.len() } else { said > 0 };
+    let by_node = request.job.nodes_min.is_some() || request.said("extra-node-info");
+    (enough && by_node).then(|| counts.into_iter().flatten().fold(1, u32::saturating_mul))
 }
 
 /// With `srun -m arbitrary` a node has as many tasks as it has places in the list.

@@ -59,7 +59,7 @@ const ROWS: &[(&str, Get)] = &[
     ("AcctGatherInterconnectType", |_, _| "(null)".into()),
     ("AcctGatherNodeFreq", |_, _| "0 sec".into()),
     ("AcctGatherProfileType", |_, _| "(null)".into()),
-    ("AllowSpecResourcesUsage", |_, _| "No".into()),
+    ("AllowSpecResourcesUsage", |c, _| yes(c.jobs.allow_spec_resources_usage)),
     ("AuthAltTypes", |_, _| "(null)".into()),
     ("AuthAltParameters", |_, _| "(null)".into()),
     ("AuthInfo", |_, _| "(null)".into()),

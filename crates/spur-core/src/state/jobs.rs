@@ -133,12 +133,12 @@ pub(super) fn check(state: &State, spec: &JobSpec, owner: &Owner) -> Result<(), 
         return Err(SlurmError::DefaultPartitionNotSet);
     }
     reservations::check(state, spec, owner)?;
-    licenses::check(state, spec)?;
     let partitions = match named().next() {
         Some(_) => named().filter_map(|name| state.partition(name)).collect(),
         None => state.default_partition().into_iter().collect::<Vec<_>>(),
     };
     named::check(state, spec)?;
+    licenses::check(state, spec)?;
     let takes = |state: PartitionState| matches!(state, PartitionState::Up | PartitionState::Down);
     if !partitions.iter().any(|partition| takes(partition.rules.state)) {
         return Err(SlurmError::PartitionNotAvail);

@@ -15,7 +15,7 @@ pub use layers::shared;
 
 use crate::fit::Fit;
 use crate::nodes::{BucketKey, NodeIndex, Nodes, Slot};
-use crate::shape::{Shape, Sharing};
+use crate::shape::Shape;
 use crate::timeline::{But, Calendar};
 
 /// Nodes chosen, and units on each.
@@ -402,9 +402,5 @@ impl Search<'_> {
 pub fn shares(shape: &Shape, slot: &Slot) -> bool {
     // Those that sleep are in nobody's way.
     let mut awake = slot.runs.iter().filter(|held| !held.cores.is_empty());
-    match shape.sharing {
-        Sharing::Nobody => awake.next().is_none(),
-        Sharing::User(user) => awake.all(|held| held.is_of(user)),
-        Sharing::Anybody | Sharing::Cores(_) => awake.all(|held| held.puts_up_with(shape.user)),
-    }
+    awake.all(|held| held.is_welcome_to(shape))
 }

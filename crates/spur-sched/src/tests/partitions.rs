@@ -96,6 +96,54 @@ fn cores_and_memory_that_a_node_keeps_are_nobodys() {
 }
 
 #[test]
+fn what_a_job_leaves_to_the_system_is_nobody_elses() {
+    let text = "[[nodes]]\nnames = \"n[1-4]\"\ncpus = 8\nsockets = 2\ncores_per_socket = 4\n\
+                threads_per_core = 1\nmemory_mb = 16000\n";
+    let leaving = |cores: u32, tasks: u32| {
+        let mut job = on_one(tasks);
+        job.placement_mut().core_spec = Some(cores);
+        job.placement_mut().nodelist = "n1".to_string();
+        job
+    };
+    let cluster = configured(text).submit(leaving(3, 1));
+    let starts = crate::Planner::default().plan(&cluster.0).starts;
+    assert_eq!(starts[0].allocation.shares[0].cpu_ids.to_string(), "0-2,4-5");
+    let mut other = on_one(1);
+    other.placement_mut().nodelist = "n1".to_string();
+    let plan = configured(text).submit(leaving(3, 1)).submit(other).plan();
+    assert_eq!(plan, ["1 on n1:5", "2 Resources"], "three cores are free, and nobody's");
+    assert_eq!(configured(text).submit(leaving(3, 6)).plan(), ["1 BadConstraints"]);
+    assert_eq!(configured(text).submit(leaving(8, 1)).plan(), ["1 BadConstraints"]);
+    let kept = format!("{text}core_spec_count = 2\n");
+    assert_eq!(configured(&kept).submit(leaving(3, 1)).plan(), ["1 on n1:5"], "no more than said");
+    assert_eq!(configured(&kept).submit(leaving(0, 1)).plan(), ["1 on n1:6"], "these are kept");
+}
+
+#[test]
+fn nodes_are_shared_by_label_where_a_job_says_so() {
+    let labelled = |label: &str, sharing: Option<spur_core::job::spec::Sharing>| {
+        let mut job = JobSpec { sharing: sharing.map(|it| it as i32), ..on_one(1) };
+        job.rare_mut().mcs_label = label.to_string();
+        job.placement_mut().nodelist = "n1".to_string();
+        job
+    };
+    let alone = Some(spur_core::job::spec::Sharing::Mcs);
+    let plan = configured("")
+        .submit(labelled("red", alone))
+        .submit(labelled("red", None))
+        .submit(labelled("blue", None))
+        .submit(labelled("", None))
+        .plan();
+    assert_eq!(plan, ["1 on n1:1", "2 on n1:1", "3 Resources", "4 Priority"]);
+}
+
+#[test]
+fn so_many_tasks_for_each_node_are_on_one_node_unless_more_are_asked_for() {
+    let each = JobSpec { ntasks: Some(2), ntasks_per_node: Some(2), ..JobSpec::default() };
+    assert_eq!(configured("").submit(each).plan(), ["1 on n1:2"]);
+}
+
+#[test]
 fn what_is_given_whole_is_what_the_configuration_says() {
     let sockets = "[scheduler]\nconsume = \"socket\"\n";
     let plan = configured(sockets).submit(on_one(1)).submit(on_one(5)).submit(on_one(2)).plan();

@@ -253,6 +253,7 @@ impl Both {
                 end: start.end.min(likely),
                 shares: start.shares.into(),
                 user: job.user,
+                label: "".into(),
                 partition: "all".into(),
                 reservation: "".into(),
                 sharing: job.shape.sharing,

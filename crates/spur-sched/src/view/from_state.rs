@@ -300,9 +300,14 @@ fn read_reservation(planner: &mut Planner, state: &State, it: &Reservation) {
     planner.put_reservation(&it.name.as_str().into(), Some(&Arc::new(view)));
 }
 
-/// Whether a job shares its nodes with those of its user alone.
+/// Whether a job shares its nodes with some alone: those of its user or its label, or nobody although it leaves a
+/// part of them free.
 fn is_for_user(job: &Job) -> bool {
-    job.spec.sharing == Some(spec::Sharing::User as i32)
+    let some = [spec::Sharing::User as i32, spec::Sharing::Mcs as i32];
+    let placement = job.spec.placement();
+    job.spec.sharing.is_some_and(|it| some.contains(&it))
+        || placement.core_spec.is_some()
+        || placement.thread_spec.is_some()
 }
 
 /// How the configuration wants jobs to be chosen.

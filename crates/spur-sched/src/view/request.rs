@@ -12,7 +12,7 @@ use spur_core::ids::{NodeName, Uid};
 use spur_core::job::{JobSpec, sharing, spec};
 use spur_core::limit::Limit;
 
-use crate::shape::{Cap, Dealt, GresNeed, Memory, Per, Shape, Sharing};
+use crate::shape::{Cap, Dealt, GresNeed, LeftCores, Memory, Per, Shape, Sharing};
 
 /// What must be found for a request in a partition. Where the request says nothing the partition's rules
 /// decide, then those for all jobs.
@@ -55,6 +55,12 @@ pub fn shape_of(spec: &JobSpec, owner: Uid, rules: &sections::Partition, config:
     shape.nodelist = names(&placement.nodelist);
     shape.exclude = names(&placement.exclude);
     shape.sharing = sharing(spec, owner, rules, config);
+    shape.label = spec.rare().mcs_label.as_str().into();
+    shape.left = match (placement.core_spec, placement.thread_spec) {
+        (Some(cores), _) => LeftCores::Cores(cores),
+        (None, Some(threads)) => LeftCores::Threads(threads),
+        (None, None) => LeftCores::None,
+    };
     let most = |count: &Count| count.0.number().map_or(u32::MAX, small);
     let (cpus, socket_cpus) = (most(&rules.max_cpus_per_node), most(&rules.max_cpus_per_socket));
     shape.cap = (cpus.min(socket_cpus) < u32::MAX).then(|| Cap {
@@ -157,9 +163,12 @@ fn counts(
     let nodes_min = spec.nodes_min.unwrap_or(1).max(1).max(fewest);
     let tasks = spec.ntasks.unwrap_or(nodes_min).max(nodes_min);
     let open = !spec.ntasks_said && spec.nodes_max.is_some_and(|max| max > nodes_min);
+    let follows = spec.ntasks_per_node.is_some() && !spec.ntasks_said;
     let nodes_max = match spec.nodes_max {
         Some(max) if open => max,
         Some(max) => max.clamp(nodes_min, tasks),
+        // So many for each node say how many nodes there are.
+        None if follows => nodes_min,
         None => tasks,
     };
     // No more than the partition allows.
@@ -169,7 +178,7 @@ fn counts(
         nodes_min,
         nodes_max,
         units: tasks,
-        units_follow_nodes: open || spec.ntasks_per_node.is_some() && !spec.ntasks_said,
+        units_follow_nodes: open || follows,
         unit_cpus: spec.cpus_per_task.unwrap_or(1).max(1),
         units_per_node: spec.ntasks_per_node,
         ..Shape::default()
@@ -283,9 +292,12 @@ fn sharing(spec: &JobSpec, owner: Uid, rules: &sections::Partition, config: &Con
         _ if rules.over_subscribe == OverSubscribe::Exclusive => Sharing::Nobody,
         // Nobody else may be there when nodes are started anew.
         _ if spec.placement().reboot => Sharing::Nobody,
+        _ if spec.placement().core_spec.is_some() => Sharing::Nobody,
+        _ if spec.placement().thread_spec.is_some() => Sharing::Nobody,
         _ if layers > 1 => Sharing::Cores(layers),
         Some(spec::Sharing::Exclusive | spec::Sharing::Topology) => Sharing::Nobody,
         Some(spec::Sharing::User) => Sharing::User(owner.0),
+        Some(spec::Sharing::Mcs) => Sharing::Label,
         _ if rules.exclusive_user => Sharing::User(owner.0),
         _ => Sharing::Anybody,
     }

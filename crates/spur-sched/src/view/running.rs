@@ -61,6 +61,7 @@ impl Follower {
             end: Timestamp(end),
             shares,
             user: job.owner.uid.0,
+            label: shape.label.clone(),
             sharing: shape.sharing,
             wish: shape.wish(),
             charges: self.charges(planner, state, job),

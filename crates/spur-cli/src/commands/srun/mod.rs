@@ -62,6 +62,7 @@ fn fill(request: &mut Request, args: &[String], rest: &[String]) -> Result<bool,
         command: rest.first().map_or("", String::as_str),
         arguments: &arguments,
         inside_job: request.tool.job_id.is_some(),
+        core_spec_allowed: submission::may_leave_cores(request),
         ..Surroundings::default()
     };
     // Who says so takes nothing of what the job has.

@@ -6,7 +6,7 @@ use std::ffi::CString;
 use nix::unistd::{Gid, Group, Uid, User, geteuid, initgroups, setgid, setuid};
 use spur_core::errors::SlurmError;
 use spur_core::hostlist;
-use spur_core::options::{BAD_VALUE, OptionError, Request, Tool, report};
+use spur_core::options::{BAD_VALUE, JobOption, OptionError, Request, Tool, report};
 use spur_proto::slurm::ListNodesRequest;
 
 use crate::cluster::Controller;
@@ -35,7 +35,7 @@ pub fn look_up(tool: Tool, request: &mut Request) -> Result<(), OptionError> {
         tell_resources(tool)?;
         return Err(OptionError::silent(0));
     }
-    if request.said("partition") && request.job.partition.is_empty() {
+    if request.said("partition") && request.job.partition.split(',').all(str::is_empty) {
         return Err(no_partition(tool, "(null)"));
     }
     if request.values.get("gres").is_some_and(String::is_empty) {
@@ -172,45 +172,63 @@ fn node_names(path: &str) -> Result<String, String> {
     }
 }
 
+/// Refuses a user or a group that is not there as soon as it is read, as Slurm does.
+pub fn judge(option: &JobOption, value: &str) -> Result<(), OptionError> {
+    match option.long {
+        "uid" | "gid" if value.is_empty() => Ok(()),
+        "uid" => allowed("uid").and_then(|()| user(value).map(drop)),
+        "gid" => allowed("gid").and_then(|()| group(value).map(drop)),
+        _ => Ok(()),
+    }
+}
+
+/// Whether the caller may be somebody else.
+fn allowed(option: &str) -> Result<(), OptionError> {
+    let refused = |problem: &str| OptionError::error(format!("--{option} {problem}"), BAD_VALUE);
+    if !geteuid().is_root() {
+        return Err(refused("only permitted by root user"));
+    }
+    // The token would speak for whoever it was made for, and not for the user named.
+    if std::env::var_os("SLURM_JWT").is_some() {
+        return Err(refused("cannot be used together with SLURM_JWT"));
+    }
+    Ok(())
+}
+
+fn user(named: &str) -> Result<User, OptionError> {
+    let by_number = || named.parse().ok().and_then(|id| User::from_uid(Uid::from_raw(id)).ok());
+    let found = User::from_name(named).ok().flatten().or_else(|| by_number().flatten());
+    found.ok_or_else(|| OptionError::error("Invalid --uid specification", BAD_VALUE))
+}
+
+fn group(named: &str) -> Result<Group, OptionError> {
+    let by_number = || named.parse().ok().and_then(|id| Group::from_gid(Gid::from_raw(id)).ok());
+    let found = Group::from_name(named).ok().flatten().or_else(|| by_number().flatten());
+    found.ok_or_else(|| OptionError::error("Invalid --gid specification", BAD_VALUE))
+}
+
 /// `--uid` and `--gid`: root hands in a job for somebody else by being that user from here on, so that the
 /// controller sees nobody else.
-fn become_user(user: &str, group: &str) -> Result<(), OptionError> {
-    let refused = |option: &str, problem: &str| match problem {
-        "" => OptionError::error(format!("Invalid --{option} specification"), BAD_VALUE),
-        problem => OptionError::error(format!("--{option} {problem}"), BAD_VALUE),
-    };
-    let is_root = geteuid().is_root();
-    for (option, value) in [("uid", user), ("gid", group)] {
-        if !value.is_empty() && !is_root {
-            return Err(refused(option, "only permitted by root user"));
-        }
-        // The token would speak for whoever it was made for, and not for the user named.
-        if !value.is_empty() && std::env::var_os("SLURM_JWT").is_some() {
-            return Err(refused(option, "cannot be used together with SLURM_JWT"));
+fn become_user(named: &str, in_group: &str) -> Result<(), OptionError> {
+    // Components of a job are all the same user's.
+    if !named.is_empty() && user(named)?.uid == geteuid() && !geteuid().is_root() {
+        return Ok(());
+    }
+    for (option, value) in [("uid", named), ("gid", in_group)] {
+        if !value.is_empty() {
+            allowed(option)?;
         }
     }
-    let user = match user {
-        "" => None,
-        named => {
-            let by_number =
-                named.parse().ok().and_then(|id| User::from_uid(Uid::from_raw(id)).ok());
-            let found = User::from_name(named).ok().flatten().or(by_number.flatten());
-            Some(found.ok_or_else(|| refused("uid", ""))?)
-        }
-    };
-    let group = match group {
+    let user = if named.is_empty() { None } else { Some(user(named)?) };
+    let group = match in_group {
         "" => user.as_ref().map(|user| user.gid),
-        named => {
-            let by_number =
-                named.parse().ok().and_then(|id| Group::from_gid(Gid::from_raw(id)).ok());
-            let found = Group::from_name(named).ok().flatten().or(by_number.flatten());
-            Some(found.ok_or_else(|| refused("gid", ""))?.gid)
-        }
+        in_group => Some(group(in_group)?.gid),
     };
     let failed =
         |error: nix::Error| OptionError::error(format!("cannot become that user: {error}"), 1);
     if let (Some(user), Some(group)) = (&user, group) {
-        let name = CString::new(user.name.as_str()).map_err(|_| refused("uid", ""))?;
+        let name = CString::new(user.name.as_str())
+            .map_err(|_| OptionError::error("Invalid --uid specification", BAD_VALUE))?;
         initgroups(&name, group).map_err(failed)?;
     }
     if let Some(group) = group {

@@ -28,7 +28,6 @@ pub(super) const SLURM: LeftOut = &[
     ("AcctGatherInterconnectType", Lost, "network traffic is not measured"),
     ("AcctGatherFilesystemType", Lost, "file system traffic is not measured"),
     ("AcctGatherProfileType", Lost, "there are no profiles"),
-    ("AllowSpecResourcesUsage", Lost, "--core-spec is for jobs as Slurm's default has it"),
     ("AuthAltTypes", NotNeeded, IDENTITY),
     ("AuthType", NotNeeded, IDENTITY),
     ("BcastExclude", Lost, "sbcast takes --exclude"),

@@ -28,6 +28,8 @@ section! {
     file_append: bool = false, Now, ["JobFileAppend"];
     /// A step ends when one of its tasks fails.
     kill_on_bad_exit: bool = false, Now, ["KillOnBadExit"];
+    /// Jobs may say how many cores of their nodes they leave to the system, with `--core-spec` and `--thread-spec`.
+    allow_spec_resources_usage: bool = false, Now, ["AllowSpecResourcesUsage"];
     /// Root may not submit jobs.
     disable_root_jobs: bool = false, Now, ["DisableRootJobs"];
     /// Exit codes after which a batch job is started again.

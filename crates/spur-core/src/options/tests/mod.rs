@@ -136,7 +136,7 @@ fn later_components_take_over_what_concerns_the_whole_job() {
     let script = "#!/bin/sh\n#SBATCH -N2 -J one -c2\n#SBATCH hetjob\n#SBATCH -N1 -n3\n";
     let script = directive::read(script, "d.sh").unwrap();
     let words = ["-t5", ":", "-p", "gpu", ":", "d.sh", ":", "x"].map(str::to_owned);
-    let components = argv::read_components(Tool::Sbatch, &words).unwrap();
+    let components = argv::read_components(Tool::Sbatch, &words, |_, _| Ok(())).unwrap();
     assert_eq!(components[2].rest, ["d.sh", ":", "x"]);
     let command_line: Vec<Vec<Setting>> =
         components.into_iter().map(|component| component.settings).collect();
@@ -153,6 +153,20 @@ fn later_components_take_over_what_concerns_the_whole_job() {
         [("one", Some(2), Some(2), ""), ("one", Some(1), None, "gpu"), ("one", None, None, "")]
     );
     assert!(requests.iter().all(|request| request.job.time_limit == Some(Limit::Is(5))));
+}
+
+#[test]
+fn threads_of_a_node_are_tasks_to_srun_only_when_all_three_counts_are_said() {
+    let tasks = |tool, words: &[&str]| {
+        let (exit, line, request) = submit(tool, &[], words);
+        let job = request.unwrap_or_else(|| panic!("{exit} {line}")).job;
+        (job.ntasks, job.ntasks_said)
+    };
+    assert_eq!(tasks(Tool::Srun, &["-B", "2:4", "true"]), (Some(1), false));
+    assert_eq!(tasks(Tool::Srun, &["-B", "2:4:1", "true"]), (Some(8), true));
+    assert_eq!(tasks(Tool::Srun, &["-N2", "--cores-per-socket=4", "true"]), (Some(2), false));
+    assert_eq!(tasks(Tool::Salloc, &["-B", "2:4", "true"]), (Some(8), true));
+    assert_eq!(tasks(Tool::Salloc, &["-N2", "--cores-per-socket=4", "true"]), (Some(8), true));
 }
 
 #[test]
