@@ -1,11 +1,15 @@
 //! The rules in the database: read as a whole, changed row by row, every change remembered with its author.
 
+use std::collections::BTreeMap;
+
 use prost::Message;
 use spur_core::auth::Level;
-use spur_core::views::{RuleRow, RulesView, TransactionView};
+use spur_core::errors::SlurmError;
+use spur_core::views::{AssociationView, RuleRow, RulesView, TransactionView};
 use spur_proto::slurm::ListTransactionsRequest;
 
 use crate::db::{Connection, Error, Value};
+use crate::ingest::OPEN;
 use crate::{removed, told};
 
 /// Who changes something.
@@ -113,8 +117,55 @@ pub fn change(
         if let Some(problem) = after.problems().into_iter().next() {
             return Ok(Outcome::Refused(problem));
         }
+        if let Some(active) = active(connection, &rules, &after, &remove)? {
+            return Ok(Outcome::Refused(active));
+        }
         write(connection, author, &rules, put, remove).map(Outcome::Changed)
     })
+}
+
+/// Jobs that are not over keep their association. Says which ones, where they do.
+fn active(
+    connection: &mut Connection,
+    before: &RulesView,
+    after: &RulesView,
+    remove: &[RuleRow],
+) -> Result<Option<String>, Error> {
+    let mut jobs = Vec::new();
+    let place =
+        |one: &AssociationView| (one.cluster.clone(), one.account.clone(), one.user_name.clone());
+    let gone = remove.iter().filter_map(|row| before.current(row)?.association);
+    // Of a user's partitions one is as good as another.
+    let gone: BTreeMap<_, _> = gone.map(|one| (place(&one), one)).collect();
+    let is_left =
+        |key: &(String, String, String)| after.associations.iter().any(|it| place(it) == *key);
+    for one in gone.iter().filter(|(key, _)| !is_left(key)).map(|(_, one)| one) {
+        let rows = connection.query(
+            "SELECT DISTINCT job_id FROM jobs WHERE closed_time = $1 AND account = $2 \
+             AND cluster = $3 AND user_name = $4",
+            &[
+                OPEN.into(),
+                Value::from(&one.account),
+                Value::from(&one.cluster),
+                Value::from(&one.user_name),
+            ],
+        )?;
+        for row in rows {
+            jobs.push((row.int(0)?, one.clone()));
+        }
+    }
+    if jobs.is_empty() {
+        return Ok(None);
+    }
+    jobs.sort_by_key(|(id, _)| *id);
+    let mut text = SlurmError::JobsRunningOnAssoc.to_string();
+    for (id, one) in jobs {
+        let (cluster, account, user) = (&one.cluster, &one.account, &one.user_name);
+        text.push_str(&format!(
+            "\n  JobID = {id:<10} C = {cluster:<10.10} A = {account:<10.10} U = {user:<9.9}"
+        ));
+    }
+    Ok(Some(text))
 }
 
 fn write(

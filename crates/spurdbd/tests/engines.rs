@@ -466,6 +466,40 @@ fn what_jobs_ran_under_is_told_of_when_it_is_deleted_and_comes_back_with_its_num
 }
 
 #[test]
+fn an_association_stays_while_jobs_of_it_are_not_over() {
+    on_both(async |daemon| {
+        let mut row = job(7, JobState::Running, 0);
+        (row.account, row.user_name) = ("busy".to_string(), "ann".to_string());
+        send(daemon, batch(vec![record(1, 1, row.clone())])).await;
+        let account = AccountView { name: "busy".to_string(), ..AccountView::default() };
+        let user = UserView { name: "ann".to_string(), ..UserView::default() };
+        let own = AssociationView {
+            cluster: "c".to_string(),
+            account: "busy".to_string(),
+            parent: "root".to_string(),
+            ..AssociationView::default()
+        };
+        let hers =
+            AssociationView { parent: String::new(), user_name: "ann".to_string(), ..own.clone() };
+        let rows = vec![account.into(), user.into(), own.into(), hers.clone().into()];
+        change(daemon, rows, vec![]).await;
+        let version = rules(daemon, false).await.version;
+        let request =
+            ChangeRulesRequest { version, put: vec![], remove: vec![hers.clone().into()] };
+        let refused = daemon.client.change_rules(request).await.expect_err("has a job");
+        assert_eq!(
+            refused.message(),
+            "Job(s) active, cancel job(s) before remove\n  JobID = 7          C = c          A = busy       \
+             U = ann      "
+        );
+        assert_eq!(rules(daemon, false).await.version, version);
+        (row.state, row.end_time) = (JobState::Completed.number(), 1020);
+        send(daemon, batch(vec![record(2, 1, row)])).await;
+        change(daemon, vec![], vec![hers.into()]).await;
+    });
+}
+
+#[test]
 fn what_is_said_of_a_job_afterwards_outlasts_later_news_of_it() {
     on_both(async |daemon| {
         send(daemon, batch(vec![record(1, 1, job(1, JobState::Running, 0))])).await;

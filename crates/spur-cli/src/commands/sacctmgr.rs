@@ -2,6 +2,7 @@
 
 mod change;
 mod dump;
+mod events;
 mod job;
 mod kept;
 mod load;

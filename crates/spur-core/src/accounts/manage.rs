@@ -128,7 +128,8 @@ impl Word {
         Refusal::Wrong(text)
     }
 
-    fn unknown_condition(&self) -> Refusal {
+    /// That this is no condition of what is asked for.
+    pub fn unknown_condition(&self) -> Refusal {
         let text = format!(" Unknown condition: {}\n Use keyword 'set' to modify value", self.text);
         Refusal::Wrong(text)
     }

@@ -1,6 +1,7 @@
 //! The columns of clusters, accounts, users, wckeys, TRES and transactions: `sacctmgr show`.
 
 use super::short::*;
+use super::value::Elapsed;
 use super::{Field, Value};
 use crate::accounts::rules::{ADMIN_ADMINISTRATOR, ADMIN_OPERATOR};
 use crate::job::JobStatus;
@@ -50,7 +51,7 @@ pub static CLUSTER_FIELDS: &[Field<ClusterView>] = &[
     field("ControlHost", "ControlHost", 15, |c| text(&c.control_host)),
     field("ControlPort", "ControlPort", 12, |c| number(c.control_port)),
     field("RPC", "RPC", 5, |c| number(c.rpc_version)),
-    field("TRES", "TRES", 20, |c| text(&c.tres)),
+    field("TRES", "TRES", 20, |c| text(&whole(&c.tres))),
     field("NodeCount", "NodeCount", 9, |c| {
         let node = |(tres, count): (Tres, Option<u64>)| (tres == Tres::Node).then_some(count?);
         number(tres::read(&c.tres).into_iter().find_map(node).unwrap_or(0))
@@ -126,15 +127,43 @@ pub static EVENT_FIELDS: &[Field<EventView>] = &[
     field("Start", "TimeStart", 19, |e| Value::Moment(e.start_time, "Unknown")),
     field("TimeEnd", "TimeEnd", 19, |e| Value::Moment(e.end_time, "Unknown")),
     field("End", "TimeEnd", 19, |e| Value::Moment(e.end_time, "Unknown")),
+    field("Duration", "Duration", 13, |e| {
+        let since = (e.end_time == 0).then_some(e.start_time);
+        let counted = if e.end_time > 0 { e.end_time - e.start_time } else { 0 };
+        Value::PaddedElapsed(Elapsed { counted, since }, 1)
+    }),
+    field("Event", "Event", 7, |e| text(if e.node.is_empty() { "Cluster" } else { "Node" })),
+    field("EventRaw", "EventRaw", 8, |e| number(if e.node.is_empty() { 1_u64 } else { 2 })),
     field("State", "State", 6, |e| text(&e.state)),
     field("Reason", "Reason", 30, |e| text(&e.reason)),
-    field("TRES", "TRES", 20, |e| text(&e.tres)),
+    field("TRES", "TRES", 20, |e| match e.node.is_empty() {
+        true => text(&whole(&e.tres)),
+        // That a node is one node goes without saying.
+        false => Value::Text(by_name(e.tres.split(',').filter(|one| !one.starts_with("node=")))),
+    }),
     field("User", "User", 10, |e| match (e.uid, e.node.is_empty()) {
         (Some(0), false) => text("root(0)"),
         (Some(uid), false) => Value::Text(format!("({uid})")),
         _ => text(""),
     }),
 ];
+
+/// What a cluster has: what is always counted stands there even where there is none of it.
+fn whole(amounts: &str) -> String {
+    let said = |one: &&str| amounts.split(',').any(|amount| amount.starts_with(one));
+    let none = ["energy=0", "fs/disk=0", "pages=0", "vmem=0"];
+    let missing = none.into_iter().filter(|one| !said(&one.trim_end_matches('0')));
+    match amounts {
+        "" => String::new(),
+        amounts => by_name(amounts.split(',').chain(missing)),
+    }
+}
+
+fn by_name<'a>(amounts: impl Iterator<Item = &'a str>) -> String {
+    let mut amounts: Vec<&str> = amounts.collect();
+    amounts.sort_unstable();
+    amounts.join(",")
+}
 
 /// A reservation of the past or the present.
 pub struct ReservationRow {

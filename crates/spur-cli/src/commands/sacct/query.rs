@@ -125,7 +125,7 @@ pub fn read(args: &[String]) -> Result<Query, u8> {
     }
     let mut request = ListJobHistoryRequest::default();
     let mut format = std::env::var("SACCT_FORMAT").unwrap_or_else(|_| DEFAULT.to_string());
-    let (mut delimiter, mut parsable) = ("|".to_string(), None);
+    let (mut delimiter, mut parsable, mut asked) = ("|".to_string(), None, false);
     let (mut start, mut end, mut all_users) = (None, None, false);
     let mut query = Query {
         request: ListJobHistoryRequest::default(),
@@ -173,7 +173,9 @@ pub fn read(args: &[String]) -> Result<Query, u8> {
                 eprintln!("Slurm job completion is disabled");
                 return Err(1);
             }
-            "format" | "fields" => format = value.clone(),
+            // Said again, it adds columns.
+            "format" | "fields" if asked => format = format!("{format},{value}"),
+            "format" | "fields" => (format, asked) = (value.clone(), true),
             "gid" | "group" => request.gids.extend(groups(value)?),
             "jobs" => request.jobs.extend(jobs(value)?),
             "json" => query.notation = Some(Notation::Json),
@@ -504,4 +506,18 @@ fn help() -> String {
         text.push_str(&format!("     {short}--{}{value}\n", flag.long));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_that_are_asked_for_again_are_added() {
+        let words = ["-o", "jobid", "--format=state,exitcode"].map(str::to_string);
+        let Ok(query) = read(&words) else { panic!("is understood") };
+        let names: Vec<&str> =
+            query.columns.iter().filter_map(|column| Some(column.field?.name)).collect();
+        assert_eq!(names, ["JobID", "State", "ExitCode"]);
+    }
 }

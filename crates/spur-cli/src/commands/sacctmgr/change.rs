@@ -99,8 +99,9 @@ pub fn carry_out(style: &Style, think: impl Fn(&RulesView) -> Result<Plan, Refus
                     return Ok(0);
                 }
             };
-            // Slurm tells what it is about to do even with `--quiet`.
-            if !told {
+            // Slurm tells what it is about to do even with `--quiet`; what it deletes, when it is gone.
+            let afterwards = asked && !plan.remove.is_empty();
+            if !told && !afterwards {
                 eprint!("{}", plan.warns);
                 print(&plan.says);
                 told = true;
@@ -114,6 +115,10 @@ pub fn carry_out(style: &Style, think: impl Fn(&RulesView) -> Result<Plan, Refus
                 ChangeRulesRequest { version: rules.version, put: plan.put, remove: plan.remove };
             match client.change_rules(request).await {
                 Ok(reply) => {
+                    if !told {
+                        eprint!("{}", plan.warns);
+                        print(&plan.says);
+                    }
                     accounting::in_force(reply.into_inner().version).await;
                     return Ok(u8::from(!plan.warns.is_empty()));
                 }

@@ -6,8 +6,8 @@ use spur_proto::slurm::accounting_client::AccountingClient;
 use spur_proto::slurm::{ListEventsRequest, SumUsageRequest};
 use tonic::transport::Channel;
 
+use super::events;
 use super::show::Wanted;
-use super::truth;
 use crate::accounting::{self, Trouble};
 use crate::zone;
 
@@ -16,7 +16,7 @@ pub async fn reservations(
     client: &mut AccountingClient<Channel>,
     wanted: &Wanted,
 ) -> Result<Vec<ReservationRow>, Trouble> {
-    let request = ListEventsRequest { reservations: true, ..truth::events_wanted(wanted) };
+    let request = ListEventsRequest { reservations: true, ..events::request(wanted) };
     let names: Vec<String> = wanted
         .conditions
         .iter()

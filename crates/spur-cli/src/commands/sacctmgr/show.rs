@@ -18,7 +18,7 @@ use spur_proto::slurm::{
 };
 
 use super::change::{fail, request};
-use super::{Style, entity, kept, truth};
+use super::{Style, entity, events, kept, truth};
 use crate::accounting::{self, Trouble};
 use crate::commands::answer;
 use crate::output::print;
@@ -219,8 +219,16 @@ async fn answer_to(
     if is("tres", 4) {
         let events = client.list_events(ListEventsRequest::default()).await;
         let events = events.map_err(accounting::refused)?.into_inner().events;
-        let (more, rest) = More::of(&wanted.conditions);
-        let names: Vec<String> = rest.iter().flat_map(Word::list).collect();
+        let (mut more, rest) = More::of(&wanted.conditions);
+        let is_known = |word: &&Word| word.name.is_empty() || word.is(&["names"]);
+        if let Some(word) = rest.iter().find(|word| !is_known(word)) {
+            return Ok(Err(word.unknown_condition().text()));
+        }
+        let (bare, named): (Vec<Word>, Vec<Word>) =
+            rest.into_iter().partition(|word| word.name.is_empty());
+        let names: Vec<String> = named.iter().flat_map(Word::list).collect();
+        // A word alone is a kind.
+        more.kinds.extend(bare.iter().flat_map(Word::list));
         let mut rows = truth::tres(&events);
         rows.retain(|one| {
             has(&more.kinds, &one.kind)
@@ -230,21 +238,33 @@ async fn answer_to(
         return Ok(table(style, TRES_FIELDS, wanted, rules::TRES, &rows));
     }
     if is("wckeys", 2) {
-        return Ok(table(style, WCKEY_FIELDS, wanted, rules::WCKEY, &all.wckeys));
+        return Ok(wckeys(style, wanted, &all));
     }
     if is("runawayjobs", 2) {
+        if let Some(text) = strange(&wanted.conditions, &["clusters"]) {
+            return Ok(Err(text));
+        }
         return truth::runaway(style, wanted).await;
     }
     if is("events", 2) {
-        let request = truth::events_wanted(wanted);
-        let reply = client.list_events(request).await.map_err(accounting::refused)?;
-        return Ok(table(style, EVENT_FIELDS, wanted, rules::EVENT, &reply.into_inner().events));
+        let asked = match events::Asked::read(&wanted.conditions) {
+            Ok(asked) => asked,
+            Err(text) => return Ok(Err(text)),
+        };
+        let reply = client.list_events(events::request(wanted)).await;
+        let mut rows = reply.map_err(accounting::refused)?.into_inner().events;
+        rows.retain(|event| asked.meets(event));
+        let default = if asked.is_about_clusters() { events::OF_CLUSTERS } else { rules::EVENT };
+        return Ok(table(style, EVENT_FIELDS, wanted, default, &rows));
     }
     if is("reservations", 4) {
         let rows = kept::reservations(&mut client, wanted).await?;
         return Ok(table(style, RESERVATION_FIELDS, wanted, rules::RESERVATION, &rows));
     }
     if is("problems", 2) {
+        if let Some(text) = strange(&wanted.conditions, &["accounts", "clusters", "users"]) {
+            return Ok(Err(text));
+        }
         let rows = truth::problems(&all);
         return Ok(table(style, PROBLEM_FIELDS, wanted, rules::PROBLEM, &rows));
     }
@@ -260,7 +280,9 @@ async fn answer_to(
     if is("resources", 4) && !is("reservations", 4) {
         return Ok(resources(style, wanted, &all));
     }
-    let Some(about) = entity(about) else { return Ok(Err(NO_ENTITY.to_string())) };
+    let Some(about) = entity(about).filter(|about| *about != Entity::Coordinator) else {
+        return Ok(Err(NO_ENTITY.to_string()));
+    };
     let (more, rest) = More::of(&wanted.conditions);
     let which = match Conditions::read(&rest) {
         Ok(which) => which,
@@ -308,7 +330,54 @@ async fn answer_to(
     })
 }
 
+/// What is said of the first condition that is none of these; a word alone always is one.
+fn strange(conditions: &[Word], known: &[&str]) -> Option<String> {
+    let is_known = |word: &&Word| word.name.is_empty() || word.is(known);
+    let word = conditions.iter().find(|word| !is_known(word))?;
+    Some(format!(" Unknown condition: {}", word.text))
+}
+
+fn wckeys(style: &Style, wanted: &Wanted, all: &RulesView) -> Result<String, String> {
+    if let Some(text) =
+        strange(&wanted.conditions, &["clusters", "ids", "names", "users", "wckeys"])
+    {
+        return Err(text);
+    }
+    let said = |known: &[&str]| -> Vec<String> {
+        let of = wanted.conditions.iter().filter(|word| word.is(known));
+        of.flat_map(Word::list).collect()
+    };
+    let bare = wanted.conditions.iter().filter(|word| word.name.is_empty());
+    let (mut names, clusters) = (said(&["names", "wckeys"]), said(&["clusters"]));
+    names.extend(bare.flat_map(Word::list));
+    let (users, ids) = (said(&["users"]), said(&["ids"]));
+    let mut rows = all.wckeys.clone();
+    rows.retain(|one| {
+        has(&names, &one.name)
+            && has(&clusters, &one.cluster)
+            && has(&users, &one.user_name)
+            && has(&ids, &one.id.to_string())
+    });
+    table(style, WCKEY_FIELDS, wanted, rules::WCKEY, &rows)
+}
+
 fn resources(style: &Style, wanted: &Wanted, all: &RulesView) -> Result<String, String> {
+    let known = [
+        "clusters",
+        "counts",
+        "descriptions",
+        "flags",
+        "ids",
+        "managers",
+        "names",
+        "percentallowed",
+        "servers",
+        "servertypes",
+        "types",
+    ];
+    if let Some(text) = strange(&wanted.conditions, &known) {
+        return Err(text);
+    }
     let names = |known: &str| -> Vec<String> {
         let words = wanted.conditions.iter();
         let of = words.filter(|word| match known {

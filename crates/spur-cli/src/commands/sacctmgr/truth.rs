@@ -1,4 +1,4 @@
-//! What `sacctmgr show` finds out: events, jobs that nobody will end, what is wrong with the rules.
+//! What `sacctmgr show` finds out: jobs that nobody will end, what is wrong with the rules.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -7,44 +7,18 @@ use spur_core::accounts::manage::Word;
 use spur_core::accounts::rules::ROOT;
 use spur_core::fields::rules::{ProblemRow, RUNAWAY, RUNAWAY_FIELDS, TresRow};
 use spur_core::job::{JobState, JobStatus};
-use spur_core::time::moment::{self, Toward};
 use spur_core::time::{Timestamp, display};
 use spur_core::tres::{self, Tres};
 use spur_core::views::{AccountingView, AssociationView, EventView, RulesView, TransactionView};
 use spur_proto::caller::Caller;
 use spur_proto::slurm::controller_client::ControllerClient;
-use spur_proto::slurm::{
-    ListEventsRequest, ListJobHistoryRequest, ListJobsRequest, PingAccountingReply,
-};
+use spur_proto::slurm::{ListJobHistoryRequest, ListJobsRequest, PingAccountingReply};
 use tonic::transport::Channel;
 
 use super::Style;
 use super::show::{Wanted, table};
 use crate::accounting::{self, Trouble};
 use crate::{cluster, zone};
-
-/// Which events are asked for: those since yesterday, if nothing is said.
-pub fn events_wanted(wanted: &Wanted) -> ListEventsRequest {
-    let mut request =
-        ListEventsRequest { start: wanted.start, end: wanted.end, ..Default::default() };
-    for word in &wanted.conditions {
-        match word.name.as_str() {
-            name if name.starts_with("node") => request.nodes.extend(hosts(&word.value)),
-            name if name.starts_with("cluster") => request.clusters.extend(word.list()),
-            name if name.starts_with("cond") => {
-                request.open |= word.value.eq_ignore_ascii_case("open")
-            }
-            "" if word.value.eq_ignore_ascii_case("all_time") => request.start = 1,
-            _ => {}
-        }
-    }
-    if request.start == 0 {
-        let now = zone::now();
-        let midnight = moment::parse("00:00:00", Toward::Past, now, &zone::Local);
-        request.start = midnight.map_or(now.0, |midnight| midnight.0) - 86_400;
-    }
-    request
-}
 
 /// Whether a word is a condition of transactions.
 pub fn is_condition(word: &Word) -> bool {
@@ -81,10 +55,6 @@ pub fn is_about(row: &TransactionView, rules: &RulesView, conditions: &[Word]) -
             _ => true,
         }
     })
-}
-
-fn hosts(list: &str) -> Vec<String> {
-    spur_core::hostlist::expand(list).unwrap_or_default()
 }
 
 const NOTE: &str = "NOTE: Runaway jobs are jobs that don't exist in the controller but have a start time and no \

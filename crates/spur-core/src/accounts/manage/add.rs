@@ -401,7 +401,10 @@ fn add_clusters(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
             if let Some(top) = &mut row.association
                 && top.user_name.is_empty()
             {
-                let qos = if limits.qos.is_empty() { top.qos.clone() } else { limits.qos.clone() };
+                let mut qos =
+                    if limits.qos.is_empty() { top.qos.clone() } else { limits.qos.clone() };
+                // The one that everybody begins with may have been deleted.
+                qos.retain(|name| rules.qos(name).is_some());
                 *top = AssociationView {
                     cluster: name.clone(),
                     account: ROOT.to_string(),

@@ -14,6 +14,11 @@ pub fn modify(rules: &RulesView, entity: Entity, request: &Request) -> Result<Pl
         Entity::Federation => return federation::modify(rules, request),
         _ => {}
     }
+    let is_own = |word: &Word| word.is(&["description", "organization"]);
+    if entity == Entity::Account && request.which.iter().any(is_own) {
+        let text = " There was a problem with your 'where' options.";
+        return Err(Refusal::Wrong(text.to_string()));
+    }
     let which = Conditions::read(&request.which)?;
     if request.set.is_empty() {
         return Err(Refusal::Wrong(" You didn't give me anything to set".to_string()));
@@ -112,7 +117,11 @@ fn accounts(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Pla
     }
     if !limits.is_empty() || parent.is_some() {
         let all = rules.associations.iter().filter(|one| one.user_name.is_empty());
-        for one in all.filter(|one| is_meant(&one.account) && which.meets(one)) {
+        let mut meant: Vec<&AssociationView> =
+            all.filter(|one| is_meant(&one.account) && which.meets(one)).collect();
+        let spans = rules.spans();
+        meant.sort_by_key(|one| (&one.cluster, spans.get(&one.id).copied()));
+        for one in meant {
             let mut changed = to_change(rules, one, &limits);
             set_all(rules, &mut changed, &limits)?;
             if let Some(parent) = &parent {
@@ -191,9 +200,13 @@ fn users(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Plan, 
                             })
                             .map(|one| one.cluster.as_str())
                             .collect();
+                        // Who is nowhere lacks it everywhere.
+                        if mine().next().is_none() {
+                            lacking.extend(rules.clusters.iter().map(|one| one.name.as_str()));
+                        }
                         lacking.sort_unstable();
                         lacking.dedup();
-                        if !lacking.is_empty() || mine().next().is_none() {
+                        if !lacking.is_empty() {
                             let lines: String = lacking
                                 .iter()
                                 .map(|cluster| format!("\n  U = {} C = {cluster}", user.name))

@@ -1,9 +1,12 @@
 //! `sacctmgr delete`.
 
 use super::add::coordinator_words;
-use super::{Conditions, Entity, Plan, Refusal, Request, default_qos_line, federation, resource};
+use super::{
+    Conditions, Entity, Plan, Refusal, Request, Word, default_qos_line, federation, resource,
+};
 use crate::accounts::rules::ROOT;
-use crate::views::{AssociationView, RuleRow, RulesView, UserView};
+use crate::errors::SlurmError;
+use crate::views::{AccountView, AssociationView, RuleRow, RulesView, UserView};
 
 /// Thinks out a removal.
 pub fn remove(rules: &RulesView, entity: Entity, request: &Request) -> Result<Plan, Refusal> {
@@ -15,16 +18,17 @@ pub fn remove(rules: &RulesView, entity: Entity, request: &Request) -> Result<Pl
     }
     let mut words = request.which.clone();
     words.extend(request.set.iter().cloned());
+    let described = (entity == Entity::Account).then(|| described(rules, &mut words)).flatten();
     let none = "No conditions given to remove, not executing.";
     let which = Conditions::read(&words).map_err(|refusal| match refusal {
         Refusal::Wrong(text) => Refusal::Wrong(format!("{text}\n {none}")),
         refusal => refusal,
     })?;
-    if which == Conditions::default() {
+    if which == Conditions::default() && described.is_none() {
         return Err(Refusal::Wrong(format!(" {none}")));
     }
     match entity {
-        Entity::Account => accounts(rules, &which),
+        Entity::Account => accounts(rules, &which, described),
         Entity::User => users(rules, &which),
         Entity::Qos => qos(rules, &which),
         Entity::Cluster => clusters(rules, &which),
@@ -51,8 +55,59 @@ fn without_default(rules: &RulesView, gone: &[&AssociationView]) -> Vec<UserView
     users.map(|user| UserView { default_account: String::new(), ..user.clone() }).collect()
 }
 
-fn accounts(rules: &RulesView, which: &Conditions) -> Result<Plan, Refusal> {
+/// Takes out the conditions that are about accounts themselves, and says which ones meet them.
+fn described(rules: &RulesView, words: &mut Vec<Word>) -> Option<Vec<String>> {
+    let is_own = |word: &Word| word.is(&["description", "organization"]);
+    let (own, rest): (Vec<Word>, Vec<Word>) = words.drain(..).partition(is_own);
+    *words = rest;
+    if own.is_empty() {
+        return None;
+    }
+    let meets = |account: &&AccountView| {
+        own.iter().all(|word| {
+            let told = match word.is(&["description"]) {
+                true => &account.description,
+                false => &account.organization,
+            };
+            word.list().contains(&told.to_lowercase())
+        })
+    };
+    Some(rules.accounts.iter().filter(meets).map(|account| account.name.clone()).collect())
+}
+
+/// Refuses to take users' default accounts together with other places of theirs. Where nothing but defaults would go
+/// they go, as in Slurm.
+fn keep_defaults(gone: &[&AssociationView], hint: &str) -> Result<(), Refusal> {
+    let users = || gone.iter().filter(|one| !one.user_name.is_empty());
+    if users().all(|one| one.is_default) || !users().any(|one| one.is_default) {
+        return Ok(());
+    }
+    let mut defaults: Vec<_> = users().filter(|one| one.is_default).collect();
+    defaults.sort_by_key(|one| (&one.cluster, &one.account, &one.user_name));
+    let lines: String = defaults
+        .iter()
+        .map(|one| {
+            let (cluster, account, user) = (&one.cluster, &one.account, &one.user_name);
+            format!("  C = {cluster:<15.15} A = {account:<10.10} U = {user:<9.9}\n")
+        })
+        .collect();
+    let why = SlurmError::NoRemoveDefaultAccount;
+    let text = format!(" Error with request: {why}\n{lines} {hint}\n Changes Discarded");
+    Err(Refusal::Wrong(text))
+}
+
+fn accounts(
+    rules: &RulesView,
+    which: &Conditions,
+    described: Option<Vec<String>>,
+) -> Result<Plan, Refusal> {
     let mut named: Vec<String> = which.names.iter().chain(&which.accounts).cloned().collect();
+    if let Some(described) = described {
+        match named.is_empty() {
+            true => named = described,
+            false => named.retain(|name| described.contains(name)),
+        }
+    }
     named.retain(|name| name != ROOT && rules.account(name).is_some());
     if named.is_empty() {
         return Err(nothing());
@@ -68,6 +123,14 @@ fn accounts(rules: &RulesView, which: &Conditions) -> Result<Plan, Refusal> {
     plan.remove.extend(gone.iter().map(|one| (*one).clone().into()));
     plan.put.extend(without_default(rules, &gone).into_iter().map(RuleRow::from));
     if which.clusters.is_empty() {
+        // Of what is only below, nothing is kept.
+        let of_named = |one: &&&AssociationView| named.contains(&one.account);
+        let of_named: Vec<&AssociationView> = gone.iter().filter(of_named).copied().collect();
+        keep_defaults(
+            &of_named,
+            "Please either remove the accounts listed above from list and resubmit,\n or change \
+             these users' default accounts to remove the account(s).",
+        )?;
         plan.says = " Deleting accounts...\n".to_string();
         let mut names: Vec<&String> = named.iter().collect();
         names.sort();
@@ -78,9 +141,15 @@ fn accounts(rules: &RulesView, which: &Conditions) -> Result<Plan, Refusal> {
         }
     } else {
         plan.says = " Deleting account associations...\n".to_string();
-        for one in gone.iter().filter(|one| one.user_name.is_empty()) {
-            plan.says
-                .push_str(&format!("  C = {:<10.10} A = {:<10.10}\n", one.cluster, one.account));
+        let spans = rules.spans();
+        let mut gone = gone;
+        gone.sort_by_key(|one| spans.get(&one.id).copied());
+        for one in gone {
+            let who = match one.user_name.as_str() {
+                "" => format!("{} of {}", one.account, one.parent),
+                name => format!("{:<10.10} U = {name:<9.9}", one.account),
+            };
+            plan.says.push_str(&format!("  C = {:<10.10} A = {who}\n", one.cluster));
         }
     }
     Ok(plan)
@@ -104,6 +173,11 @@ fn users(rules: &RulesView, which: &Conditions) -> Result<Plan, Refusal> {
         if gone.is_empty() {
             return Err(nothing());
         }
+        keep_defaults(
+            &gone,
+            "You must change the default account of these users or remove the users completely from \
+             the affected clusters to allow these changes.",
+        )?;
         let left = |user: &str| {
             rules.associations.iter().any(|one| one.user_name == user && !gone.contains(&one))
         };

@@ -110,7 +110,7 @@ fn modifications_touch_what_the_conditions_meet() {
 #[test]
 fn an_account_goes_with_its_users_also_where_it_is_their_default() {
     let mut site = site();
-    site.add(Entity::User, "lp account=chem,physics");
+    site.add(Entity::User, "lp account=physics");
     assert_eq!(
         site.remove(Entity::User, "daemon where account=chem"),
         " Deleting user associations...\n  C = oracle     A = chem       U = daemon   \n"
@@ -328,6 +328,7 @@ fn a_default_account_is_an_account_of_the_user() {
     mine.sort_unstable();
     assert_eq!(mine, [("chem", true), ("physics", false)]);
     // What hangs below a deleted account goes, and with it the default.
+    site.modify(Entity::User, "daemon set defaultaccount=chem");
     site.remove(Entity::Account, "physics");
     assert_eq!(site.0.user("lp").map(|user| user.default_account.as_str()), Some(""));
 }
@@ -372,4 +373,53 @@ fn a_federation_has_one_cluster() {
     assert_eq!(federation(&site, "oracle").as_deref(), Some(""));
     assert_eq!(site.remove(Entity::Federation, "fed"), " Deleting federations...\n  fed\n");
     assert_eq!(federation(&site, "other").as_deref(), Some(""));
+}
+
+#[test]
+fn default_accounts_are_not_deleted_with_other_places_of_users() {
+    let mut site = site();
+    site.add(Entity::User, "bin account=chem");
+    let refused = |plan: Result<Plan, Refusal>| match plan {
+        Err(Refusal::Wrong(text)) => text,
+        other => panic!("{other:?}"),
+    };
+    // The account is bin's default and not daemon's.
+    let hint = " Please either remove the accounts listed above from list and resubmit,\n or change these \
+                users' default accounts to remove the account(s).\n Changes Discarded";
+    let why = " Error with request: You can not remove the default account of a user\n";
+    assert_eq!(
+        refused(remove(&site.0, Entity::Account, &request("chem"))),
+        format!("{why}  C = oracle          A = chem       U = bin      \n{hint}")
+    );
+    let both = remove(&site.0, Entity::User, &request("daemon account=physics,chem"));
+    assert!(refused(both).contains("\n You must change the default account of these users or"));
+    // Nothing but defaults, a place alone, and an account on a cluster may go.
+    assert!(remove(&site.0, Entity::User, &request("daemon account=physics")).is_ok());
+    assert_eq!(
+        site.remove(Entity::Account, "chem cluster=oracle"),
+        " Deleting account associations...\n  C = oracle     A = chem of physics\n  C = oracle     A = \
+         chem       U = daemon   \n  C = oracle     A = chem       U = bin      \n"
+    );
+    let described = site.remove(Entity::Account, "where organization=science");
+    assert_eq!(described, " Deleting accounts...\n  physics\n");
+}
+
+#[test]
+fn accounts_are_modified_from_the_top_the_newest_first() {
+    let mut site = Site::new();
+    for name in ["zoo", "art", "fun parent=zoo"] {
+        site.add(Entity::Account, name);
+    }
+    // Numbers are given when rows are kept.
+    for (one, id) in site.0.associations.iter_mut().zip(1..) {
+        one.id = id;
+    }
+    assert_eq!(
+        site.modify(Entity::Account, "set fairshare=3"),
+        " Modified account associations...\n  C = oracle     A = root\n  C = oracle     A = art of root\n  \
+         C = oracle     A = zoo of root\n  C = oracle     A = fun of zoo\n"
+    );
+    let by_words = modify(&site.0, Entity::Account, &request("where org=zoo set fairshare=1"));
+    let text = " There was a problem with your 'where' options.".to_string();
+    assert_eq!(by_words, Err(Refusal::Wrong(text)));
 }
