@@ -106,7 +106,9 @@ async fn facts(query: &Query) -> Result<Facts, Trouble> {
     let request =
         ListEventsRequest { start, end, clusters: clusters.clone(), ..Default::default() };
     let events = client.list_events(request).await.map_err(accounting::refused)?;
-    let rules = client.get_rules(GetRulesRequest::default()).await.map_err(accounting::refused)?;
+    // What was used is told also of those who are no longer there.
+    let request = GetRulesRequest { with_deleted: true, ..Default::default() };
+    let rules = client.get_rules(request).await.map_err(accounting::refused)?;
     let mut reservations = Vec::new();
     if query.kind == query::Kind::Reservations {
         let request =

@@ -1,12 +1,14 @@
 //! Adds, modifies and deletes: thinks the change out, asks, and sends it.
 
 use std::io::{BufRead, IsTerminal, Write};
+use std::time::Duration;
 
 use spur_core::accounts::manage::{self, Entity, Plan, Refusal, Request, Word};
+use spur_core::errors::SlurmError;
 use spur_core::views::RulesView;
 use spur_proto::slurm::{ChangeRulesRequest, GetRulesRequest};
 use spur_proto::status::from_status;
-use tonic::Code;
+use tonic::{Code, Status};
 
 use super::{Style, entity};
 use crate::accounting::{self, Trouble};
@@ -76,6 +78,7 @@ pub fn carry_out(style: &Style, think: impl Fn(&RulesView) -> Result<Plan, Refus
     let done = cluster::block_on(async {
         let mut client = accounting::connect().await?;
         let (mut asked, mut told) = (style.immediate, false);
+        let mut looks = 0;
         loop {
             let rules =
                 client.get_rules(GetRulesRequest::default()).await.map_err(accounting::refused)?;
@@ -123,6 +126,11 @@ pub fn carry_out(style: &Style, think: impl Fn(&RulesView) -> Result<Plan, Refus
                     return Ok(u8::from(!plan.warns.is_empty()));
                 }
                 Err(status) if status.code() == Code::Aborted => {}
+                // That a job is over reaches accounting a moment later.
+                Err(status) if is_busy(&status) && looks < LOOKS => {
+                    looks += 1;
+                    tokio::time::sleep(PAUSE).await;
+                }
                 Err(status) => return Err(accounting::refused(status)),
             }
         }
@@ -131,6 +139,15 @@ pub fn carry_out(style: &Style, think: impl Fn(&RulesView) -> Result<Plan, Refus
         Ok(status) => status,
         Err(trouble) => fail(&trouble),
     }
+}
+
+/// How often it is looked again whether jobs are over, and how long between.
+const LOOKS: u32 = 5;
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Whether a deletion was refused because of jobs.
+fn is_busy(status: &Status) -> bool {
+    status.message().starts_with(&SlurmError::JobsRunningOnAssoc.to_string())
 }
 
 /// Says why nothing was done.

@@ -10,7 +10,7 @@ use super::show::Wanted;
 use crate::{names, zone};
 
 /// What is told of clusters alone.
-pub const OF_CLUSTERS: &str = "Cluster%20,TRES%20,TimeStart,TimeEnd,ClusterNodes%40";
+pub const OF_CLUSTERS: &str = "Cluster,TRES,TimeStart,TimeEnd,ClusterNodes";
 
 /// States that nodes of an event can be asked for by.
 const STATES: [&str; 8] =

@@ -135,6 +135,14 @@ fn total(query: &Query, facts: &Facts, cluster: &str, tres: &str) -> u64 {
     own.map(|it| amount_of(&it.tres, tres) * overlap(it, query)).sum()
 }
 
+/// What a cluster could have had, as large as it was at the end, over all of the time.
+fn possible(query: &Query, facts: &Facts, cluster: &str, tres: &str) -> u64 {
+    let own = facts.events.iter().filter(|it| it.node.is_empty() && it.cluster == cluster);
+    let last = own.max_by_key(|it| it.start_time);
+    let length = (query.end - query.start).max(0) as u64;
+    last.map_or(0, |it| amount_of(&it.tres, tres) * length)
+}
+
 fn clusters(facts: &Facts) -> BTreeSet<String> {
     let known = facts.events.iter().map(|it| it.cluster.clone());
     known.chain(facts.usage.iter().map(|it| it.cluster.clone())).collect()
@@ -201,8 +209,9 @@ fn utilization(query: &Query, facts: &Facts) -> Table {
             }
             let of = || facts.usage.iter().filter(|it| it.cluster == cluster);
             let allocated: u64 = of().map(|it| used(it, tres)).sum::<u64>().min(all);
+            // A node that drains is down to those who wait for it.
             let nodes =
-                facts.events.iter().filter(|it| it.cluster == cluster && it.state == "DOWN");
+                facts.events.iter().filter(|it| it.cluster == cluster && !it.node.is_empty());
             let down: u64 = nodes.map(|it| amount_of(&it.tres, tres) * overlap(it, query)).sum();
             let down = down.min(all - allocated);
             let waited: u64 = of().map(|it| it.planned_cpu_seconds).sum();
@@ -210,7 +219,9 @@ fn utilization(query: &Query, facts: &Facts) -> Table {
             let idle = all - allocated - down - planned;
             let cells = [allocated, down, 0, idle, planned, all];
             let mut row = vec![cluster.clone()];
-            row.extend(cells.map(|seconds| amount(query, seconds, all)));
+            row.extend(cells[..5].iter().map(|seconds| amount(query, *seconds, all)));
+            // What is reported is a part of the whole time.
+            row.push(amount(query, all, possible(query, facts, &cluster, tres)));
             tres_cell(query, &mut row, 1, tres);
             rows.push(row);
         }
@@ -220,10 +231,28 @@ fn utilization(query: &Query, facts: &Facts) -> Table {
 
 fn is_wanted(query: &Query, row: &UsageView) -> bool {
     let is = |list: &[String], word: &String| list.is_empty() || list.contains(word);
-    is(&query.accounts, &row.account)
-        && is(&query.users, &row.user_name)
+    is(&query.accounts, &row.account) && is_theirs(query, row)
+}
+
+/// Whether a row is wanted, whatever its account.
+fn is_theirs(query: &Query, row: &UsageView) -> bool {
+    let is = |list: &[String], word: &String| list.is_empty() || list.contains(word);
+    is(&query.users, &row.user_name)
         && is(&query.wckeys, &row.wckey)
         && (query.gids.is_empty() || query.gids.contains(&row.gid))
+}
+
+/// Whether a row is wanted where accounts stand for what is below them, too.
+fn is_below(query: &Query, facts: &Facts, row: &UsageView) -> bool {
+    is_theirs(query, row) && is_in(query, facts, &row.cluster, &row.account)
+}
+
+/// Whether an account is one of those that are asked for, or below one.
+fn is_in(query: &Query, facts: &Facts, cluster: &str, account: &str) -> bool {
+    let line = || facts.rules.lineage(cluster, account);
+    query.accounts.is_empty()
+        || query.accounts.iter().any(|name| name == account)
+        || line().iter().any(|above| query.accounts.contains(&above.account))
 }
 
 fn accounts_by_user(query: &Query, facts: &Facts) -> Table {
@@ -242,12 +271,14 @@ fn accounts_by_user(query: &Query, facts: &Facts) -> Table {
         for (number, tres) in query.tres.iter().enumerate() {
             let all = total(query, facts, &cluster, tres);
             let mut own: BTreeMap<(String, String), u64> = BTreeMap::new();
-            for row in facts.usage.iter().filter(|it| it.cluster == cluster && is_wanted(query, it))
-            {
+            let mine = |it: &&UsageView| it.cluster == cluster && is_below(query, facts, it);
+            for row in facts.usage.iter().filter(mine) {
                 let key = (row.account.clone(), row.user_name.clone());
                 *own.entry(key).or_default() += used(row, tres);
             }
-            let tree = facts.rules.tree(&cluster);
+            let mut tree = facts.rules.tree(&cluster);
+            tree.retain(|(one, _)| is_in(query, facts, &cluster, &one.account));
+            let top = tree.iter().map(|(_, depth)| *depth).min().unwrap_or(0);
             for (place, (one, depth)) in tree.iter().enumerate() {
                 // Who asks for users asks for nothing else.
                 if one.user_name.is_empty() && !query.users.is_empty() {
@@ -274,7 +305,7 @@ fn accounts_by_user(query: &Query, facts: &Facts) -> Table {
                 if !own.iter().any(did) {
                     continue;
                 }
-                let indent = if query.tree { " ".repeat(*depth) } else { String::new() };
+                let indent = if query.tree { " ".repeat(depth - top) } else { String::new() };
                 let mut row = vec![
                     cluster.clone(),
                     format!("{indent}{}", one.account),
@@ -354,7 +385,7 @@ fn top_users(query: &Query, facts: &Facts) -> Table {
                 cluster,
                 user.clone(),
                 proper_name(&user),
-                accounts.join(","),
+                accounts.join(", "),
                 amount(query, seconds, all),
                 amount(query, 0, all),
             ];
@@ -391,12 +422,12 @@ fn by_wckey(query: &Query, facts: &Facts, user_first: bool) -> Table {
     Table { columns, rows: sums.into_iter().map(row).collect() }
 }
 
-/// The account of those asked for that a job is below; without any it is the root of all.
+/// The highest account of those asked for that a job is below; without any it is the root of all.
 fn top_of(query: &Query, facts: &Facts, row: &UsageView) -> String {
     let line = facts.rules.lineage(&row.cluster, &row.account);
     let found = match query.accounts.is_empty() {
         true => line.last(),
-        false => line.iter().find(|above| query.accounts.contains(&above.account)),
+        false => line.iter().rev().find(|above| query.accounts.contains(&above.account)),
     };
     found.map_or_else(|| row.account.clone(), |above| above.account.clone())
 }
@@ -423,7 +454,11 @@ fn sizes(query: &Query, facts: &Facts, by: impl Fn(&UsageView) -> String) -> Tab
     let mut sums: BTreeMap<(String, String), Vec<u64>> = BTreeMap::new();
     // What has no key is in no report by keys.
     let by_key = matches!(query.kind, Kind::SizesByWckey | Kind::SizesByAccountAndWckey);
-    let counts = |it: &&UsageView| is_wanted(query, it) && !(by_key && it.wckey.is_empty());
+    let is_meant = |it: &UsageView| match query.kind == Kind::Sizes && !query.flat {
+        true => is_below(query, facts, it),
+        false => is_wanted(query, it),
+    };
+    let counts = |it: &&UsageView| is_meant(it) && !(by_key && it.wckey.is_empty());
     for row in facts.usage.iter().filter(counts) {
         let place = query.sizes.iter().rposition(|from| u64::from(row.cpus) >= *from).unwrap_or(0);
         let empty = || vec![0; query.sizes.len()];
@@ -431,7 +466,9 @@ fn sizes(query: &Query, facts: &Facts, by: impl Fn(&UsageView) -> String) -> Tab
         cells[place] += count(row);
     }
     let row = |((cluster, name), cells): ((String, String), Vec<u64>)| {
-        let all: u64 = facts.usage.iter().filter(|it| it.cluster == cluster).map(count).sum();
+        // Of those that are asked for.
+        let mine = facts.usage.iter().filter(|it| it.cluster == cluster && counts(it));
+        let all: u64 = mine.map(count).sum();
         let own: u64 = cells.iter().sum();
         let part = if all == 0 { 0.0 } else { own as f64 * 100.0 / all as f64 };
         let mut row = vec![cluster, name];
@@ -489,7 +526,7 @@ fn proper_name(user: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use spur_core::views::{RulesView, TresSeconds};
+    use spur_core::views::{AssociationView, RulesView, TresSeconds};
 
     use super::*;
 
@@ -538,6 +575,62 @@ mod tests {
             lines("-t percent cluster utilization", &facts),
             ["c|37.50%|0.00%|0.00%|62.50%|0.00%|100.00%"]
         );
+    }
+
+    #[test]
+    fn a_node_that_drains_is_down_and_what_is_reported_is_part_of_the_time() {
+        let mut facts = facts(vec![row("a", "ann", 2, 3600)]);
+        facts.events[0].start_time = 5400;
+        facts.events.push(EventView {
+            cluster: "c".to_string(),
+            node: "n1".to_string(),
+            state: "DRAIN".to_string(),
+            start_time: 6600,
+            end_time: 7200,
+            tres: "cpu=4,node=1".to_string(),
+            ..EventView::default()
+        });
+        assert_eq!(
+            lines("-t secper cluster utilization", &facts),
+            ["c|3600(50.00%)|2400(33.33%)|0(0.00%)|1200(16.67%)|0(0.00%)|7200(50.00%)"]
+        );
+    }
+
+    #[test]
+    fn an_account_stands_for_what_is_below_it() {
+        let one = |id, account: &str, parent: &str, user: &str| AssociationView {
+            id,
+            cluster: "c".to_string(),
+            account: account.to_string(),
+            parent: parent.to_string(),
+            user_name: user.to_string(),
+            ..AssociationView::default()
+        };
+        let mut facts = facts(vec![row("phys", "nosuch1", 2, 600), row("nano", "nosuch2", 2, 60)]);
+        facts.rules.associations = vec![
+            one(1, "root", "", ""),
+            one(2, "phys", "root", ""),
+            one(3, "nano", "phys", ""),
+            one(4, "phys", "", "nosuch1"),
+            one(5, "nano", "", "nosuch2"),
+        ];
+        assert_eq!(
+            lines("cluster accountutilizationbyuser accounts=phys tree", &facts),
+            ["c|phys|||11|0", "c| phys|nosuch1||10|0", "c| nano|||1|0", "c|  nano|nosuch2||1|0"]
+        );
+        let sizes = |more: &str| lines(&format!("job sizesbyaccount accounts={more}"), &facts);
+        assert_eq!(sizes("phys,nano"), ["c|phys|11|0|0|0|0|100.00%"]);
+        assert_eq!(sizes("phys flatview"), ["c|phys|10|0|0|0|0|100.00%"]);
+        assert_eq!(lines("user top accounts=phys", &facts), ["c|nosuch1||phys|10|0"]);
+    }
+
+    #[test]
+    fn sizes_are_parts_of_what_is_asked_for() {
+        let some = facts(vec![row("a", "ann", 2, 600), row("b", "bob", 2, 6000)]);
+        assert_eq!(lines("job sizesbyaccount accounts=a", &some), ["c|a|10|0|0|0|0|100.00%"]);
+        let mut both = vec![row("a", "ann", 2, 600), row("b", "ann", 2, 6000)];
+        both.push(row("b", "bob", 2, 60));
+        assert_eq!(lines("user top group users=ann", &facts(both)), ["c|ann||a, b|110|0"]);
     }
 
     #[test]

@@ -262,6 +262,12 @@ fn users(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Plan, 
 fn qos(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Plan, Refusal> {
     let mut plan = Plan::default();
     let is_meant = |name: &String| which.names.is_empty() || which.names.contains(name);
+    // Words are wrong even where nothing is meant.
+    if !rules.qos.iter().any(|one| is_meant(&one.name)) {
+        words.iter().try_for_each(|word| {
+            set(rules, settings::QOS, &mut QosView::default(), word).map(|_| ())
+        })?;
+    }
     for one in rules.qos.iter().filter(|one| is_meant(&one.name)) {
         let mut changed = one.clone();
         for word in words {

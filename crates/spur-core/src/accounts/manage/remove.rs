@@ -48,8 +48,12 @@ fn nothing() -> Refusal {
 /// Users who lose the account that their jobs went to have none.
 fn without_default(rules: &RulesView, gone: &[&AssociationView]) -> Vec<UserView> {
     let loses = |user: &&UserView| {
-        let mut mine = gone.iter().filter(|one| one.user_name == user.name);
-        mine.any(|one| one.account == user.default_account)
+        let is_default = |one: &AssociationView| {
+            one.user_name == user.name && one.account == user.default_account
+        };
+        // One of a user's partitions may go while others stay.
+        let mut left = rules.associations.iter().filter(|one| !gone.contains(one));
+        gone.iter().any(|one| is_default(one)) && !left.any(is_default)
     };
     let users = rules.users.iter().filter(loses);
     users.map(|user| UserView { default_account: String::new(), ..user.clone() }).collect()

@@ -423,3 +423,17 @@ fn accounts_are_modified_from_the_top_the_newest_first() {
     let text = " There was a problem with your 'where' options.".to_string();
     assert_eq!(by_words, Err(Refusal::Wrong(text)));
 }
+
+#[test]
+fn a_default_account_lasts_as_long_as_one_partition_of_it() {
+    let mut site = Site::new();
+    site.add(Entity::Account, "chem");
+    site.add(Entity::User, "daemon account=chem partition=debug,gpu");
+    let default = |site: &Site| site.0.user("daemon").map(|user| user.default_account.clone());
+    site.remove(Entity::User, "daemon where partition=gpu");
+    assert_eq!(default(&site).as_deref(), Some("chem"));
+    let nothing = modify(&site.0, Entity::Qos, &request("nosuch set maxwall=bogus"));
+    assert!(
+        matches!(nothing, Err(Refusal::Wrong(text)) if text.contains("Bad MaxWall time format"))
+    );
+}
