@@ -23,7 +23,8 @@ fn every_tool_ends_as_slurms_does() {
         for _ in 0..8 {
             scope.spawn(|| {
                 while let Some(line) = { next.lock().expect("lines").next() } {
-                    wrong.lock().expect("a list").extend(difference(&cluster, line));
+                    let found = difference(&cluster, line);
+                    wrong.lock().expect("a list").extend(found);
                 }
             });
         }
