@@ -11,7 +11,7 @@ pub fn run(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let words: Vec<String> = text.split(['\0', '\n']).map(str::to_owned).collect();
     for tool in [Tool::Sbatch, Tool::Srun, Tool::Salloc] {
-        let Ok(components) = argv::read_components(tool, &words) else { continue };
+        let Ok(components) = argv::read_components(tool, &words, |_, _| Ok(())) else { continue };
         let settings: Vec<_> = components.into_iter().map(|component| component.settings).collect();
         for mut request in resolve_components(tool, &[], &[], &settings).unwrap_or_default() {
             if fill_defaults(&mut request, Surroundings::default()).is_ok() {
