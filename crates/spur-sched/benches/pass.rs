@@ -210,6 +210,7 @@ fn cluster(nodes: u32, jobs: u32) -> ClusterView {
                     units: 1,
                 }]),
                 user: 1,
+                label: "".into(),
                 partition: "all".into(),
                 reservation: "".into(),
                 sharing: Sharing::Anybody,

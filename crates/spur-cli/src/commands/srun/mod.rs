@@ -63,7 +63,6 @@ fn fill(request: &mut Request, args: &[String], rest: &[String]) -> Result<bool,
         arguments: &arguments,
         inside_job: request.tool.job_id.is_some(),
         core_spec_allowed: submission::may_leave_cores(request),
-        ..Surroundings::default()
     };
     // Who says so takes nothing of what the job has.
     if request.said("gres") && request.job.gres.is_empty() {
