@@ -368,6 +368,17 @@ Job 4711 (train, alice/vision, 4 nodes, 64 CPUs, 1-00:00:00) has been PENDING fo
     }
 
     #[test]
+    fn tasks_that_wait_are_changed_by_the_number_of_their_array() {
+        let mut reply = waiting();
+        if let Some(job) = &mut reply.job {
+            (job.array_job_id, job.array_task_string) = (4711, "2-4%1".into());
+        }
+        let text = told(&reply, Timestamp(1_800_007_800), |_| 0);
+        assert!(text.starts_with("Job 4711_[2-4%1] "), "{text}");
+        assert!(text.contains(" scontrol update jobid=4711 NumNodes=2\n"), "{text}");
+    }
+
+    #[test]
     fn every_reason_says_something() {
         for number in 0..220 {
             let mut reply = waiting();
