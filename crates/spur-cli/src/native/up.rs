@@ -335,6 +335,12 @@ fn configuration(
     Ok((Some(own), Shape { config: None, ..shape }))
 }
 
+/// The database that a configuration names.
+fn database(config: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(config).ok()?;
+    config::read(&text).ok()?.accounting.database_url.clone()
+}
+
 fn daemons(
     layout: &Layout,
     arguments: &Arguments,
@@ -350,7 +356,8 @@ fn daemons(
     let mut daemons = Vec::new();
     let accounting = format!("unix:{}", text(&layout.accounting_socket()));
     if !arguments.no_accounting {
-        let database = format!("sqlite:{}", text(&layout.dir.join("accounting.db")));
+        let own = format!("sqlite:{}", text(&layout.dir.join("accounting.db")));
+        let database = config.and_then(database).unwrap_or(own);
         let args = ["-D", "--database-url", &database, "--listen", &accounting];
         let mut args = args.map(str::to_string).to_vec();
         if let Some(config) = config {

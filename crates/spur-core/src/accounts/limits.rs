@@ -8,7 +8,7 @@ mod reasons;
 use std::collections::BTreeMap;
 
 use crate::accounts::book::Book;
-use crate::job::Reason;
+use crate::job::{Beyond, Reason};
 use crate::limit::Limit;
 use crate::tres::{self, Tres};
 use crate::views::{AssociationView, QosView};
@@ -40,6 +40,19 @@ pub struct Asks<'a> {
     pub minutes: Option<u64>,
     /// What there is, for limits that are parts of it.
     pub whole: Option<&'a Whole>,
+    /// What an operator has set of it.
+    pub beyond: Beyond,
+}
+
+impl Asks<'_> {
+    /// Whether limits on this resource are not for it.
+    fn is_beyond(&self, tres: &Tres) -> bool {
+        match tres {
+            Tres::Cpu => self.beyond.cpus,
+            Tres::Memory => self.beyond.memory,
+            _ => false,
+        }
+    }
 }
 
 /// What a cluster has, which the limits of some QOS are percentages of.
@@ -191,7 +204,15 @@ fn claim(
     reason: Reason,
 ) -> Option<Claim> {
     let amount = asks.needs.get(&tres).copied().unwrap_or(0).saturating_mul(times);
-    (amount > 0).then_some(Claim { counter, max, amount, tres: Some(tres), times, reason })
+    let is_free = times == 1 && asks.is_beyond(&tres);
+    (amount > 0 && !is_free).then_some(Claim {
+        counter,
+        max,
+        amount,
+        tres: Some(tres),
+        times,
+        reason,
+    })
 }
 
 fn run_minutes(asks: &Asks, tres: &Tres) -> u64 {

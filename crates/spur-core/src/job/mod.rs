@@ -90,6 +90,19 @@ pub struct Job {
     pub accrues: Option<Timestamp>,
     /// Somebody put it to sleep: it does not go on by itself once its processors are free.
     pub parked: bool,
+    /// Which limits of accounting are not held against it.
+    pub beyond: Beyond,
+}
+
+/// What an operator has set of a job: limits that say how much of it there may be are the operator's to go beyond.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Beyond {
+    /// How long it may run.
+    pub time: bool,
+    /// How many processors it has.
+    pub cpus: bool,
+    /// How much memory it has.
+    pub memory: bool,
 }
 
 /// A run that was asked to make room.

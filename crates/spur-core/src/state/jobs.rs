@@ -8,8 +8,8 @@ use crate::config::words::PartitionState;
 use crate::errors::SlurmError;
 use crate::ids::{Epoch, JobId, NodeName};
 use crate::job::{
-    Array, Cause, Component, ExitStatus, Granted, Hold, Job, JobSpec, Owner, Pause, Phase, Steps,
-    array, sharing,
+    Array, Beyond, Cause, Component, ExitStatus, Granted, Hold, Job, JobSpec, Owner, Pause, Phase,
+    Steps, array, sharing,
 };
 use crate::partition::Partition;
 use crate::state::{
@@ -120,6 +120,7 @@ fn part(
         asleep: false,
         accrues: None,
         parked: false,
+        beyond: Beyond::default(),
     })
 }
 

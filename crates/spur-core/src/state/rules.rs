@@ -1,7 +1,7 @@
 //! The rules of accounting in the replicated state: taken in, held against submissions, and usage charged when a
 //! run is over.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::accounts::book::Book;
@@ -12,7 +12,7 @@ use crate::config::sections;
 use crate::config::words::Enforce;
 use crate::errors::SlurmError;
 use crate::ids::JobId;
-use crate::job::{Allocation, Array, Job, JobSpec, Owner, Phase, Reason, array};
+use crate::job::{Allocation, Array, Beyond, Job, JobSpec, Owner, Phase, Reason, array};
 use crate::partition::Partition;
 use crate::state::{Reply, State};
 use crate::time::Timestamp;
@@ -21,7 +21,7 @@ use crate::views::{AssociationView, QosView, RulesView};
 /// Takes rules in place of those before.
 pub(super) fn set(state: &mut State, rules: &RulesView) -> Result<Reply, SlurmError> {
     let book = Book::of(rules.clone(), &state.settings.cluster_name);
-    for purse in emptied(&state.rules, &book) {
+    for purse in emptied(&state.rules, &book).into_iter().chain(gone(&state.rules, &book)) {
         state.usage.remove(&purse);
     }
     state.rules = Arc::new(book);
@@ -40,6 +40,19 @@ fn emptied(before: &Book, after: &Book) -> Vec<Purse> {
     let qos = has.qos.iter().filter(|one| is_new(&one.id, one.usage_resets));
     let associations = associations.map(|one| Purse::Association(one.id));
     associations.chain(qos.map(|one| Purse::Qos(one.id))).collect()
+}
+
+/// Who is no longer there: one who comes back has used nothing. Where nobody is left, the rules are those of another
+/// database, and nothing is forgotten for their sake.
+fn gone(before: &Book, after: &Book) -> Vec<Purse> {
+    let left: BTreeSet<u32> = after.associations().map(|one| one.id).collect();
+    let qos: BTreeSet<u32> = after.rules().qos.iter().map(|one| one.id).collect();
+    if left.is_empty() {
+        return Vec::new();
+    }
+    let lost = before.associations().map(|one| one.id).filter(|id| !left.contains(id));
+    let of_qos = before.rules().qos.iter().map(|one| one.id).filter(|id| !qos.contains(id));
+    lost.map(Purse::Association).chain(of_qos.map(Purse::Qos)).collect()
 }
 
 /// What a submission is charged to, filled in and held against the rules.
@@ -215,6 +228,7 @@ fn asks<'a>(
         nodes: needs.get(&crate::tres::Tres::Node).copied().unwrap_or(1),
         minutes: limit.and_then(|limit| limit.number()),
         whole: None,
+        beyond: Beyond::default(),
     }
 }
 
@@ -289,7 +303,9 @@ impl State {
     pub fn asks_of<'a>(&'a self, job: &'a Job, needs: &'a Needs) -> Asks<'a> {
         let partition = self.partition_of(job);
         let minutes = job.time_limit(partition).number();
-        Asks { minutes, ..asks(&job.owner.name, &job.spec, partition, needs) }
+        // What has begun counts like everything else.
+        let beyond = if job.phase == Phase::Pending { job.beyond } else { Beyond::default() };
+        Asks { minutes, beyond, ..asks(&job.owner.name, &job.spec, partition, needs) }
     }
 
     /// The association a job is charged to.

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use crate::auth::{Action, Actor, Target, may};
 use crate::errors::SlurmError;
-use crate::job::{Array, ArraySpec, Hold, Job, JobSpec, Phase};
+use crate::job::{Array, ArraySpec, Beyond, Hold, Job, JobSpec, Phase};
 use crate::limit::Limit;
 use crate::state::{Assignment, State, dependencies, jobs, rules};
 use crate::time::Timestamp;
+use crate::tres::Tres;
 use crate::update::job::{JobDraft, When, find};
 
 /// The job as it would be; an error leaves it as it is.
@@ -17,6 +18,7 @@ pub(super) fn job(
     assignments: &[Assignment],
     by: &Actor,
 ) -> Result<Job, SlurmError> {
+    let mut named = Beyond::default();
     let mut draft = JobDraft { spec: (*job.spec).clone(), ..JobDraft::default() };
     for assignment in assignments {
         let key = find(&assignment.key).ok_or(SlurmError::NotSupported)?;
@@ -28,6 +30,12 @@ pub(super) fn job(
         };
         in_time?;
         key.set(&mut draft, &assignment.value)?;
+        match key.names[0] {
+            "TimeLimit" => named.time = true,
+            "NumCPUs" | "NumTasks" | "MinCPUsNode" | "CPUsPerTask" => named.cpus = true,
+            "MinMemoryCPU" | "MinMemoryNode" => named.memory = true,
+            _ => {}
+        }
     }
     let is_operator = by.is_operator();
     if !is_operator {
@@ -85,9 +93,25 @@ pub(super) fn job(
         changed.granted.minutes = None;
     }
     changed.spec = Arc::new(draft.spec);
+    if is_operator {
+        changed.beyond = beyond(state, job, &changed, named);
+    }
     // Who looks after an account takes nobody's job to another one.
     may(by, Action::ControlJob, Target::from(&changed))?;
     Ok(changed)
+}
+
+/// What an operator has set to something else is held against no limit from now on.
+fn beyond(state: &State, job: &Job, changed: &Job, named: Beyond) -> Beyond {
+    let asks = |job: &Job, tres: &Tres| {
+        state.requested(&job.spec, state.partition_of(job)).get(tres).copied()
+    };
+    let other = |tres: Tres| asks(job, &tres) != asks(changed, &tres);
+    Beyond {
+        time: job.beyond.time || named.time && changed.spec.time_limit != job.spec.time_limit,
+        cpus: job.beyond.cpus || named.cpus && other(Tres::Cpu),
+        memory: job.beyond.memory || named.memory && other(Tres::Memory),
+    }
 }
 
 /// What only operators may do: go ahead of others, or stay longer.

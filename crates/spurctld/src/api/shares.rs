@@ -44,8 +44,8 @@ impl Service {
             None => String::new(),
         };
         let sight = Sight::of(&actor, state);
-        // As of now, not of when priorities were last told: nothing may have woken the planner since.
-        let basis = &Basis::of(state, state.now.0);
+        // As of now, not of when priorities were last told, nor of the last entry: nothing may have happened since.
+        let basis = &Basis::of(state, crate::clock::now().wall.0);
         let sums = Sums { run_minutes: run_minutes(state), always: always(state) };
         let rows = basis.tree.shares.iter();
         let shares = rows.filter_map(|share| share_view(state, basis, share, &sums));

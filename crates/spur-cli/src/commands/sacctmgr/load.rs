@@ -217,6 +217,7 @@ fn change_known(
         let was = (setting.told)(&changed);
         (setting.set)(&mut changed, word.change, &word.value)
             .map_err(|fault| Refusal::Wrong(setting.refusal(&fault, &word.text, &word.value)))?;
+        settle(after, &mut changed);
         let is = (setting.told)(&changed);
         if was != is {
             let what = setting.names[0].to_lowercase();
@@ -236,9 +237,34 @@ fn change_known(
     Ok(())
 }
 
-fn take(after: &mut RulesView, loaded: &mut Loaded, plan: Plan) {
-    plan.put.iter().for_each(|row| after.put(row.clone()));
+fn take(after: &mut RulesView, loaded: &mut Loaded, mut plan: Plan) {
+    for row in &mut plan.put {
+        if let Some(one) = &mut row.association {
+            settle(after, one);
+        }
+        after.put(row.clone());
+    }
     loaded.plan.put.extend(plan.put);
+}
+
+/// `QOS='+high'`: what the accounts above have, and one more. What is kept here is the whole list.
+fn settle(rules: &RulesView, one: &mut AssociationView) {
+    let is_delta = |name: &String| name.starts_with(['+', '-']);
+    if !one.qos.iter().any(is_delta) {
+        return;
+    }
+    let said = std::mem::take(&mut one.qos);
+    let mut with = rules.clone();
+    with.put(one.clone().into());
+    one.qos = with.effective(one).qos;
+    for name in &said {
+        let bare = name.trim_start_matches(['+', '-']);
+        one.qos.retain(|known| known != bare);
+        if !name.starts_with('-') {
+            one.qos.push(bare.to_string());
+        }
+    }
+    one.qos.sort();
 }
 
 fn says(loaded: &Loaded) -> String {
@@ -386,5 +412,20 @@ User - 'games':DefaultAccount='aa':Coordinator='aa':Fairshare=3
         assert_eq!((put.id, put.shares, put.grp_jobs), (known.id, 5, None));
         let lost: Vec<_> = cleaned.remove.iter().filter_map(|it| it.association.as_ref()).collect();
         assert_eq!(lost.iter().map(|one| one.user_name.as_str()).collect::<Vec<_>>(), ["games"]);
+    }
+
+    #[test]
+    fn what_is_added_to_the_qos_from_above_is_read() {
+        let mut rules = site();
+        let high = spur_core::views::QosView { name: "high".to_string(), ..Default::default() };
+        rules.put(high.into());
+        let file = format!("{FILE}Parent - 'root'\nAccount - 'bb':Fairshare=1:QOS='+high'\n");
+        let first = plan(&rules, &file, &How::default()).expect("a plan");
+        first.put.into_iter().for_each(|row| rules.put(row));
+        let bb = rules.account_association("oracle", "bb").expect("it is there");
+        assert_eq!(bb.qos, ["high", "normal"]);
+        assert_eq!(rules.problems(), [""; 0]);
+        let again = plan(&rules, &file, &How::default());
+        assert!(matches!(again, Err(Refusal::Done(_))), "it is as it was");
     }
 }

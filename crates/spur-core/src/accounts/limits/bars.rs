@@ -176,6 +176,8 @@ impl Over<'_> {
     fn over(&self, check: Check, purse: Purse, tres: &Tres, max: u64) -> bool {
         let need = self.asks.needs.get(tres).copied().unwrap_or(0);
         match check {
+            // Minutes that are everybody's are nobody's to go beyond.
+            _ if self.asks.is_beyond(tres) && !matches!(check, GrpMinutes | GrpRunMinutes) => false,
             Min => need < max,
             PerNode => need.div_ceil(self.asks.nodes.max(1)) > max,
             MinutesPerJob | GrpRunMinutes => run_minutes(self.asks, tres) > max,
@@ -198,6 +200,7 @@ impl Over<'_> {
                 let spent = (spending.of)(purse).unwrap_or_default().wall_minutes;
                 spent >= max || spent.saturating_add(self.comes(spending, 1)) > max
             }
+            (MaxWall, _) => alone && !self.asks.beyond.time,
             _ => alone,
         }
     }

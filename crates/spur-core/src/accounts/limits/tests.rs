@@ -17,6 +17,7 @@ fn asks<'a>(user: &'a str, account: &'a str, qos: &'a str, needs: &'a Needs) -> 
         nodes,
         minutes: Some(60),
         whole: None,
+        beyond: Beyond::default(),
     }
 }
 
@@ -370,4 +371,32 @@ fn limits_are_asked_for_in_slurms_order() {
         told("user", association, false),
         " GrpWall MaxWall GrpTRESMins GrpTRES GrpTRESRunMins MaxTRESMins MaxTRES MaxTRESPerNode"
     );
+}
+
+#[test]
+fn what_an_operator_has_set_is_held_against_few_limits() {
+    let book = book(&[
+        "add account physics GrpTRES=cpu=2 MaxWall=10 MaxTRES=mem=50",
+        "add user ann account=physics",
+    ]);
+    let needs = needs("cpu=4,mem=100,node=1");
+    let asked = asks("ann", "physics", "normal", &needs);
+    let bar = |beyond: Beyond| bars(&book, &Asks { beyond, ..asked });
+    let (mut cpus, mut all) = (Beyond::default(), Beyond { time: true, ..Beyond::default() });
+    cpus.cpus = true;
+    assert_eq!(bar(cpus), Some(Reason::AssocMaxWallDurationPerJobLimit));
+    assert_eq!(bar(all), Some(Reason::AssocGrpCpuLimit));
+    all.cpus = true;
+    assert_eq!(bar(all), Some(Reason::AssocMaxMemPerJob));
+    all.memory = true;
+    assert_eq!(bar(all), None);
+    assert_eq!(lines(&claims(&book, &Asks { beyond: all, ..asked }, None)), [""; 0]);
+    // Minutes that are everybody's stay so.
+    let spare = book_of_minutes();
+    let over = bars(&spare, &Asks { beyond: all, ..asked });
+    assert_eq!(over, Some(Reason::AssocGrpCPURunMinutesLimit));
+}
+
+fn book_of_minutes() -> Book {
+    book(&["add account physics GrpTRESRunMins=cpu=10", "add user ann account=physics"])
 }

@@ -130,7 +130,7 @@ section! {
     enforce: Vec<Enforce> = vec![], Now, ["AccountingStorageEnforce"];
     /// Resources recorded beside CPUs, memory, nodes, energy and billing.
     tres: Vec<String> = vec!["gres/gpu".to_string()], Now, ["AccountingStorageTRES"];
-    /// What is kept of a job beside its numbers.
+    /// What is kept of a job beside its numbers; comments and extra always are.
     keep: Vec<Keep> = vec![], Now, ["AccountingStoreFlags"];
     /// How often running tasks are measured; 0: only when they end.
     sample_interval: Seconds = Seconds(30), Now, [];

@@ -7,8 +7,8 @@ use prost::Message;
 use super::Error;
 use crate::ids::{JobId, NodeName};
 use crate::job::{
-    Array, ArraySpec, Component, Displaced, Granted, Hold, Job, Pause, Removal, Setbacks, Waits,
-    dependency,
+    Array, ArraySpec, Beyond, Component, Displaced, Granted, Hold, Job, Pause, Removal, Setbacks,
+    Waits, dependency,
 };
 use crate::time::Timestamp;
 
@@ -83,6 +83,12 @@ pub(super) struct StoredCourse {
     accrues: Option<i64>,
     #[prost(bool, tag = "29")]
     parked: bool,
+    #[prost(bool, tag = "30")]
+    beyond_time: bool,
+    #[prost(bool, tag = "31")]
+    beyond_cpus: bool,
+    #[prost(bool, tag = "32")]
+    beyond_memory: bool,
 }
 
 impl From<&Job> for StoredCourse {
@@ -115,6 +121,9 @@ impl From<&Job> for StoredCourse {
             asleep: job.asleep,
             accrues: job.accrues.map(|since| since.0),
             parked: job.parked,
+            beyond_time: job.beyond.time,
+            beyond_cpus: job.beyond.cpus,
+            beyond_memory: job.beyond.memory,
             layers: job.granted.layers,
             fence_secs: job.granted.fence_secs,
             ..StoredCourse::default()
@@ -162,6 +171,8 @@ impl StoredCourse {
         job.asleep = self.asleep;
         job.accrues = self.accrues.map(Timestamp);
         job.parked = self.parked;
+        job.beyond =
+            Beyond { time: self.beyond_time, cpus: self.beyond_cpus, memory: self.beyond_memory };
         job.begin = self.begin.map(Timestamp);
         job.restarts = self.restarts;
         job.pause = Pause { since: self.paused_since.map(Timestamp), secs: self.paused_secs };

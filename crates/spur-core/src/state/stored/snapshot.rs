@@ -17,7 +17,7 @@ use crate::accounts::book::Book;
 use crate::config::{self, Config};
 use crate::ids::{Epoch, Gid, JobId, NodeName, Uid};
 use crate::job::{
-    Back, Cause, ExitStatus, Granted, Hold, Job, JobSpec, Owner, Pause, Phase, Steps,
+    Back, Beyond, Cause, ExitStatus, Granted, Hold, Job, JobSpec, Owner, Pause, Phase, Steps,
 };
 use crate::node::{Inventory, Link, Node, Note, Service};
 use crate::partition::Partition;
@@ -528,6 +528,7 @@ impl TryFrom<StoredJob> for Job {
             asleep: false,
             accrues: None,
             parked: false,
+            beyond: Beyond::default(),
         };
         stored.course.map_or(Ok(()), |course| course.restore(&mut job))?;
         Ok(job)

@@ -4,7 +4,7 @@ use super::*;
 use crate::fields::accounting::ACCOUNTING_FIELDS;
 use crate::fields::format;
 use crate::fields::render::{Layout, RenderContext, accounting_row};
-use crate::views::{TaskUsage, Usage};
+use crate::views::{RulesView, TaskUsage, Usage};
 
 /// Lines as `sacct -P -o JobID,State,ExitCode,AllocTRES` shows them, with number and run in front.
 fn told(records: &[AccountingRecord]) -> Vec<String> {
@@ -208,4 +208,44 @@ fn a_partitions_qos_pays_along() {
     let cpus = |qos| used.get(&Purse::Qos(qos)).map(|it| it.seconds[&crate::tres::Tres::Cpu]);
     assert_eq!(cpus(own), cpus(part));
     assert!(cpus(part).is_some_and(|secs| secs >= 119.0));
+}
+
+#[test]
+fn limits_are_an_operators_to_go_beyond_and_nobody_elses() {
+    use crate::job::Beyond;
+    let mut cluster = ruled(&["add account physics", "add user alice account=physics MaxWall=10"]);
+    let job = cluster.submit(1);
+    let mut update = |by: Actor, key: &str, value: &str| {
+        let assignment = Assignment { key: key.to_string(), value: value.to_string() };
+        let action = JobAction::Update(vec![assignment]);
+        let control = Control { action, ..Control::cancel(job, by) };
+        cluster.done(Command::Control(Box::new(control)));
+        cluster.state = through_a_snapshot(&cluster.state);
+        cluster.state.jobs[&job].beyond
+    };
+    let none = Beyond::default();
+    assert_eq!(update(alice(), "TimeLimit", "5"), none);
+    assert_eq!(update(Actor::Controller, "TimeLimit", "5"), none, "it is as it was");
+    let time = Beyond { time: true, ..none };
+    assert_eq!(update(Actor::Controller, "TimeLimit", "60"), time);
+    assert_eq!(update(alice(), "NumCPUs", "1"), time);
+    let cpus = Beyond { cpus: true, ..time };
+    assert_eq!(update(Actor::Controller, "NumCPUs", "2"), cpus);
+}
+
+#[test]
+fn whoever_comes_back_has_used_nothing() {
+    use crate::accounts::limits::Purse;
+    let mut cluster = ruled(&["add account physics", "add user alice account=physics"]);
+    let all = cluster.state.rules.rules().clone();
+    let hers = all.associations.iter().find(|one| one.user_name == "alice").expect("is there").id;
+    cluster.state.usage.insert(Purse::Association(hers), Default::default());
+    let mut set = |rules: &RulesView| {
+        cluster.done(Command::SetRules(Box::new(rules.clone())));
+        cluster.state.usage.len()
+    };
+    assert_eq!(set(&all), 1, "the same again");
+    let mut without = all.clone();
+    without.associations.retain(|one| one.id != hers);
+    assert_eq!((set(&without), set(&all)), (0, 0));
 }
