@@ -134,7 +134,7 @@ fn nodes_are_shared_by_label_where_a_job_says_so() {
         .submit(labelled("blue", None))
         .submit(labelled("", None))
         .plan();
-    assert_eq!(plan, ["1 on n1:1", "2 on n1:1", "3 Resources", "4 Priority"]);
+    assert_eq!(plan, ["1 on n1:1", "2 on n1:1", "3 Resources", "4 ReqNodeNotAvail"]);
 }
 
 #[test]
