@@ -16,7 +16,7 @@ fn done(cluster: &Cluster, line: &str) {
 
 #[test]
 fn jobs_are_held_released_suspended_and_changed() {
-    let cluster = Cluster::up("n1", 1);
+    let cluster = Cluster::up_with("n1", 1, &["--set", "jobs.requeue_delay=0"]);
     let job = submit(&cluster, &["-H", "-J", "a", "--mem=1"]);
     until("it is held", || (cluster.squeue(&job, "%r") == "JobHeldUser").then_some(()));
     done(&cluster, &format!("scontrol update jobid={job} timelimit=7 jobname=b"));

@@ -43,7 +43,8 @@ impl Site {
         let config = at.join("spur.conf");
         let text = format!(
             "[hooks]\nprolog = [\"{here}/prolo?\"]\nepilog = [\"{here}/epilog\"]\n\
-             task_prolog = \"{here}/task-prolog\"\ntask_epilog = \"{here}/task-epilog\"\n"
+             task_prolog = \"{here}/task-prolog\"\ntask_epilog = \"{here}/task-epilog\"\n\
+             [jobs]\nrequeue_delay = 0\n"
         );
         fs::write(&config, text).expect("writes");
         let cluster = Cluster::up_with("n[1-2]", 2, &["--config", &config.display().to_string()]);
