@@ -45,6 +45,16 @@ const REMEDIES: &[(Reason, &str)] = &[
     (Reason::QOSNotAllowed, "scontrol update jobid=ID qos=NAME, or partition=NAME"),
 ];
 
+/// Who named no node is helped by nodes that come back alone.
+const WITHOUT_NODES: &str = "bring nodes back; why they are out is told by: sinfo -R";
+
+fn remedy(job: &JobView) -> Option<&'static str> {
+    if job.reason == Reason::ReqNodeNotAvail.number() && job.required_nodes.is_empty() {
+        return Some(WITHOUT_NODES);
+    }
+    REMEDIES.iter().find(|(known, _)| known.number() == job.reason).map(|(_, remedy)| *remedy)
+}
+
 type Offset = fn(Timestamp) -> i32;
 
 /// The whole answer for people.
@@ -166,8 +176,7 @@ fn lines(
     let id = shown_id(job);
     // Tasks that wait are changed by the number of their array.
     let id = id.split("_[").next().unwrap_or_default();
-    let remedy = REMEDIES.iter().find(|(known, _)| known.number() == job.reason);
-    if let (true, Some((_, remedy))) = (reply.advice.is_empty(), remedy) {
+    if let (true, Some(remedy)) = (reply.advice.is_empty(), remedy(job)) {
         lines.push(format!("To change that: {}", remedy.replace("ID", id)));
     }
     if !reply.advice.is_empty() {
@@ -376,6 +385,19 @@ Job 4711 (train, alice/vision, 4 nodes, 64 CPUs, 1-00:00:00) has been PENDING fo
         let text = told(&reply, Timestamp(1_800_007_800), |_| 0);
         assert!(text.starts_with("Job 4711_[2-4%1] "), "{text}");
         assert!(text.contains(" scontrol update jobid=4711 NumNodes=2\n"), "{text}");
+    }
+
+    #[test]
+    fn who_named_no_node_is_not_told_to_name_another() {
+        let mut reply = waiting();
+        reply.advice.clear();
+        let mut advised = |nodes: &str| {
+            let job = reply.job.as_mut().expect("is there");
+            (job.reason, job.required_nodes) = (Reason::ReqNodeNotAvail.number(), nodes.into());
+            told(&reply, Timestamp(1_800_007_800), |_| 0)
+        };
+        assert!(advised("").ends_with("is told by: sinfo -R\n"));
+        assert!(advised("n1").ends_with("scontrol update jobid=4711 reqnodelist=\n"));
     }
 
     #[test]
