@@ -19,7 +19,7 @@ use spur_proto::slurm::control_job_request::Action;
 use spur_proto::slurm::controller_client::ControllerClient;
 use spur_proto::slurm::*;
 use spur_proto::status::from_status;
-use spur_tests::harness::{Cluster, until};
+use spur_tests::harness::{Cluster, attempts, until};
 use tonic::Status;
 use tonic::codegen::http::uri::PathAndQuery;
 use tonic::transport::Channel;
@@ -109,21 +109,9 @@ impl Victim {
 
     /// Has this program try something as another user; what it tried, and what came of it.
     fn attempts(&self, uid: u32, what: &str) -> BTreeMap<String, String> {
-        let own = std::env::current_exe().expect("a test has a path");
-        let said = Command::new(own)
-            .args(["--exact", "somebody_else", "--ignored", "--nocapture"])
-            .env("SPUR_ATTACK", what)
-            .env("SPUR_SOCKET", self.socket())
-            .env("SPUR_JOBS", format!("{},{}", self.held, self.running))
-            .uid(uid)
-            .gid(uid)
-            .output()
-            .expect("runs");
-        let out = String::from_utf8_lossy(&said.stdout).into_owned();
-        let told = out.lines().filter_map(|line| line.split_once('\t'));
-        let told: BTreeMap<_, _> = told.map(|(a, b)| (a.to_string(), b.to_string())).collect();
-        assert!(!told.is_empty(), "{out}{}", String::from_utf8_lossy(&said.stderr));
-        told
+        let jobs = format!("{},{}", self.held, self.running);
+        let told = [("SPUR_ATTACK", what), ("SPUR_JOBS", jobs.as_str())];
+        attempts(uid, &self.socket(), &told)
     }
 }
 

@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use hyper_util::rt::TokioIo;
@@ -26,7 +26,7 @@ use spur_proto::internal::agent_message::Message as Says;
 use spur_proto::internal::{AgentMessage, Health, Hello};
 use spur_proto::slurm::*;
 use spur_proto::status::remark;
-use spur_tests::harness::{Cluster, until};
+use spur_tests::harness::{Cluster, attempts, until};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
@@ -135,20 +135,8 @@ fn somebody_else() {
     });
 }
 
-fn attempts(cluster: &Cluster, uid: u32, job: &str) -> BTreeMap<String, String> {
-    let said = Command::new(std::env::current_exe().expect("a test has a path"))
-        .args(["--exact", "somebody_else", "--ignored", "--nocapture"])
-        .env("SPUR_SOCKET", cluster.dir().join("run/spurctld.sock"))
-        .env("SPUR_JOB", job)
-        .uid(uid)
-        .gid(uid)
-        .output()
-        .expect("runs");
-    let out = String::from_utf8_lossy(&said.stdout).into_owned();
-    let told = out.lines().filter_map(|line| line.split_once('\t'));
-    let told: BTreeMap<_, _> = told.map(|(a, b)| (a.to_string(), b.to_string())).collect();
-    assert!(!told.is_empty(), "{out}{}", String::from_utf8_lossy(&said.stderr));
-    told
+fn tried(cluster: &Cluster, uid: u32, job: &str) -> BTreeMap<String, String> {
+    attempts(uid, &cluster.dir().join("run/spurctld.sock"), &[("SPUR_JOB", job)])
 }
 
 #[test]
@@ -160,7 +148,7 @@ fn every_list_name_and_text_has_a_limit_that_is_named() {
     let words = ["sbatch", "--parsable", "-o", "/dev/null", "--wrap", "sleep 1000"];
     let (_, job) = run_as(&cluster, NOBODY, &words, &[]);
     until("it runs", || (cluster.squeue(&job, "%T") == "RUNNING").then_some(()));
-    let told = attempts(&cluster, NOBODY, &job);
+    let told = tried(&cluster, NOBODY, &job);
     let wanted = [
         ("jobs by number", "the question has 1000000 jobs by number, the limit is 10000"),
         ("jobs by user", "the question has 1000000 names in a list, the limit is 10000"),

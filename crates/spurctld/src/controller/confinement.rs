@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use spur_core::config::sections::Cgroup;
-use spur_core::gres::SHARD;
+use spur_core::gres::{GPU, SHARD};
 use spur_core::job::Share;
 use spur_core::node::Gres;
 use spur_core::state::State;
@@ -35,7 +35,7 @@ fn closed_files(gres: &[Gres], share: &Share) -> Vec<String> {
     let (mut open, mut all) = (BTreeSet::new(), BTreeSet::new());
     for group in gres.iter().filter(|group| !group.no_consume) {
         let before = first.entry(&group.name).or_default();
-        let is_it = |name: &str| name == group.name || name == SHARD && group.name == "gpu";
+        let is_it = |name: &str| name == group.name || name == SHARD && group.name == GPU;
         let given: Vec<_> = share.gres.iter().filter(|given| is_it(&given.name)).collect();
         let single = group.files.len() as u64 == group.count;
         for (file, number) in group.files.iter().zip(*before..) {
