@@ -76,6 +76,10 @@ pub static VARIABLES: &[Variable] = &[
     row("ENVIRONMENT", BATCH, |_| Some("BATCH".into())),
     row("GPU_DEVICE_ORDINAL", NODE, |f| devices(f, GpuVendor::Unknown)),
     row("HOSTNAME", BATCH, |f| here(f, |h| text(&h.node))),
+    row("PMI_FD", TASK, |f| number(f.task?.pmi_fd?)),
+    row("PMI_JOBID", TASK, |f| pmi(f, |job, step| format!("{}.{}", job.job_id, step.step_id))),
+    row("PMI_RANK", TASK, |f| pmi(f, |_, _| f.task.map_or(0, |task| task.rank).to_string())),
+    row("PMI_SIZE", TASK, |f| pmi(f, |_, step| step.tasks_per_node.iter().sum::<u32>().to_string())),
     row("ROCR_VISIBLE_DEVICES", NODE, |f| devices(f, GpuVendor::Amd)),
     row("SLURMD_NODENAME", NODE, |f| here(f, |h| text(&h.node))),
     row("SLURMD_TRES_BIND", TASK, |f| gpus(f, |g| text(&g.bind))),
@@ -142,6 +146,7 @@ pub static VARIABLES: &[Variable] = &[
     row("SLURM_MEM_PER_CPU", JOB, |f| f.job.memory_per_cpu_mb.and_then(number)).per_component(),
     row("SLURM_MEM_PER_GPU", JOB, |f| f.job.memory_per_gpu_mb.and_then(number)).per_component(),
     row("SLURM_MEM_PER_NODE", JOB, |f| f.job.memory_per_node_mb.and_then(number)).per_component(),
+    row("SLURM_MPI_TYPE", TASK, |f| pmi(f, |_, step| step.mpi.clone())),
     row("SLURM_NNODES", ALL, |f| number(f.step.map_or(f.job.cpus_per_node.len(), |s| s.tasks_per_node.len()))),
     row("SLURM_NODEID", NODE, |f| here(f, |h| number(h.node_id))),
     row("SLURM_NODELIST", ALL, |f| text(&f.job.nodes)),
@@ -279,6 +284,12 @@ fn number(number: impl ToString) -> Option<String> {
 
 fn flag(is: bool) -> Option<String> {
     is.then(|| "1".to_string())
+}
+
+/// Told only to processes that can ask for the others of their MPI program.
+fn pmi(facts: &Facts<'_>, tell: impl Fn(&JobFacts, &StepFacts) -> String) -> Option<String> {
+    facts.task?.pmi_fd?;
+    Some(tell(facts.job, facts.step?))
 }
 
 fn moment(secs: i64) -> Option<String> {

@@ -5,13 +5,16 @@
 
 use prost::Message;
 
-use crate::internal::{StepHello, StepUsage};
+use crate::internal::{PmiName, StepHello, StepUsage};
 
 /// Whom a frame is about when it is not a single task.
 pub const EVERYBODY: u32 = u32::MAX;
 
 /// The most that one frame holds; the largest is the first, with an environment in it.
 pub const MAX_PAYLOAD: usize = 4 << 20;
+
+/// What is longer is sent in parts of this size, where it may be.
+pub const PART: usize = 1 << 20;
 
 /// How much input may be on its way to a node.
 pub const INPUT_WINDOW: u32 = 256 << 10;
@@ -58,6 +61,13 @@ kinds! {
     Refused = 9,
     /// What the step uses here; a `StepUsage`.
     Usage = 10,
+    /// All tasks here are at a fence: a part of their `PmiPuts`, empty when that was all. Goes to every node as what all of
+    /// them have said.
+    Share = 11,
+    /// A task asks for a name, or is answered; a `PmiName`.
+    Name = 12,
+    /// A task wants the whole step to end.
+    Abort = 13,
     /// Input for a task, or for all; empty when there will be no more.
     Input = 20,
     /// A signal for all tasks of the node; four bytes.
@@ -91,6 +101,14 @@ impl Frame {
         StepUsage::decode(self.payload.as_slice()).ok()
     }
 
+    /// A question about a name or its answer, if the frame is one.
+    pub fn pmi_name(&self) -> Option<PmiName> {
+        if self.kind != Kind::Name {
+            return None;
+        }
+        PmiName::decode(self.payload.as_slice()).ok()
+    }
+
     /// The payload as a number.
     pub fn number(&self) -> u32 {
         let bytes = self.payload.get(..4).and_then(|bytes| bytes.try_into().ok());
@@ -116,6 +134,11 @@ pub fn frame(kind: Kind, rank: u32, payload: &[u8]) -> Vec<u8> {
 /// The first frame of a connection.
 pub fn hello(hello: &StepHello) -> Vec<u8> {
     frame(Kind::Hello, EVERYBODY, &hello.encode_to_vec())
+}
+
+/// A question of a task about a name, or its answer.
+pub fn pmi_name(task: u32, name: &PmiName) -> Vec<u8> {
+    frame(Kind::Name, task, &name.encode_to_vec())
 }
 
 /// Not what this protocol says.

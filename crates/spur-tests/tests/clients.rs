@@ -8,7 +8,7 @@ use std::process::Command;
 use spur_tests::harness::Cluster;
 
 /// What needs a part of Slurm that is not there yet, and what only runs the others.
-const LEFT_OUT: &[&str] = &["rest-generated", "mpich", "run-all"];
+const LEFT_OUT: &[&str] = &["rest-generated", "run-all"];
 
 /// The programs of a directory; `SPUR_CLIENTS_ONLY=a,b` names some of them.
 fn checks(dir: &Path) -> Vec<PathBuf> {

@@ -192,6 +192,41 @@ fn two_interrupts_end_a_step_and_one_tells_how_it_stands() {
     nothing_is_left(&cluster);
 }
 
+/// As an MPI library does: says what it has, waits for all, asks what the next rank has.
+const PMI_CLIENT: &str = r#"
+say() { echo "$*" >&"$PMI_FD"; read -r -u "$PMI_FD" told; }
+say cmd=init pmi_version=1 pmi_subversion=1
+say cmd=put kvsname=x key="of-$PMI_RANK" value="$SLURMD_NODENAME.$PMI_RANK"
+say cmd=barrier_in
+say cmd=get kvsname=x key="of-$(( (PMI_RANK + 1) % PMI_SIZE ))"
+echo "$PMI_RANK of $PMI_SIZE: $told"
+[ -z "$1" ] || { [ "$PMI_RANK" = 1 ] && echo cmd=abort exitcode=3 >&"$PMI_FD"; read -r -u "$PMI_FD"; }
+say cmd=finalize
+"#;
+
+#[test]
+fn processes_of_an_mpi_program_find_each_other() {
+    let cluster = Cluster::up("n[1-2]", 4);
+    let client = ["--mpi=pmi2", "-N2", "-n3", "bash", "-c", PMI_CLIENT, "client"];
+    let done = cluster.run_words("srun", &client);
+    assert_eq!(done.status, 0, "{}", done.stderr);
+    assert_eq!(
+        sorted(&done.stdout),
+        [
+            "0 of 3: cmd=get_result rc=0 value=n1.1",
+            "1 of 3: cmd=get_result rc=0 value=n2.2",
+            "2 of 3: cmd=get_result rc=0 value=n1.0"
+        ]
+    );
+    let aborted = cluster.run_words("srun", &[&client[..], &["abort"]].concat());
+    assert_eq!(aborted.status, 128 + Signal::SIGKILL as i32, "{}", aborted.stderr);
+    let line = "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.";
+    assert!(aborted.stderr.contains(line), "{}", aborted.stderr);
+    let without = cluster.run_words("srun", &["--mpi=none", "sh", "-c", "env | grep PMI"]);
+    assert_eq!(without.stdout, "");
+    nothing_is_left(&cluster);
+}
+
 #[test]
 fn several_programs_in_one_step() {
     let cluster = Cluster::up("n[1-2]", 2);

@@ -169,6 +169,8 @@ pub struct StepFacts {
     pub inside_allocation: bool,
     /// Whether it goes over several components of a heterogeneous job.
     pub of_several_components: bool,
+    /// `--mpi`
+    pub mpi: String,
     /// Ports set aside for MPI: `12000-12003`.
     pub reserved_ports: String,
 }
@@ -308,4 +310,6 @@ pub struct TaskFacts {
     pub ranks_here: Vec<u32>,
     /// Its process.
     pub pid: u32,
+    /// The socket by which it asks for the other processes of its MPI program.
+    pub pmi_fd: Option<i32>,
 }

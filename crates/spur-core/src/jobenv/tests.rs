@@ -560,6 +560,7 @@ fn tasks_of_srun() {
     };
     expect(task(&job, &step(), &first), TASK_0_ENV);
     let last = TaskFacts {
+        pmi_fd: None,
         here: HereFacts { node_id: 1, ..node("n2", 1) },
         rank: 3,
         local_rank: 0,
@@ -589,6 +590,7 @@ fn task_with_its_own_gpu() {
     let gpus =
         GpuFacts { seen: vec![1], bind: "gpu:per_task:1".into(), ..GpuFacts::declared(&[0, 1]) };
     let second = TaskFacts {
+        pmi_fd: None,
         here: HereFacts { gpus: Some(gpus), tmp_dir: String::new(), ..node("n1", 4) },
         rank: 1,
         local_rank: 1,
@@ -610,6 +612,7 @@ fn step_inside_a_batch_job() {
         ..step()
     };
     let last = TaskFacts {
+        pmi_fd: None,
         here: HereFacts { node_id: 1, ..node("n2", 1) },
         rank: 2,
         ranks_here: vec![2],

@@ -118,8 +118,11 @@ impl Service {
         actor: Actor,
         request: CreateStepRequest,
     ) -> Result<Stream<CreateStepReply>, Status> {
-        let spec = request.spec.unwrap_or_default();
+        let mut spec = request.spec.unwrap_or_default();
         limits::step(&spec)?;
+        if spec.mpi.is_empty() {
+            spec.mpi.clone_from(&self.inbox.published().state.settings.config.agent.mpi);
+        }
         let create = CreateStep {
             job: JobId(request.job_id),
             request: name(&request.request_id)?,

@@ -27,6 +27,9 @@ static FOUND: &[(&str, Found)] = &[
         view.standard_input = file(job, &job.spec.input, "/dev/null");
     }),
     ("restarts", |view, _, job| view.restarts = job.restarts),
+    ("derived_exit_status", |view, _, job| {
+        view.derived_exit_status = job.steps.derived_exit.to_wait();
+    }),
     ("dependency", |view, _, job| view.dependency = dependency(job)),
     ("failures preemptions node_losses avoided_nodes", |view, _, job| {
         if let Some(setbacks) = &job.setbacks {

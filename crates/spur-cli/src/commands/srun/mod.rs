@@ -1,6 +1,7 @@
 //! `srun`: runs tasks, in an allocation that is there or in one of its own.
 
 pub(super) mod ended;
+mod exchange;
 mod het;
 mod multi_prog;
 pub(super) mod nodes;
@@ -398,7 +399,7 @@ fn run_beside(programs: [&String; 2], command: &[String]) {
 }
 
 /// The ways to start MPI programs: one that is not here is refused, as by a Slurm that lacks the plugin.
-const MPI: &[&str] = &["none"];
+const MPI: &[&str] = &["none", "pmi2"];
 
 /// Whether programs of this kind can be started.
 fn is_mpi(kind: &str) -> bool {

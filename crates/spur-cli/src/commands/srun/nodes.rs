@@ -7,7 +7,7 @@ use spur_core::ids::StepId;
 use spur_net::Role;
 use spur_net::tls::Dialler;
 use spur_proto::client::{Address, knock};
-use spur_proto::internal::{Run, StepHello, StepProgram, StepUsage};
+use spur_proto::internal::{PmiName, Run, StepHello, StepProgram, StepUsage};
 use spur_proto::slurm::{StepAccess, StepAccessNode};
 use spur_proto::step_io::{self, EVERYBODY, Frames, Kind};
 use spur_proto::step_name;
@@ -28,6 +28,12 @@ pub enum News {
     Exited { node: usize, rank: u32, status: u32 },
     /// So much more input may be sent there.
     Grant(usize, u32),
+    /// A part of what its tasks have for the others.
+    Share(usize, Vec<u8>),
+    /// One of its tasks asks for a name.
+    Name { node: usize, task: u32, question: PmiName },
+    /// One of its tasks wants the step to end.
+    Abort,
     /// Nothing of the step is left there.
     Over(usize),
     /// It cannot run the step.
@@ -53,6 +59,11 @@ pub struct Node {
 }
 
 impl Node {
+    /// Sends what a task of the node asked for; its agent counts it as it said.
+    pub fn answer(&self, task: u32, name: &PmiName) {
+        let _ = self.frames.send(step_io::pmi_name(task, name));
+    }
+
     /// Sends a frame; a node that is gone needs none.
     pub fn send(&self, kind: Kind, rank: u32, payload: &[u8]) {
         let own = if rank == EVERYBODY { rank } else { rank.saturating_sub(self.first_rank) };
@@ -248,6 +259,12 @@ async fn listen(
                     News::Exited { node: at, rank, status: frame.number() }
                 }
                 Kind::Grant => News::Grant(at, frame.number()),
+                Kind::Share => News::Share(at, frame.payload),
+                Kind::Name => {
+                    let question = frame.pmi_name()?;
+                    News::Name { node: at, task: frame.rank, question }
+                }
+                Kind::Abort => News::Abort,
                 Kind::Over => News::Over(at),
                 Kind::Refused => News::Refused(at, text()),
                 Kind::Hello

@@ -8,12 +8,13 @@ use spur_core::options::Request;
 use spur_proto::internal::StepProgram;
 use spur_proto::slurm::controller_client::ControllerClient;
 use spur_proto::slurm::{SignalStepRequest, StepAccess};
-use spur_proto::step_io::{EVERYBODY, Kind};
+use spur_proto::step_io::{EVERYBODY, Kind, PART};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::ended;
+use super::exchange::Exchange;
 use super::nodes::{self, Before, News, Node};
 use super::output::{Piece, Writer};
 use super::program::{Prepared, Source};
@@ -42,6 +43,8 @@ struct Step<'a> {
     name: String,
     parts: &'a [Part],
     nodes: Vec<Node>,
+    /// What tasks have for each other.
+    exchange: Exchange,
     pieces: mpsc::Sender<Piece>,
     kill_on_bad_exit: bool,
     wait: Option<Duration>,
@@ -103,6 +106,7 @@ pub async fn run(
         voice,
         name: format!("{}.{}", first.0, first.1),
         parts,
+        exchange: Exchange::new(nodes.len()),
         nodes,
         pieces: writer.pieces.clone(),
         kill_on_bad_exit: request.step.kill_on_bad_exit.unwrap_or(false),
@@ -176,6 +180,20 @@ impl Step<'_> {
                     self.terminate().await;
                 }
             }
+            News::Share(at, said) => {
+                if let Some(all) = self.exchange.hear(at, &said) {
+                    self.tell_all(&all);
+                }
+            }
+            News::Name { node, task, question } => {
+                let answer = self.exchange.name(question);
+                self.nodes[node].answer(task, &answer);
+            }
+            News::Abort if !self.aborted => {
+                self.abort().await;
+                self.kill().await;
+            }
+            News::Abort => {}
             News::Over(at) => self.nodes[at].over = true,
             News::Refused(at, reason) if !self.nodes[at].over => {
                 self.nodes[at].over = true;
@@ -341,9 +359,20 @@ impl Step<'_> {
             self.say_how_it_stands().await;
             self.say(format!("Terminating StepId={}", self.name)).await;
             self.abort().await;
-            self.pass_on(libc::SIGKILL);
-            // As in Slurm they are killed, not asked; only who is not reached from here is ended by the controller.
-            self.end_step(KILLED_FIRST).await;
+            self.kill().await;
+        }
+    }
+
+    /// As in Slurm tasks are killed, not asked; only who is not reached from here is ended by the controller.
+    async fn kill(&mut self) {
+        self.pass_on(libc::SIGKILL);
+        self.end_step(KILLED_FIRST).await;
+    }
+
+    fn tell_all(&self, all: &[u8]) {
+        for node in &self.nodes {
+            all.chunks(PART).for_each(|part| node.send(Kind::Share, EVERYBODY, part));
+            node.send(Kind::Share, EVERYBODY, &[]);
         }
     }
 

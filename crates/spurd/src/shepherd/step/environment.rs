@@ -80,6 +80,7 @@ impl Environment {
             of_several_components: asked.whole.is_some(),
             mem_bind: CpuBindFacts::of_memory(&request.layout().mem_bind),
             cpu_freq: cpu_freq(request.layout()),
+            mpi: spec.mpi.clone(),
             ..StepFacts::default()
         };
         let mut facts = facts;
@@ -169,7 +170,7 @@ impl Environment {
     }
 
     /// All of it.
-    pub fn of_task(&self, rank: u32, pid: u32) -> Variables {
+    pub fn of_task(&self, rank: u32, pid: u32, pmi: Option<i32>) -> Variables {
         let local_rank = self.local_rank(rank);
         let task = TaskFacts {
             here: self.here(local_rank),
@@ -177,6 +178,7 @@ impl Environment {
             local_rank,
             ranks_here: self.ranks_here.iter().map(|rank| rank + self.first_rank).collect(),
             pid,
+            pmi_fd: pmi,
         };
         let mut variables = self.sent.clone();
         for (name, value) in jobenv::task(&self.job, &self.step, &task) {
@@ -290,7 +292,7 @@ mod tests {
         let spec = StepSpec::default();
         let environment = Environment::new(&launch, &step, &spec, &asked, "SPUR_RUN=x", None);
         let names = ["MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK", "LOCAL_RANK", "NODE_RANK"];
-        let variables = environment.of_task(1, 7);
+        let variables = environment.of_task(1, 7, None);
         let value = |name: &str| variables.get(name.as_bytes());
         names.iter().filter_map(|name| String::from_utf8(value(name)?.clone()).ok()).collect()
     }

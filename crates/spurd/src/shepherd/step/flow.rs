@@ -17,6 +17,7 @@ use spur_proto::step_io::{EVERYBODY, Frame, INPUT_WINDOW, Kind};
 use super::super::sampler::Sampler;
 use super::super::watch::{Family, Insistence, Signals, usage};
 use super::clients::Clients;
+use super::pmi::Pmi;
 use super::program::Program;
 use super::task;
 use super::tasks::{Task, Tasks};
@@ -32,6 +33,8 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 pub struct Flow {
     program: Program,
     tasks: Tasks,
+    /// For tasks of MPI programs.
+    pmi: Option<Pmi>,
     clients: Clients,
     signals: Signals,
     /// Input the launcher was allowed to send, and what it has sent of it.
@@ -52,6 +55,7 @@ impl Flow {
     pub fn new(
         program: Program,
         tasks: Tasks,
+        pmi: Option<Pmi>,
         clients: Clients,
         signals: Signals,
         sampler: Sampler,
@@ -61,6 +65,7 @@ impl Flow {
         Flow {
             program,
             tasks,
+            pmi,
             clients,
             signals,
             granted: 0,
@@ -157,6 +162,7 @@ impl Flow {
     fn wait(&self, pause: Option<Duration>) -> Result<()> {
         let mut interests: Vec<(BorrowedFd<'_>, PollFlags)> = self.clients.interests();
         interests.push((self.signals.as_fd(), PollFlags::POLLIN));
+        interests.extend(self.pmi.iter().flat_map(Pmi::interests));
         let have_room = self.clients.have_room();
         for task in &self.tasks.list {
             let outputs = [&task.output, &task.error].into_iter().flatten();
@@ -200,6 +206,11 @@ impl Flow {
         }
         self.write_tasks();
         self.read_tasks(false);
+        if self.pmi.as_mut().is_some_and(|pmi| pmi.work(&mut self.clients)) {
+            // Its tasks are everywhere: who is connected to all nodes ends them.
+            self.say_cancelled();
+            self.clients.tell_launcher(Kind::Abort, EVERYBODY, &[]);
+        }
         self.grant();
     }
 
@@ -226,6 +237,11 @@ impl Flow {
                     }
                 }
             }
+            Kind::Share | Kind::Name => {
+                if let Some(pmi) = &mut self.pmi {
+                    pmi.obey(frame, &mut self.clients);
+                }
+            }
             _ => {}
         }
     }
@@ -249,6 +265,12 @@ impl Flow {
 
     /// As Slurm: a line for people, then `TERM`, then `KILL` for who does not heed it.
     fn ask_to_end(&mut self) {
+        self.say_cancelled();
+        self.family().ask_to_end();
+        self.end = Some(Insistence::after(self.program.kill_wait));
+    }
+
+    fn say_cancelled(&mut self) {
         let line = format!(
             "slurmstepd: error: *** STEP {} ON {} CANCELLED AT {} ***\n",
             self.program.name,
@@ -256,8 +278,6 @@ impl Flow {
             child::local_time()
         );
         self.clients.tell(Kind::Say, EVERYBODY, line.as_bytes());
-        self.family().ask_to_end();
-        self.end = Some(Insistence::after(self.program.kill_wait));
     }
 
     /// Reads what tasks have written: as much as there is room for, or all that is there.

@@ -6,6 +6,7 @@
 mod clients;
 mod environment;
 mod flow;
+mod pmi;
 mod program;
 mod task;
 mod tasks;
@@ -49,9 +50,10 @@ pub fn run(launch: &Launch, marker: &str, room: Room, fence: Fence) -> Result<La
         clients.refuse(REASON);
         return Ok(Ending::NodeFault(REASON.to_string()).into());
     }
-    let tasks = tasks::Tasks::start(&program)?;
+    let mut pmi = launch.step.as_ref().and_then(|step| pmi::Pmi::new(step, &program));
+    let tasks = tasks::Tasks::start(&program, pmi.as_mut())?;
     let sampler = Sampler::new(launch).with_gauges(gauges);
-    flow::Flow::new(program, tasks, clients, signals, sampler, fence).run()
+    flow::Flow::new(program, tasks, pmi, clients, signals, sampler, fence).run()
 }
 
 /// The first node looks whether the job's port is free, which no other job has, but a stranger may.

@@ -10,6 +10,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use nix::fcntl::{FcntlArg, fcntl};
 use nix::sys::stat::umask;
 use nix::unistd;
 use spur_core::step::binding::memory;
@@ -31,6 +32,8 @@ pub struct Ends {
     pub error: Option<OwnedFd>,
     /// All three.
     pub terminal: Option<OwnedFd>,
+    /// Where it asks for the other processes of its MPI program.
+    pub pmi: Option<OwnedFd>,
 }
 
 impl Ends {
@@ -42,13 +45,16 @@ impl Ends {
 
 /// Becomes the task.
 pub fn become_task(program: &Program, rank: u32, ends: Ends, born_in: bool) -> Infallible {
-    if let Err(error) = prepare(program, rank, ends, born_in) {
-        say_to_user(&format!("{error:#}"));
-        child::leave(1)
-    }
+    let pmi = match prepare(program, rank, ends, born_in) {
+        Ok(pmi) => pmi,
+        Err(error) => {
+            say_to_user(&format!("{error:#}"));
+            child::leave(1)
+        }
+    };
     bind(program, rank);
     let arguments = program.arguments(rank);
-    let mut variables = program.environment.of_task(rank, std::process::id());
+    let mut variables = program.environment.of_task(rank, std::process::id(), pmi);
     if let Err(code) = program.hooks.run_prologs(&mut variables) {
         child::leave(code)
     }
@@ -59,13 +65,24 @@ pub fn become_task(program: &Program, rank: u32, ends: Ends, born_in: bool) -> I
     child::leave(errno as i32)
 }
 
-fn prepare(program: &Program, rank: u32, ends: Ends, born_in: bool) -> Result<()> {
+/// Which of its files is the socket of PMI, where there is one.
+fn prepare(program: &Program, rank: u32, mut ends: Ends, born_in: bool) -> Result<Option<i32>> {
     let complaints = become_user(program, born_in)?;
+    let pmi = ends.pmi.take();
     connect(program, rank, ends)?;
     complaints.iter().for_each(|it| say_to_user(it));
     enter_work_dir(program)?;
     program.environment.limits.set_open_files()?;
-    Ok(privilege::seal(&program.owner)?)
+    privilege::seal(&program.owner)?;
+    pmi.map(keep_open).transpose()
+}
+
+/// As Slurm's: beyond what a shell script is likely to use itself.
+const FIRST_OWN_FD: i32 = 11;
+
+/// A copy that the program finds open; everything else closes when it is executed.
+fn keep_open(end: OwnedFd) -> Result<i32> {
+    fcntl(&end, FcntlArg::F_DUPFD(FIRST_OWN_FD)).context("could not pass on a socket")
 }
 
 /// Binds the task to its processors and memory. One that cannot be bound runs all the same, and says so.
@@ -195,7 +212,7 @@ pub fn become_epilog(program: &Program, task: &Task) -> Infallible {
         Ok(privilege::seal(&program.owner)?)
     };
     if prepared().is_ok() {
-        let variables = program.environment.of_task(task.rank, task.pid as u32);
+        let variables = program.environment.of_task(task.rank, task.pid as u32, None);
         program.hooks.run_epilogs(&variables);
     }
     child::leave(0)

@@ -11,6 +11,7 @@ use nix::unistd::pipe2;
 use spur_core::views::TaskUsage;
 use spur_proto::internal::StepProgram;
 
+use super::pmi::Pmi;
 use super::program::Program;
 use super::task::{self, Ends};
 use crate::machine::cgroup::Group;
@@ -65,11 +66,14 @@ struct Given {
 
 impl Tasks {
     /// Starts all of them.
-    pub fn start(program: &Program) -> Result<Tasks> {
+    pub fn start(program: &Program, mut pmi: Option<&mut Pmi>) -> Result<Tasks> {
         let mut list: Vec<Task> = Vec::new();
         for rank in &program.ranks {
             let given = given(program, *rank)?;
-            let ends = given.ends;
+            let mut ends = given.ends;
+            if let Some(pmi) = &mut pmi {
+                ends.pmi = Some(pmi.connect().context("could not make a socket")?);
+            }
             let has_epilogs = !program.hooks.epilogs.is_empty();
             let words = has_epilogs.then(|| ends.words()?.try_clone().ok()).flatten();
             // Whatever of other tasks is open here closes itself when the program is executed.
