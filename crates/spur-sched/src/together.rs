@@ -57,9 +57,13 @@ impl Planner {
         full: bool,
     ) {
         let members = self.party(key.1, class);
-        if let Some(reason) = members.iter().find_map(|it| it.likely().fits.never) {
-            pass.by_class[class as usize] = reason.into();
-            return;
+        if members.iter().any(|it| it.likely().fits.never.is_some()) {
+            // Each has its own reason; those that could start wait for it.
+            for member in &members {
+                let reason = member.likely().fits.never.unwrap_or(Reason::Resources);
+                pass.special.insert(member.job, Some(reason.into()));
+            }
+            return self.next(pass, turn, key, class);
         }
         let outside =
             members.iter().find_map(|it| self.outside_reservation(pass, &it.likely().shape));
@@ -68,7 +72,7 @@ impl Planner {
             return;
         }
         if !pass.failed[class as usize] {
-            // The hardest to place first; as they were asked for where that does not do.
+            // As they were asked for; the hardest to place first where that does not do.
             let mut order: Vec<&Member> = members.iter().collect();
             order.sort_by_key(|it| {
                 let likely = it.likely();
@@ -76,7 +80,7 @@ impl Planner {
             });
             let asked: Vec<&Member> = members.iter().collect();
             // Each on nodes of its own, as Slurm has it, or beside each other where there are too few.
-            let ways = [(&order, true), (&asked, true), (&order, false), (&asked, false)];
+            let ways = [(&asked, true), (&order, true), (&asked, false), (&order, false)];
             let mut started = Some(Reason::Resources);
             for (members, apart) in ways {
                 started = self.start_all(pass, members, apart);

@@ -36,7 +36,14 @@ fn het(mut cluster: Cluster, specs: Vec<JobSpec>) -> Cluster {
 #[test]
 fn components_start_in_one_plan() {
     let plan = het(cluster(&[4, 4]), vec![tasks(1), tasks(4)]).plan();
-    assert_eq!(plan, ["2 on n1:4", "1 on n2:1"]);
+    assert_eq!(plan, ["1 on n1:1", "2 on n2:4"]);
+}
+
+#[test]
+fn who_can_never_start_says_why_and_the_others_wait() {
+    let wide = JobSpec { nodes_min: Some(9), nodes_max: Some(9), ..tasks(9) };
+    let plan = het(cluster(&[4, 4]), vec![tasks(1), wide]).plan();
+    assert_eq!(plan, ["1 Resources", "2 PartitionNodeLimit"]);
 }
 
 #[test]
