@@ -143,6 +143,12 @@ pub struct StepFacts {
     pub cpus_per_task: Option<u32>,
     /// `--ntasks-per-node` of the step.
     pub tasks_per_node_asked: Option<u32>,
+    /// `--ntasks-per-core` of the step.
+    pub tasks_per_core: Option<u32>,
+    /// `--ntasks-per-socket` of the step.
+    pub tasks_per_socket: Option<u32>,
+    /// `--threads-per-core` of the step, or what follows from `--hint`.
+    pub threads_per_core: Option<u32>,
     /// The distribution in use; empty where srun does not say.
     pub distribution: String,
     /// `--distribution=plane=`

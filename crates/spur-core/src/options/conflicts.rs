@@ -4,6 +4,7 @@ use super::error::OptionError;
 use super::resolve::Request;
 use super::row::Tool;
 use super::{binding, files, hint};
+use crate::step::binding::names_kind as names_binding;
 
 /// Refuses what no cluster could carry out.
 pub(super) fn check(request: &Request, command: &str) -> Result<(), OptionError> {
@@ -83,4 +84,5 @@ fn late_problem(request: &Request) -> Option<String> {
 /// Whether threads are asked for in a way that leaves no room for a hint.
 pub(super) fn says_threads(request: &Request) -> bool {
     ["extra-node-info", "threads-per-core", "ntasks-per-core"].iter().any(|name| request.said(name))
+        || names_binding(&request.step.cpu_bind)
 }

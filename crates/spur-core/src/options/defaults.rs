@@ -58,6 +58,11 @@ pub fn fill_defaults(request: &mut Request, around: Surroundings<'_>) -> Result<
             false => hint::follow(request.job.layout_mut()),
         }
     }
+    if let Some(kind) = hint::bound_to(request) {
+        let said = std::mem::take(&mut request.step.cpu_bind);
+        let words = [said.as_str(), kind].into_iter().filter(|word| !word.is_empty());
+        request.step.cpu_bind = words.collect::<Vec<_>>().join(",");
+    }
     // A node is restarted for nobody else, and what is set aside there is nobody else's.
     let placement = request.job.placement();
     if placement.reboot || placement.core_spec.is_some() || placement.thread_spec.is_some() {

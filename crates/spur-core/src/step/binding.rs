@@ -164,6 +164,11 @@ fn split(asked: &str) -> (bool, String) {
     (verbose || last.starts_with('v'), kind.to_string())
 }
 
+/// Whether `--cpu-bind` says more than how much is told of it.
+pub fn names_kind(asked: &str) -> bool {
+    !split(asked).1.is_empty()
+}
+
 fn crowded(part: &Part) -> bool {
     (part.tasks * part.cpus_per_task.max(1)) as usize > part.cpus.len()
 }
