@@ -23,6 +23,12 @@ pub fn to_status(error: SlurmError) -> Status {
     status
 }
 
+/// The same error in other words: its number is what decides, the text is for people.
+pub fn worded(error: SlurmError, text: String) -> Status {
+    let plain = to_status(error);
+    Status::with_metadata(plain.code(), text, plain.metadata().clone())
+}
+
 /// The same with something that is said before it.
 pub fn remarked(error: SlurmError, remark: &str) -> Status {
     let mut status = to_status(error);
@@ -69,6 +75,13 @@ mod tests {
         for error in SlurmError::ALL {
             assert_eq!(from_status(&to_status(*error)), Some(*error));
         }
+    }
+
+    #[test]
+    fn an_error_in_other_words_is_the_same_error() {
+        let error = SlurmError::JobsRunningOnAssoc;
+        let status = worded(error, "jobs 1, 2".to_string());
+        assert_eq!((from_status(&status), status.message()), (Some(error), "jobs 1, 2"));
     }
 
     #[test]

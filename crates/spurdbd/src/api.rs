@@ -17,7 +17,7 @@ use spur_proto::slurm::{
     PingAccountingReply, PingAccountingRequest, SumUsageReply, SumUsageRequest, TellRevokedReply,
     TellRevokedRequest,
 };
-use spur_proto::status::to_status;
+use spur_proto::status::{to_status, worded};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_stream::wrappers::ReceiverStream;
@@ -216,6 +216,7 @@ impl Accounting for Service {
             }
             Outcome::Stale => Err(Status::new(Code::Aborted, "the rules have changed meanwhile")),
             Outcome::Denied => Err(to_status(SlurmError::AccessDenied)),
+            Outcome::Active(jobs) => Err(worded(SlurmError::JobsRunningOnAssoc, jobs)),
             Outcome::Refused(why) => Err(Status::new(Code::InvalidArgument, why)),
         }
     }

@@ -32,6 +32,8 @@ pub enum Outcome {
     Denied,
     /// By what must hold.
     Refused(String),
+    /// Jobs that are not over hold what is to go; says which.
+    Active(String),
 }
 
 /// All rules.
@@ -118,7 +120,7 @@ pub fn change(
             return Ok(Outcome::Refused(problem));
         }
         if let Some(active) = active(connection, &rules, &after, &remove)? {
-            return Ok(Outcome::Refused(active));
+            return Ok(Outcome::Active(active));
         }
         write(connection, author, &rules, put, remove).map(Outcome::Changed)
     })
@@ -184,13 +186,24 @@ fn write(
         let told = told::removal(before, row, kind, &name);
         remember(connection, author, &told.action, &told.object, &told.info)?;
     }
+    let mut last_run = None;
     for mut row in put {
         removed::revive(connection, &mut row)?;
-        if let Some(one) = &mut row.association
-            && one.id == 0
-        {
-            last_association += 1;
-            one.id = last_association as u32;
+        let former = before.current(&row);
+        if let Some(one) = &mut row.association {
+            let was = former.as_ref().and_then(|row| row.association.as_ref());
+            if one.id == 0 {
+                last_association += 1;
+                one.id = last_association as u32;
+                one.run = match last_run.take() {
+                    Some((place, run)) if place == one.place() => run,
+                    _ => one.id * 2,
+                };
+                last_run = Some((one.place(), one.run));
+            } else if was.is_some_and(|was| was.place() != one.place()) {
+                // Where it is new, it stands before all that is there.
+                one.run = last_association as u32 * 2 + 1;
+            }
         }
         if let Some(one) = &mut row.qos {
             last_qos = last_qos.max(one.id.into());
@@ -200,7 +213,6 @@ fn write(
             }
         }
         let (kind, name) = row.name();
-        let former = before.current(&row);
         connection.execute(
             "INSERT INTO rules (kind, name, record) VALUES ($1, $2, $3) \
              ON CONFLICT (kind, name) DO UPDATE SET record = excluded.record",

@@ -373,6 +373,30 @@ impl Kind {
     }
 }
 
+/// Whether transactions can be of this kind, as `show transactions action=` names it.
+pub fn is_action(said: &str) -> bool {
+    let kinds = [
+        Kind::Cluster,
+        Kind::Account,
+        Kind::User,
+        Kind::Association,
+        Kind::Qos,
+        Kind::Wckey,
+        Kind::Resource,
+        Kind::Federation,
+    ];
+    let things = kinds.into_iter().map(Kind::plural).chain([
+        "TRES",
+        "Account Coord",
+        "Account Coords",
+        "Job",
+    ]);
+    let verbs = ["Add", "Modify", "Remove"];
+    let is =
+        |thing: &str| verbs.iter().any(|verb| format!("{verb} {thing}").eq_ignore_ascii_case(said));
+    things.into_iter().any(is)
+}
+
 impl RuleRow {
     /// What the row is, and the name that no other of its kind has.
     pub fn name(&self) -> (Kind, String) {

@@ -62,8 +62,8 @@ impl RulesView {
         ordered
     }
 
-    /// Where each association stands, by its number: what was added last comes first within its account, the
-    /// partitions of one user in their order.
+    /// Where each association stands, by its number: what was added last comes first within its account,
+    /// what one command added there in its order.
     pub fn spans(&self) -> BTreeMap<u32, Span> {
         let mut below: BTreeMap<(&str, &str), Vec<&AssociationView>> = BTreeMap::new();
         for one in &self.associations {
@@ -77,8 +77,9 @@ impl RulesView {
                 *first = one.id.min(*first);
             }
             level.sort_by_key(|one| {
+                // Rows of before there were runs have none.
                 let first = firsts.get(one.user_name.as_str()).copied().unwrap_or(one.id);
-                (Reverse(first), one.id)
+                (Reverse(if one.run > 0 { one.run } else { first * 2 }), one.id)
             });
         }
         let mut spans = BTreeMap::new();
@@ -90,6 +91,14 @@ impl RulesView {
             }
         }
         spans
+    }
+}
+
+impl AssociationView {
+    /// The cluster, and the account that it is directly below.
+    pub fn place(&self) -> (String, String) {
+        let above = if self.user_name.is_empty() { &self.parent } else { &self.account };
+        (self.cluster.clone(), above.clone())
     }
 }
 
@@ -166,6 +175,15 @@ mod tests {
         let left = |id: u32| spans[&id].left;
         assert_eq!([1, 3, 6, 5, 4, 7, 2].map(left), [1, 2, 3, 5, 7, 8, 12]);
         assert_eq!(spans[&1].right, 14);
+        // chem and dept came by one command: they stand in its order.
+        let mut rules = rules;
+        rules.associations[2].run = 6;
+        rules.associations.push(AssociationView { run: 6, ..one(8, "dept", "root", "") });
+        let spans = rules.spans();
+        assert!(spans[&3].left < spans[&8].left);
+        rules.associations[7].run = 16;
+        let spans = rules.spans();
+        assert!(spans[&8].left < spans[&3].left);
         // Without the account between them, bio stands alone, and before root by its name.
         let some = [1, 4, 7].map(|id| &rules.associations[id - 1]).to_vec();
         assert_eq!(ids(rules.arranged(some)), [(4, 0), (7, 1), (1, 0)]);

@@ -78,4 +78,8 @@ pub struct AssociationView {
     /// How often its usage was set to nothing.
     #[prost(uint32, tag = "34")]
     pub usage_resets: u32,
+    /// Associations that one command adds to one account, one after the other, share this number: they stand in their
+    /// order, before all with a smaller one.
+    #[prost(uint32, tag = "35")]
+    pub run: u32,
 }

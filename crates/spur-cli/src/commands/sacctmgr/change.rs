@@ -147,7 +147,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// Whether a deletion was refused because of jobs.
 fn is_busy(status: &Status) -> bool {
-    status.message().starts_with(&SlurmError::JobsRunningOnAssoc.to_string())
+    from_status(status) == Some(SlurmError::JobsRunningOnAssoc)
 }
 
 /// Says why nothing was done.
@@ -158,7 +158,7 @@ pub fn fail(trouble: &Trouble) -> u8 {
                         Only 'accounting_storage/slurmdbd' is supported.";
             eprintln!("{text}\n{}", Trouble::Disabled);
         }
-        Trouble::Refused(status) if from_status(status).is_some() => {
+        Trouble::Refused(status) if from_status(status).is_some() && !is_busy(status) => {
             eprintln!(" Problem with request: {}", status.message());
         }
         Trouble::Refused(status) => eprintln!(" Error with request: {}", status.message()),

@@ -1,6 +1,7 @@
 //! `sacctmgr show`.
 
 use spur_core::accounts::manage::{Conditions, Entity, Request, Word};
+use spur_core::accounts::rules::is_action;
 use spur_core::fields::association::{self, ASSOCIATION_FIELDS};
 use spur_core::fields::format::{self, FormatError};
 use spur_core::fields::qos::{self, QOS_FIELDS};
@@ -119,7 +120,15 @@ fn read(style: &Style, words: &[String]) -> Result<Wanted, u8> {
             word if word.name.starts_with("start") => wanted.start = time(&word.value)?,
             word if word.name.starts_with("end") => wanted.end = time(&word.value)?,
             word if word.name.starts_with("actor") => wanted.actors.extend(word.list()),
-            word if word.name.starts_with("action") => wanted.actions.push(word.value.clone()),
+            word if begins(&word.name, "action", 4) => {
+                for action in word.value.split(',').filter(|action| !action.is_empty()) {
+                    if !is_action(action) {
+                        eprintln!("sacctmgr: error: You gave a bad action '{action}'.");
+                        return Err(1);
+                    }
+                    wanted.actions.push(action.to_string());
+                }
+            }
             word => wanted.conditions.push(word),
         }
     }
