@@ -9,6 +9,8 @@ use crate::time::Timestamp;
 pub struct Reservation {
     /// Its name.
     pub name: String,
+    /// How many were made before it: they are listed in this order.
+    pub number: u32,
     /// From when on.
     pub start: Timestamp,
     /// Until when.

@@ -71,8 +71,13 @@ pub fn shown_id(step: &StepView) -> String {
 
 /// How long it has run, pauses left out.
 pub fn used(step: &StepView) -> Elapsed {
-    let since = (step.start_time > 0).then_some(step.start_time);
-    Elapsed { counted: -step.suspended_secs, since }
+    match step.run_secs_before_suspend {
+        Some(counted) => Elapsed { counted, since: None },
+        None => {
+            let since = (step.start_time > 0).then_some(step.start_time);
+            Elapsed { counted: -step.suspended_secs, since }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -95,6 +100,17 @@ mod tests {
             num_tasks,
             ..StepView::default()
         }
+    }
+
+    #[test]
+    fn the_time_of_a_paused_step_stands_still() {
+        let running = StepView { suspended_secs: 3, ..step("0", "a", "n1", 1) };
+        let paused = StepView { run_secs_before_suspend: Some(40), ..running.clone() };
+        let at = |step: &StepView, now| {
+            used(step).secs(&RenderContext { now: Timestamp(now), ..RenderContext::default() })
+        };
+        assert_eq!((at(&running, 150), at(&running, 160)), (47, 57));
+        assert_eq!((at(&paused, 150), at(&paused, 160)), (40, 40));
     }
 
     #[test]

@@ -37,6 +37,8 @@ pub struct Step {
     pub spec: Option<Arc<StepSpec>>,
     /// When it was made.
     pub since: Timestamp,
+    /// Seconds of pauses its job had had by then.
+    pub paused_before: i64,
     /// What it has on each node, in the order of the job's nodes.
     pub shares: Vec<StepShare>,
     /// It is to end.

@@ -91,6 +91,8 @@ pub struct State {
     pub nodes: OrdMap<NodeName, Arc<Node>>,
     /// Reservations by name.
     pub reservations: OrdMap<String, Arc<Reservation>>,
+    /// The number the last reservation got.
+    pub last_reservation: u32,
     /// Crontabs by their owners.
     pub crontabs: OrdMap<Uid, Arc<Crontab>>,
     /// Triggers by number.

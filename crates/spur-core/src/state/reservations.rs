@@ -19,9 +19,10 @@ const SLACK_SECS: i64 = 120;
 pub(super) fn create(state: &mut State, change: &Administer) -> Result<Reply, SlurmError> {
     let mut draft = Draft::default();
     draft.made.name = change.name.clone();
+    draft.made.number = state.last_reservation + 1;
     update::set(&mut draft, &change.assignments)?;
     if draft.made.name.is_empty() {
-        draft.made.name = fresh_name(state, &draft.made);
+        draft.made.name = fresh_name(&draft.made);
     }
     if state.reservations.contains_key(&draft.made.name) {
         return Err(SlurmError::ReservationNameDup);
@@ -34,7 +35,7 @@ pub(super) fn create(state: &mut State, change: &Administer) -> Result<Reply, Sl
     if !somewhere && !anywhere {
         return Err(SlurmError::InvalidNodeName);
     }
-    put(state, draft, change)
+    put(state, draft)
 }
 
 pub(super) fn update(state: &mut State, change: &Administer) -> Result<Reply, SlurmError> {
@@ -50,7 +51,7 @@ pub(super) fn update(state: &mut State, change: &Administer) -> Result<Reply, Sl
         draft.made.start = draft.made.start.plus_secs(period);
         draft.made.end = draft.made.end.plus_secs(period);
     }
-    put(state, draft, change)
+    put(state, draft)
 }
 
 pub(super) fn delete(state: &mut State, name: &str) -> Result<Reply, SlurmError> {
@@ -64,14 +65,13 @@ pub(super) fn delete(state: &mut State, name: &str) -> Result<Reply, SlurmError>
     Ok(Reply::Done)
 }
 
-/// `alice_1`: after whom it is for.
-fn fresh_name(state: &State, made: &Reservation) -> String {
+/// `alice_3`: after whom it is for, and which of all reservations it is.
+fn fresh_name(made: &Reservation) -> String {
     let whose = made.accounts.first().or(made.users.first()).map_or("resv", String::as_str);
-    let names = (1..).map(|number| format!("{whose}_{number}"));
-    names.into_iter().find(|name| !state.reservations.contains_key(name)).unwrap_or_default()
+    format!("{whose}_{}", made.number)
 }
 
-fn put(state: &mut State, draft: Draft, change: &Administer) -> Result<Reply, SlurmError> {
+fn put(state: &mut State, draft: Draft) -> Result<Reply, SlurmError> {
     let mut made = draft.made;
     let floats = made.flags.has(Flags::TIME_FLOAT);
     if floats && made.period().is_some() {
@@ -125,9 +125,9 @@ fn put(state: &mut State, draft: Draft, change: &Administer) -> Result<Reply, Sl
     {
         return Err(SlurmError::NodesBusy);
     }
+    state.last_reservation = state.last_reservation.max(made.number);
     let name = made.name.clone();
     state.reservations.insert(name.clone(), Arc::new(made));
-    let _ = change;
     Ok(Reply::Named(name))
 }
 

@@ -90,4 +90,7 @@ pub struct StepView {
     pub standard_output: String,
     #[prost(string, tag = "40")]
     pub standard_error: String,
+    /// While its job is paused: how long it had run.
+    #[prost(int64, optional, tag = "41")]
+    pub run_secs_before_suspend: Option<i64>,
 }

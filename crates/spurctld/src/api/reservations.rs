@@ -30,7 +30,7 @@ impl Service {
         };
         let mut all: Vec<&Reservation> = state.reservations.values().map(|it| &**it).collect();
         all.retain(|it| is_open || is_own(it));
-        all.sort_by_key(|it| (it.start, &it.name));
+        all.sort_by_key(|it| (it.number, it.start, &it.name));
         let reservations = all.into_iter().map(|it| view(state, it)).collect();
         Ok(ListReservationsReply { reservations })
     }

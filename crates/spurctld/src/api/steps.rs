@@ -359,6 +359,7 @@ fn step_view(published: &Published, job: &Job, step: &Step) -> StepView {
     let cpus: u32 = step.shares.iter().map(|share| share.cpus).sum();
     let memory: u64 = step.shares.iter().map(|share| memory_beside(held, share)).sum();
     let nodes = step.shares.len() as u64;
+    let paused = (job.pause.secs - step.paused_before).max(0);
     let tres_allocated = match batch {
         true => String::new(),
         false => tres(cpus.into(), memory, Some(nodes), std::iter::empty(), &[]).replacen(
@@ -380,6 +381,8 @@ fn step_view(published: &Published, job: &Job, step: &Step) -> StepView {
         partition: of_job.partition.clone(),
         state: JobState::Running.number(),
         start_time: step.since.0,
+        suspended_secs: paused,
+        run_secs_before_suspend: job.pause.since.map(|it| (it.0 - step.since.0 - paused).max(0)),
         time_limit: request.time_limit,
         nodes: hostlist::compress(step.shares.iter().map(|share| share.node.as_str())),
         num_nodes: step.shares.len() as u32,

@@ -89,7 +89,8 @@ fn reservations(query: &Query, all: &[ReservationView], context: &RenderContext<
         let moment = |at: i64| display::moment(Timestamp(at), &zone::Local);
         let span = clock::span_padded(it.end_time - it.start_time);
         let (start, end) = (moment(it.start_time), moment(it.end_time));
-        text += &line(&it.name, state(it, context.now), &start, &end, &span, &it.nodes);
+        let nodes = if it.nodes.is_empty() { "(null)" } else { &it.nodes };
+        text += &line(&it.name, state(it, context.now), &start, &end, &span, nodes);
     }
     text
 }

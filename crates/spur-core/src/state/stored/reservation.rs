@@ -44,6 +44,8 @@ pub(super) struct StoredReservation {
     idle_since: Option<i64>,
     #[prost(int64, optional, tag = "17")]
     float_secs: Option<i64>,
+    #[prost(uint32, tag = "18")]
+    number: u32,
 }
 
 impl From<&Reservation> for StoredReservation {
@@ -66,6 +68,7 @@ impl From<&Reservation> for StoredReservation {
             licenses: it.licenses.iter().map(|(name, count)| format!("{name}:{count}")).collect(),
             idle_since: it.idle_since.map(|at| at.0),
             float_secs: it.float_secs,
+            number: it.number,
         }
     }
 }
@@ -97,6 +100,7 @@ impl From<StoredReservation> for Reservation {
                 .collect(),
             idle_since: stored.idle_since.map(Timestamp),
             float_secs: stored.float_secs,
+            number: stored.number,
         }
     }
 }

@@ -43,6 +43,7 @@ pub fn encode(state: &State, mut sink: impl FnMut(Vec<u8>)) {
         capacity_tres: state.capacity.tres.clone(),
         capacity_nodes: state.capacity.nodes.clone(),
         next_trigger: state.next_trigger,
+        last_reservation: state.last_reservation,
         leader_life: state.leader_life,
     }));
     if !state.rules.is_empty() {
@@ -93,6 +94,7 @@ impl Reader {
                         nodes: header.capacity_nodes,
                     },
                     next_trigger: header.next_trigger,
+                    last_reservation: header.last_reservation,
                     leader_life: header.leader_life,
                     ..State::new()
                 });
@@ -217,6 +219,8 @@ struct StoredHeader {
     next_trigger: u32,
     #[prost(fixed64, tag = "81")]
     leader_life: u64,
+    #[prost(uint32, tag = "82")]
+    last_reservation: u32,
 }
 
 /// The partitions in force, as the file would say them.

@@ -74,6 +74,8 @@ struct StoredStep {
     ending: bool,
     #[prost(uint32, tag = "7")]
     exit_status: u32,
+    #[prost(int64, tag = "8")]
+    paused_before: i64,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -191,6 +193,7 @@ impl From<&Step> for StoredStep {
             request: step.request.0.to_le_bytes().to_vec(),
             spec: step.spec.as_deref().cloned(),
             since: step.since.0,
+            paused_before: step.paused_before,
             shares: step.shares.iter().map(share).collect(),
             ending: step.ending,
             exit_status: step.exit.to_wait(),
@@ -217,6 +220,7 @@ impl TryFrom<StoredStep> for Step {
             request: request_id(&stored.request)?,
             spec: stored.spec.map(Arc::new),
             since: Timestamp(stored.since),
+            paused_before: stored.paused_before,
             shares: stored.shares.into_iter().map(share).collect(),
             ending: stored.ending,
             exit: ExitStatus::from_wait(stored.exit_status),

@@ -57,6 +57,8 @@ fn reservations_are_made_changed_and_deleted() {
     cluster.done(say(Verb::Delete, "two", ""));
     let gone = cluster.apply(say(Verb::Delete, "two", "")).reply;
     assert_eq!(gone, Err(SlurmError::ReservationInvalid));
+    let next = "StartTime=5000 Duration=60 Users=bob Nodes=n2";
+    assert_eq!(create(&mut cluster, next), named("bob_4"), "no number comes twice");
 }
 
 #[test]
