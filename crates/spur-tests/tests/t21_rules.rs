@@ -153,6 +153,14 @@ fn shares_names_and_files_of_rules() {
     let users = done(&cluster, "sacctmgr -n -P show assoc account=physics format=user");
     assert!(users.lines().any(|line| line == "games"), "{users}");
     assert!(!users.lines().any(|line| line == "daemon"), "{users}");
+    // The newest first, and what one command adds in its order.
+    done(&cluster, "sacctmgr -i add account zeta,alpha");
+    done(&cluster, "sacctmgr -i add account last");
+    let accounts = "sacctmgr -n -P show assoc format=account where user=";
+    assert_eq!(done(&cluster, accounts), "root\nlast\nzeta\nalpha\nphysics\n");
+    done(&cluster, "sacctmgr -i modify account alpha set parent=last");
+    done(&cluster, "sacctmgr -i modify account alpha set parent=root");
+    assert_eq!(done(&cluster, accounts), "root\nalpha\nlast\nzeta\nphysics\n");
     let file = cluster.work_dir().join("rules.cfg");
     let name = done(&cluster, "sacctmgr -n -P show cluster format=cluster").trim().to_string();
     done(&cluster, &format!("sacctmgr dump {name} file={}", file.display()));
