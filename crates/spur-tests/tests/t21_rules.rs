@@ -156,11 +156,18 @@ fn shares_names_and_files_of_rules() {
     // The newest first, and what one command adds in its order.
     done(&cluster, "sacctmgr -i add account zeta,alpha");
     done(&cluster, "sacctmgr -i add account last");
-    let accounts = "sacctmgr -n -P show assoc format=account where user=";
-    assert_eq!(done(&cluster, accounts), "root\nlast\nzeta\nalpha\nphysics\n");
+    let standing = || {
+        let told = done(&cluster, "sacctmgr -n -P show assoc format=lft,account where user=");
+        let place =
+            |line: &str| line.split_once('|').map(|(at, name)| (at.parse().ok(), name.to_string()));
+        let mut places: Vec<(Option<u32>, String)> = told.lines().filter_map(place).collect();
+        places.sort();
+        places.into_iter().map(|(_, name)| name).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(standing(), "root last zeta alpha physics");
     done(&cluster, "sacctmgr -i modify account alpha set parent=last");
     done(&cluster, "sacctmgr -i modify account alpha set parent=root");
-    assert_eq!(done(&cluster, accounts), "root\nalpha\nlast\nzeta\nphysics\n");
+    assert_eq!(standing(), "root alpha last zeta physics");
     let file = cluster.work_dir().join("rules.cfg");
     let name = done(&cluster, "sacctmgr -n -P show cluster format=cluster").trim().to_string();
     done(&cluster, &format!("sacctmgr dump {name} file={}", file.display()));

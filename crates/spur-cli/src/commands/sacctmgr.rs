@@ -120,28 +120,38 @@ fn interactive(mut style: Style) -> u8 {
 
 fn obey(style: &Style, words: &[String]) -> u8 {
     let Some((command, rest)) = words.split_first() else { return 0 };
-    let is = |name: &str| name.starts_with(&command.to_lowercase());
+    let said = command.to_lowercase();
+    let is = |name: &str, shortest: usize| said.len() >= shortest && name.starts_with(&said);
     match command {
-        _ if is("add") || is("create") => change::add(style, rest),
-        _ if is("show") || is("list") => show::show(style, rest),
-        _ if is("modify") && is_job(rest) => job::modify(style, rest.get(1..).unwrap_or_default()),
-        _ if is("modify") => change::modify(style, rest),
-        _ if is("delete") || is("remove") => change::remove(style, rest),
-        _ if is("dump") => dump::dump(style, rest),
-        _ if is("load") => dump::load(style, rest),
-        _ if is("version") => {
+        _ if is("add", 3) || is("create", 3) => change::add(style, rest),
+        _ if is("show", 3) || is("list", 3) => show::show(style, rest),
+        _ if (is("modify", 1) || is("update", 1)) && is_job(rest) => {
+            job::modify(style, rest.get(1..).unwrap_or_default())
+        }
+        _ if is("modify", 1) || is("update", 1) => change::modify(style, rest),
+        _ if is("delete", 3) || is("remove", 3) => change::remove(style, rest),
+        _ if is("dump", 3) => dump::dump(style, rest),
+        _ if is("load", 2) => dump::load(style, rest),
+        // They are for those who go on, of whom there is none here.
+        _ if is("exit", 4) || is("quit", 4) || is("quiet", 4) || is("verbose", 4) => 0,
+        _ if is("associations", 3) || is("oneliner", 1) || is("readonly", 4) => 0,
+        _ if is("version", 4) => {
             print(&format!("{VERSION}\n"));
             0
         }
-        _ if is("help") => {
+        _ if is("help", 1) => {
             print(HELP);
             0
         }
-        _ if is("ping") => show::ping(),
-        _ if is("archive") => archive(rest),
+        _ if is("ping", 2) => show::ping(),
+        _ if is("archive", 3) => archive(rest),
+        _ if is("reconfigure", 4) && !rest.is_empty() => {
+            eprintln!("too many arguments for {command} keyword");
+            1
+        }
         // There is nothing to read anew, and nothing that counts since a moment.
-        _ if is("reconfigure") => 0,
-        _ if is("clear") => clear(rest),
+        _ if is("reconfigure", 4) => 0,
+        _ if is("clear", 2) => clear(rest),
         _ => {
             eprintln!("invalid keyword: {command}");
             1
@@ -167,7 +177,7 @@ fn clear(rest: &[String]) -> u8 {
     match rest.first() {
         Some(word) if "stats".starts_with(&word.to_lowercase()) => 0,
         _ => {
-            eprintln!("No valid entity in clear command\nInput line must include \"stats\"");
+            eprintln!("No valid entity in list command\nInput line must include \"Stats\"");
             1
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::accounts::allowed;
 use crate::accounts::rules::ROOT;
 use crate::auth::Level;
 use crate::views::{AssociationView, QosView, RulesView};
@@ -182,9 +183,9 @@ impl Book {
     }
 
     /// The QOS that an association may use.
-    pub fn qos_of<'a>(&'a self, association: &'a AssociationView) -> &'a [String] {
-        let said = |one: &'a AssociationView| Some(&one.qos[..]).filter(|list| !list.is_empty());
-        self.inherited(association, said).unwrap_or_default()
+    pub fn qos_of(&self, association: &AssociationView) -> Vec<String> {
+        let line = self.lineage(association);
+        allowed::whole(line.into_iter().rev().map(|one| &one.qos[..]))
     }
 
     /// The QOS a job gets that names none.
@@ -193,8 +194,8 @@ impl Book {
             Some(one.default_qos.as_str()).filter(|name| !name.is_empty())
         };
         let own = association.and_then(|one| {
-            self.inherited(one, said).or_else(|| match self.qos_of(one) {
-                [only] => Some(only.as_str()),
+            self.inherited(one, said).or_else(|| match &self.qos_of(one)[..] {
+                [only] => self.qos(only).map(|qos| qos.name.as_str()),
                 _ => None,
             })
         });

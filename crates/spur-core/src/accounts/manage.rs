@@ -18,6 +18,7 @@ pub use remove::remove;
 pub use usage::is_reset;
 
 use crate::accounts::settings::{self, Change, Fault, Setting};
+use crate::tres::{self, Tres};
 use crate::views::{AssociationView, QosView, RuleRow, RulesView};
 
 /// A change, thought out.
@@ -128,11 +129,36 @@ impl Word {
         Refusal::Wrong(text)
     }
 
+    /// That nothing counts a resource that is to be limited.
+    pub fn unknown_resource(&self, name: &str) -> Refusal {
+        let why = format!("slurmdb_format_tres_str: no TRES known by type {name}");
+        let hint = "Use keyword 'where' to modify condition";
+        let text = format!("sacctmgr: error: {why}\n Unknown option: {}\n {hint}", self.text);
+        Refusal::Wrong(text)
+    }
+
     /// That this is no condition of what is asked for.
     pub fn unknown_condition(&self) -> Refusal {
         let text = format!(" Unknown condition: {}\n Use keyword 'set' to modify value", self.text);
         Refusal::Wrong(text)
     }
+}
+
+/// The resources by name (`gres/gpu`, `license/matlab`) that words would limit, each with its word.
+pub fn resources_named(entity: Entity, request: &Request) -> Vec<(&Word, String)> {
+    let is_limit = |word: &&Word| match entity {
+        Entity::Qos => settings::find(settings::QOS, &word.name).is_some_and(Setting::counts),
+        Entity::Account | Entity::Cluster | Entity::User => {
+            settings::find(settings::ASSOCIATION, &word.name).is_some_and(Setting::counts)
+        }
+        _ => false,
+    };
+    let words = request.which.iter().chain(&request.set).filter(is_limit);
+    let named = |word: &Word| -> Vec<String> {
+        let said = tres::parse(&word.value).unwrap_or_default().into_keys();
+        said.filter(|one| matches!(one, Tres::Named { .. })).map(|one| one.to_string()).collect()
+    };
+    words.flat_map(|word| named(word).into_iter().map(move |name| (word, name))).collect()
 }
 
 /// Sets what a table knows by this word.
@@ -159,8 +185,13 @@ fn known_qos(rules: &RulesView, setting: &str, word: &Word) -> Result<(), Refusa
         _ => return Ok(()),
     };
     let names = list.iter().map(|name| name.trim_start_matches(['+', '-']));
-    let Some(bad) =
-        names.filter(|name| !matches!(*name, "" | "1")).find(|name| rules.qos(name).is_none())
+    // `-1` takes away what is no list of names to begin with.
+    let is_none = |name: &&str| match setting {
+        "DefaultQOS" => word.value == "-1",
+        "Preempt" => matches!(*name, "" | "1"),
+        _ => name.is_empty(),
+    };
+    let Some(bad) = names.filter(|name| !is_none(name)).find(|name| rules.qos(name).is_none())
     else {
         return Ok(());
     };
@@ -254,10 +285,10 @@ impl Conditions {
 fn default_qos_line(one: &AssociationView) -> String {
     let user = match one.user_name.as_str() {
         "" => String::new(),
-        name => format!(" U = {name:<9}"),
+        name => format!("U = {name:<9}"),
     };
     let (qos, cluster, account) = (&one.default_qos, &one.cluster, &one.account);
-    format!("  DefQOS = {qos:<10.10} C = {cluster:<10.10} A = {account:<20.20}{user}")
+    format!("  DefQOS = {qos:<10.10} C = {cluster:<10.10} A = {account:<20.20} {user}")
 }
 
 /// The clusters a change is about: those named, or all.

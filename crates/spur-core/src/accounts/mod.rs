@@ -1,5 +1,6 @@
 //! Accounting: what is recorded of jobs and nodes, and the rules of who may use how much.
 
+pub mod allowed;
 pub mod book;
 pub mod classic;
 pub mod events;

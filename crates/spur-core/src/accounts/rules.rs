@@ -1,6 +1,6 @@
 //! The rules as a whole: what is always there, how rows are named, what must hold, who may change what.
 
-use crate::accounts::settings;
+use crate::accounts::{allowed, settings};
 use crate::auth::Level;
 use crate::views::rules::{
     AccountView, ClusterView, FederationView, ResourceView, RuleRow, RulesView, UserView, WckeyView,
@@ -115,9 +115,6 @@ impl RulesView {
         let own = association_key(association);
         let above = line.iter().filter(|above| association_key(above) != own);
         for above in above {
-            if whole.qos.is_empty() {
-                whole.qos.clone_from(&above.qos);
-            }
             if whole.default_qos.is_empty() {
                 whole.default_qos.clone_from(&above.default_qos);
             }
@@ -136,8 +133,9 @@ impl RulesView {
             }
         }
         whole.shares_from_parent = whole.shares == settings::SHARES_FROM_PARENT;
-        whole.qos.sort();
-        whole.qos.dedup();
+        let lists = line.iter().filter(|above| association_key(above) != own).rev();
+        let lists = lists.map(|above| &above.qos[..]).chain([&association.qos[..]]);
+        whole.qos = allowed::whole(lists);
         whole
     }
 
@@ -332,7 +330,8 @@ impl RulesView {
                     found.push(format!("account \"{}\" does not hang on root", one.account));
                 }
             }
-            let qos = one.qos.iter().chain(Some(&one.default_qos).filter(|name| !name.is_empty()));
+            let default = Some(one.default_qos.as_str()).filter(|name| !name.is_empty());
+            let qos = one.qos.iter().map(|word| allowed::name(word)).chain(default);
             found.extend(
                 qos.filter(|name| self.qos(name).is_none())
                     .map(|name| format!("QOS \"{name}\" does not exist")),

@@ -1,5 +1,6 @@
 //! What can be set of an association or a QOS: a row each, found by its name or the beginning of it.
 
+use crate::accounts::allowed;
 use crate::limit::Limit;
 use crate::time::duration;
 use crate::tres::{self, Amounts};
@@ -41,6 +42,11 @@ pub enum Fault {
 }
 
 impl<Row> Setting<Row> {
+    /// Whether its values are amounts of resources by name.
+    pub fn counts(&self) -> bool {
+        self.names[0].contains("TRES")
+    }
+
     /// The lines that refuse a value; `said` is the word as it was written.
     pub fn refusal(&self, fault: &Fault, said: &str, value: &str) -> String {
         match fault {
@@ -145,7 +151,7 @@ settings! {
     "MaxWall       ": "MaxWallDurationPerJob" | "MaxWall" => minutes max_wall;
     "MinPrioThresh ": "MinPrioThreshold" => threshold min_priority_threshold;
     "Priority      ": "Priority" => threshold priority;
-    "QOS           ": "QosLevel" | "QOS" => words qos;
+    "QOS           ": "QosLevel" | "QOS" => allowed qos;
     "DefQOS        ": "DefaultQOS" => word default_qos;
     "Comment       ": "Comment" => word comment;
 }
@@ -256,7 +262,7 @@ mod tell {
         value.join(",")
     }
 
-    pub use words as flags;
+    pub use {words as allowed, words as flags};
 
     pub fn amounts(value: &str) -> String {
         value.to_string()
@@ -385,6 +391,13 @@ fn words(place: &mut Vec<String>, change: Change, value: &str) -> Result<(), Fau
     Ok(())
 }
 
+fn allowed(place: &mut Vec<String>, change: Change, value: &str) -> Result<(), Fault> {
+    let said = value.split(',').map(|word| word.trim().to_lowercase());
+    let said: Vec<String> = said.filter(|word| !word.is_empty()).collect();
+    allowed::change(place, change, &said);
+    Ok(())
+}
+
 /// Sets what is named and leaves the rest; `-1` takes a limit away, nothing at all takes all away.
 fn amounts(place: &mut String, _: Change, value: &str) -> Result<(), Fault> {
     let mut merged: Amounts = tres::read(place);
@@ -467,5 +480,6 @@ mod tests {
         assert_eq!(set(Change::Set, "normal"), "normal");
         assert_eq!(set(Change::Add, "high,low"), "high,low,normal");
         assert_eq!(set(Change::Remove, "low"), "high,normal");
+        assert_eq!(set(Change::Set, "-high"), "normal");
     }
 }

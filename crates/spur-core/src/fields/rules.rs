@@ -89,12 +89,22 @@ pub static ACCOUNT_FIELDS: &[Field<AccountView>] = &[
     field("Coordinators", "Coord Accounts", 20, |a| list(&a.coordinators)),
 ];
 
+/// A user, and the accounts that they look after.
+#[derive(Clone)]
+pub struct PersonRow {
+    /// The user.
+    pub user: UserView,
+    /// The accounts, by name.
+    pub looks_after: Vec<String>,
+}
+
 /// Users.
-pub static USER_FIELDS: &[Field<UserView>] = &[
-    field("User", "User", 10, |u| text(&u.name)),
-    field("DefaultAccount", "Def Acct", 10, |u| text(&u.default_account)),
-    field("DefaultWCKey", "Def WCKey", 10, |u| text(&u.default_wckey)),
-    field("AdminLevel", "Admin", 9, |u| text(admin(u.admin_level))),
+pub static USER_FIELDS: &[Field<PersonRow>] = &[
+    field("User", "User", 10, |u| text(&u.user.name)),
+    field("DefaultAccount", "Def Acct", 10, |u| text(&u.user.default_account)),
+    field("DefaultWCKey", "Def WCKey", 10, |u| text(&u.user.default_wckey)),
+    field("AdminLevel", "Admin", 9, |u| text(admin(u.user.admin_level))),
+    field("Coordinators", "Coord Accounts", 20, |u| list(&u.looks_after)),
 ];
 
 /// Words that mark jobs.

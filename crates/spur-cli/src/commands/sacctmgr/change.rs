@@ -6,11 +6,11 @@ use std::time::Duration;
 use spur_core::accounts::manage::{self, Entity, Plan, Refusal, Request, Word};
 use spur_core::errors::SlurmError;
 use spur_core::views::RulesView;
-use spur_proto::slurm::{ChangeRulesRequest, GetRulesRequest};
+use spur_proto::slurm::{ChangeRulesRequest, GetRulesRequest, ListEventsRequest};
 use spur_proto::status::from_status;
 use tonic::{Code, Status};
 
-use super::{Style, entity};
+use super::{Style, entity, truth};
 use crate::accounting::{self, Trouble};
 use crate::cluster;
 use crate::output::{complain, print};
@@ -49,13 +49,43 @@ fn change(style: &Style, words: &[String], none: &str, think: Think) -> u8 {
     let mut request = request(rest);
     let is_reset = request.set.iter().any(|word| manage::is_reset(word) && word.value == "0");
     let names_cluster = request.which.iter().any(|word| word.is(&["clusters"]));
-    if is_reset && !names_cluster && !request.which.is_empty() {
+    let names_account = request.which.iter().any(|word| word.is(&["accounts"]));
+    let is_told = match about {
+        Entity::Cluster => false,
+        Entity::User => names_account,
+        _ => true,
+    };
+    if is_reset && is_told && !names_cluster && !request.which.is_empty() {
         let own = cluster::block_on(accounting::glance()).map(|it| it.cluster_name);
         let own = own.unwrap_or_default();
         print(&format!("No cluster specified, resetting on local cluster {own}\n"));
         request.which.push(Word::parse(&format!("cluster={own}")));
     }
-    carry_out(style, |rules| think(rules, about, &request))
+    let strange = match unknown_resource(about, &request) {
+        Ok(strange) => strange,
+        Err(trouble) => return fail(&trouble),
+    };
+    carry_out(style, |rules| match &strange {
+        Some(refusal) => Err(refusal.clone()),
+        None => think(rules, about, &request),
+    })
+}
+
+/// What is said of the first limit on a resource that no cluster counts.
+fn unknown_resource(about: Entity, request: &Request) -> Result<Option<Refusal>, Trouble> {
+    let named = manage::resources_named(about, request);
+    if named.is_empty() {
+        return Ok(None);
+    }
+    let known = cluster::block_on(async {
+        let mut client = accounting::connect().await?;
+        let events = client.list_events(ListEventsRequest::default()).await;
+        Ok(truth::tres(&events.map_err(accounting::refused)?.into_inner().events))
+    })?;
+    let is_known =
+        |name: &str| known.iter().any(|one| format!("{}/{}", one.kind, one.name) == name);
+    let strange = named.iter().find(|(_, name)| !is_known(name));
+    Ok(strange.map(|(word, name)| word.unknown_resource(name)))
 }
 
 /// `where` and `set` say what the words behind them are; before either, they are conditions.

@@ -217,7 +217,6 @@ fn change_known(
         let was = (setting.told)(&changed);
         (setting.set)(&mut changed, word.change, &word.value)
             .map_err(|fault| Refusal::Wrong(setting.refusal(&fault, &word.text, &word.value)))?;
-        settle(after, &mut changed);
         let is = (setting.told)(&changed);
         if was != is {
             let what = setting.names[0].to_lowercase();
@@ -237,34 +236,11 @@ fn change_known(
     Ok(())
 }
 
-fn take(after: &mut RulesView, loaded: &mut Loaded, mut plan: Plan) {
-    for row in &mut plan.put {
-        if let Some(one) = &mut row.association {
-            settle(after, one);
-        }
+fn take(after: &mut RulesView, loaded: &mut Loaded, plan: Plan) {
+    for row in &plan.put {
         after.put(row.clone());
     }
     loaded.plan.put.extend(plan.put);
-}
-
-/// `QOS='+high'`: what the accounts above have, and one more. What is kept here is the whole list.
-fn settle(rules: &RulesView, one: &mut AssociationView) {
-    let is_delta = |name: &String| name.starts_with(['+', '-']);
-    if !one.qos.iter().any(is_delta) {
-        return;
-    }
-    let said = std::mem::take(&mut one.qos);
-    let mut with = rules.clone();
-    with.put(one.clone().into());
-    one.qos = with.effective(one).qos;
-    for name in &said {
-        let bare = name.trim_start_matches(['+', '-']);
-        one.qos.retain(|known| known != bare);
-        if !name.starts_with('-') {
-            one.qos.push(bare.to_string());
-        }
-    }
-    one.qos.sort();
 }
 
 fn says(loaded: &Loaded) -> String {
@@ -423,7 +399,10 @@ User - 'games':DefaultAccount='aa':Coordinator='aa':Fairshare=3
         let first = plan(&rules, &file, &How::default()).expect("a plan");
         first.put.into_iter().for_each(|row| rules.put(row));
         let bb = rules.account_association("oracle", "bb").expect("it is there");
-        assert_eq!(bb.qos, ["high", "normal"]);
+        assert_eq!(
+            (&bb.qos[..], &rules.effective(bb).qos[..]),
+            (&["+high".to_string()][..], &["high".to_string(), "normal".to_string()][..])
+        );
         assert_eq!(rules.problems(), [""; 0]);
         let again = plan(&rules, &file, &How::default());
         assert!(matches!(again, Err(Refusal::Done(_))), "it is as it was");

@@ -1,7 +1,7 @@
 //! Users whom a change of an account reaches: those who have nothing of their own there.
 
 use super::Word;
-use crate::accounts::settings;
+use crate::accounts::{allowed, settings};
 use crate::views::{AssociationView, RulesView};
 
 /// What is handed down, by its label, and whether an association has it of its own.
@@ -12,12 +12,14 @@ const HANDED_DOWN: &[HandedDown] = &[
     ("MaxJobs", |one| one.max_jobs.is_some()),
     ("MaxJobsPrioAcc", |one| one.max_jobs_accrue.is_some()),
     ("MaxSubmitJobs", |one| one.max_submit.is_some()),
-    ("MaxTRES", |one| !one.max_tres_per_job.is_empty()),
-    ("MaxTRESMins", |one| !one.max_tres_mins_per_job.is_empty()),
-    ("MaxTRESPerNode", |one| !one.max_tres_per_node.is_empty()),
+    // Of these lists something may always come from above.
+    ("MaxTRES", |_| false),
+    ("MaxTRESMins", |_| false),
+    ("MaxTRESPerNode", |_| false),
     ("MaxWall", |one| one.max_wall.is_some()),
     ("MinPrioThresh", |one| one.min_priority_threshold.is_some()),
-    ("QOS", |one| !one.qos.is_empty()),
+    ("Priority", |one| one.priority.is_some()),
+    ("QOS", |one| !one.qos.is_empty() && !allowed::is_difference(&one.qos)),
 ];
 
 /// The line of a user's association that is modified.

@@ -41,16 +41,12 @@ pub fn modify(rules: &RulesView, entity: Entity, request: &Request) -> Result<Pl
     }
 }
 
-pub(super) fn nothing() -> Refusal {
-    Refusal::Nothing(" Nothing modified".to_string())
+fn cannot(text: &str) -> Refusal {
+    Refusal::Wrong(text.to_string())
 }
 
-/// An association as words change it: what is added to or taken from is what it has now, be it from above.
-fn to_change(rules: &RulesView, one: &AssociationView, words: &[&Word]) -> AssociationView {
-    let is_delta = |word: &&Word| word.change != settings::Change::Set;
-    let inherits = one.qos.is_empty() && words.iter().any(is_delta);
-    let qos = if inherits { rules.effective(one).qos } else { one.qos.clone() };
-    AssociationView { qos, ..one.clone() }
+pub(super) fn nothing() -> Refusal {
+    Refusal::Nothing(" Nothing modified".to_string())
 }
 
 fn set_all(rules: &RulesView, one: &mut AssociationView, words: &[&Word]) -> Result<(), Refusal> {
@@ -75,7 +71,9 @@ fn usable_default(rules: &RulesView, plan: &Plan) -> Result<(), Refusal> {
     let mut lines = String::new();
     for one in plan.put.iter().filter_map(|row| row.association.as_ref()) {
         let before = rules.current(&one.clone().into()).and_then(|row| row.association);
-        let is_new = before.is_none_or(|before| before.default_qos != one.default_qos);
+        let is_new = before.is_none_or(|before| {
+            (&before.default_qos, &before.qos) != (&one.default_qos, &one.qos)
+        });
         let whole = after.effective(one);
         if is_new && !one.default_qos.is_empty() && !whole.qos.contains(&one.default_qos) {
             lines.push_str(&format!("\n{}", default_qos_line(one)));
@@ -94,6 +92,12 @@ fn accounts(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Pla
     let (mut own, mut limits, mut parent) = (Vec::new(), Vec::new(), None);
     for word in words {
         match word {
+            word if word.name.is_empty() || word.is(&["names", "accounts"]) => {
+                return Err(cannot(" Can't modify the name of an account"));
+            }
+            word if word.is(&["clusters"]) => {
+                return Err(cannot(" Can't modify the cluster of an account"));
+            }
             word if word.is(&["description", "organization"]) => own.push(word),
             word if word.is(&["parent"]) => parent = Some(word.value.to_lowercase()),
             word => limits.push(word),
@@ -122,7 +126,7 @@ fn accounts(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Pla
         let spans = rules.spans();
         meant.sort_by_key(|one| (&one.cluster, spans.get(&one.id).copied()));
         for one in meant {
-            let mut changed = to_change(rules, one, &limits);
+            let mut changed = one.clone();
             set_all(rules, &mut changed, &limits)?;
             if let Some(parent) = &parent {
                 // Nothing hangs on itself, the root on nothing, and who hangs there already does not move.
@@ -170,6 +174,11 @@ fn accounts(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Pla
 fn users(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Plan, Refusal> {
     if let Some(word) = words.iter().find(|word| word.is(&["newname"])) {
         return rename::user(rules, which, word);
+    }
+    if let Some(word) = words.iter().find(|word| word.name.is_empty()) {
+        let text = &word.text;
+        let text = format!(" Bad format on {text}: End your option with an '=' sign");
+        return Err(Refusal::Wrong(text));
     }
     let (mut own, mut limits) = (Vec::new(), Vec::new());
     for word in words {
@@ -240,7 +249,7 @@ fn users(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Plan, 
         let spans = rules.spans();
         meant.sort_by_key(|one| spans.get(&one.id).copied());
         for one in meant {
-            let mut changed = to_change(rules, one, &limits);
+            let mut changed = one.clone();
             set_all(rules, &mut changed, &limits)?;
             lines.push_str(&heirs::line(one));
             plan.put.push(changed.into());
@@ -293,9 +302,17 @@ fn qos(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Plan, Re
 fn clusters(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Plan, Refusal> {
     let named: Vec<&String> = which.names.iter().chain(&which.clusters).collect();
     let class = classification(words)?;
-    let is_own =
-        |word: &&Word| word.is(federation::OF_CLUSTER) || word.is(&["classification", "flags"]);
-    let limits: Vec<&Word> = words.iter().filter(|word| !is_own(word)).collect();
+    let is_own = |word: &&Word| word.is(federation::OF_CLUSTER) || word.is(&["classification"]);
+    let is_name = |word: &&Word| word.name.is_empty() || word.is(&["names", "clusters"]);
+    let limits: Vec<&Word> = words.iter().filter(|word| !is_own(word) && !is_name(word)).collect();
+    if limits.is_empty() && !words.iter().any(|word| is_own(&word)) {
+        return Err(cannot(" You didn't give me anything to set"));
+    }
+    not_of_a_root(&limits)?;
+    if let Some(word) = limits.iter().find(|word| word.is(&["parent"])) {
+        let told = format!("  Default Limits:\n  Parent        = {}\n", word.value);
+        return Err(Refusal::Nothing(format!(" Setting\n{told} Nothing modified")));
+    }
     let is_meant = |name: &String| named.is_empty() || named.contains(&name);
     let mut plan = Plan::default();
     let mut told = class.map(|it| format!("  Classification = {it}\n")).unwrap_or_default();
@@ -325,6 +342,7 @@ fn clusters(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Pla
         };
         told.push_str("  Default Limits:\n");
         for (label, value) in settings::told(settings::ASSOCIATION, &trial, named) {
+            let value = taken_away(&limits, label).unwrap_or(value);
             told.push_str(&format!("  {label}= {value}\n"));
         }
         let tops = rules
@@ -349,6 +367,34 @@ fn clusters(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Pla
     }
     plan.says = format!(" Setting\n{told}{}", plan.says);
     Ok(plan)
+}
+
+/// What is counted together is not limited for a whole cluster.
+fn not_of_a_root(words: &[&Word]) -> Result<(), Refusal> {
+    let labels = words
+        .iter()
+        .filter_map(|word| settings::find(settings::ASSOCIATION, &word.name))
+        .map(|setting| setting.label.trim_end());
+    let mut wrong =
+        labels.filter(|label| matches!(*label, "GrpTRESMins" | "GrpTRESRunMins" | "GrpWall"));
+    match wrong.next() {
+        None => Ok(()),
+        Some(label) => Err(Refusal::Wrong(format!(
+            "{label} is not a valid option for the root association of a cluster."
+        ))),
+    }
+}
+
+/// How a limit is told that goes: by its name, where others of its list stay.
+fn taken_away(words: &[&Word], label: &str) -> Option<String> {
+    let is_it = |word: &&&Word| {
+        settings::find(settings::ASSOCIATION, &word.name).is_some_and(|one| one.label == label)
+    };
+    let word = words.iter().find(is_it)?;
+    match label.trim_end() {
+        "DefQOS" => (word.value == "-1").then(|| "(null)".to_string()),
+        _ => word.value.contains("=-1").then(|| word.value.replace("=-1", "=NONE")),
+    }
 }
 
 /// What a cluster is said to be for, if it is said.

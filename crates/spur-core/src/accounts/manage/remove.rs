@@ -4,6 +4,7 @@ use super::add::coordinator_words;
 use super::{
     Conditions, Entity, Plan, Refusal, Request, Word, default_qos_line, federation, resource,
 };
+use crate::accounts::allowed;
 use crate::accounts::rules::ROOT;
 use crate::errors::SlurmError;
 use crate::views::{AccountView, AssociationView, RuleRow, RulesView, UserView};
@@ -256,9 +257,10 @@ fn qos(rules: &RulesView, which: &Conditions) -> Result<Plan, Refusal> {
         )));
     }
     // Nobody refers to what is not there.
-    for one in rules.associations.iter().filter(|one| one.qos.iter().any(is_gone)) {
+    let says_gone = |word: &String| is_gone(&allowed::name(word).to_string());
+    for one in rules.associations.iter().filter(|one| one.qos.iter().any(says_gone)) {
         let mut changed = one.clone();
-        changed.qos.retain(|name| !is_gone(name));
+        changed.qos.retain(|word| !says_gone(word));
         plan.put.push(changed.into());
     }
     Ok(plan)

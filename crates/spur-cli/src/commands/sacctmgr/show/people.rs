@@ -1,0 +1,127 @@
+//! `sacctmgr show account` and `show user`.
+
+use spur_core::accounts::manage::Conditions;
+use spur_core::fields::format;
+use spur_core::fields::rules::{self, ACCOUNT_FIELDS, PersonRow, USER_FIELDS};
+use spur_core::views::{AssociationView, RulesView};
+
+use super::associations::standing;
+use super::more::{More, has};
+use super::tables::mixed;
+use super::{Wanted, own};
+use crate::commands::sacctmgr::Style;
+
+pub(super) fn accounts(
+    style: &Style,
+    wanted: &Wanted,
+    all: &RulesView,
+    which: &Conditions,
+    more: &More,
+) -> Result<String, String> {
+    let names = || which.names.iter().chain(&which.accounts);
+    let mut things = all.accounts.clone();
+    things.retain(|one| names().next().is_none() || names().any(|name| *name == one.name));
+    things.retain(|one| {
+        has(&more.organizations, &one.organization) && has(&more.descriptions, &one.description)
+    });
+    if wanted.with_coordinators || wanted.format.is_some() {
+        // Whoever looks after an account looks after what is below it.
+        let cluster = own(all);
+        for one in &mut things {
+            let line = all.lineage(&cluster, &one.name);
+            let above = line.iter().filter_map(|above| all.account(&above.account));
+            one.coordinators.extend(above.flat_map(|above| above.coordinators.iter().cloned()));
+            one.coordinators.sort();
+            one.coordinators.dedup();
+        }
+    }
+    things.sort_by(|a, b| a.name.cmp(&b.name));
+    let coordinators = if wanted.with_coordinators { ",Coordinators" } else { "" };
+    let format = match (wanted.format.as_deref(), wanted.with_associations) {
+        (Some(format), _) => format.to_string(),
+        (None, true) => format!("{}{coordinators}", rules::ACCOUNT_WITH),
+        (None, false) => format!("{}{coordinators}", rules::ACCOUNT),
+    };
+    let standing = standing(all);
+    let mut rows = Vec::new();
+    for thing in things {
+        if !wanted.with_associations {
+            rows.push((thing, AssociationView::default()));
+            continue;
+        }
+        let conditions = Conditions { accounts: Vec::new(), ..which.clone() };
+        let mine = standing.iter().filter(|one| {
+            one.account == thing.name && conditions.meets(one) && more.allows(all, one)
+        });
+        rows.extend(mine.map(|one| (thing.clone(), said(all, wanted, one))));
+    }
+    mixed(style, ACCOUNT_FIELDS, &format, &rows)
+}
+
+pub(super) fn users(
+    style: &Style,
+    wanted: &Wanted,
+    all: &RulesView,
+    which: &Conditions,
+    more: &More,
+) -> Result<String, String> {
+    let names = || which.names.iter().chain(&which.users);
+    let mut things = all.users.clone();
+    things.retain(|one| names().next().is_none() || names().any(|name| *name == one.name));
+    let level = |one: &spur_core::views::UserView| {
+        let level = rules::admin(one.admin_level).to_lowercase();
+        // What is no level at all keeps nobody out, as in Slurm.
+        let is_one = |said: &&String| LEVELS.iter().any(|known| known.starts_with(said.as_str()));
+        let mut said = more.levels.iter().filter(is_one).peekable();
+        said.peek().is_none() || said.any(|said| level.starts_with(said.as_str()))
+    };
+    things.retain(|one| {
+        has(&more.default_accounts, &one.default_account)
+            && has(&more.default_wckeys, &one.default_wckey)
+            && level(one)
+    });
+    things.sort_by(|a, b| a.name.cmp(&b.name));
+    let conditions = Conditions { users: Vec::new(), ..which.clone() };
+    let coordinators = if wanted.with_coordinators { ",Coordinators" } else { "" };
+    let plain = format!("{}{coordinators}", rules::USER);
+    let format = match (wanted.format.as_deref(), wanted.with_associations) {
+        (Some(format), _) => format.to_string(),
+        (None, true) => rules::USER_WITH.replacen(rules::USER, &plain, 1),
+        (None, false) => plain,
+    };
+    // A column that only associations have asks for them.
+    let asks = wanted.with_associations
+        || format.split(',').any(|word| format::accounting(USER_FIELDS, word).is_err());
+    let standing = standing(all);
+    let mut rows = Vec::new();
+    for thing in things {
+        let mine: Vec<_> = standing
+            .iter()
+            .filter(|one| {
+                one.user_name == thing.name && conditions.meets(one) && more.allows(all, one)
+            })
+            .collect();
+        let looks_after = all.accounts.iter().map(|account| account.name.clone());
+        let cluster = own(all);
+        let mut looks_after: Vec<String> =
+            looks_after.filter(|name| all.coordinates(&thing.name, &cluster, name)).collect();
+        looks_after.sort();
+        let thing = PersonRow { user: thing, looks_after };
+        if asks {
+            rows.extend(mine.iter().map(|one| (thing.clone(), said(all, wanted, one))));
+        } else if conditions == Conditions::default()
+            || !mine.is_empty()
+            || which.names.contains(&thing.user.name)
+        {
+            rows.push((thing, AssociationView::default()));
+        }
+    }
+    mixed(style, USER_FIELDS, &format, &rows)
+}
+
+const LEVELS: [&str; 3] = ["none", "operator", "administrator"];
+
+/// An association with what it has from above, or only with what it says itself.
+fn said(all: &RulesView, wanted: &Wanted, one: &AssociationView) -> AssociationView {
+    if wanted.no_limits { one.clone() } else { all.effective(one) }
+}
