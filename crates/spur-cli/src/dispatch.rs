@@ -1,5 +1,7 @@
 //! From the name the binary was called by, or its first word, to a command.
 
+use spur_core::config::nearest;
+
 use crate::output::{complain, print};
 use crate::{commands, native};
 
@@ -93,12 +95,23 @@ pub fn run(called_as: &str, args: &[String]) -> u8 {
         "--version" | "-V" => "version",
         verb => verb,
     };
-    match SLURM.iter().chain(NATIVE).find(|command| command.name == verb) {
+    match all().find(|command| command.name == verb) {
         Some(command) => (command.run)(rest),
         None => {
-            complain("spur", format!("there is no command \"{verb}\"; see: spur help"));
+            complain("spur", unknown(verb));
             1
         }
+    }
+}
+
+fn all() -> impl Iterator<Item = &'static Command> {
+    SLURM.iter().chain(NATIVE)
+}
+
+fn unknown(verb: &str) -> String {
+    match nearest(verb, all().map(|command| command.name)) {
+        Some(meant) => format!("there is no command \"{verb}\"; did you mean \"{meant}\"?"),
+        None => format!("there is no command \"{verb}\"; see: spur help"),
     }
 }
 
@@ -123,4 +136,15 @@ fn help() -> String {
         list(NATIVE),
         list(SLURM)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unknown;
+
+    #[test]
+    fn a_slip_of_the_fingers_is_told_what_was_meant() {
+        assert_eq!(unknown("quue"), "there is no command \"quue\"; did you mean \"queue\"?");
+        assert_eq!(unknown("bjobs42"), "there is no command \"bjobs42\"; see: spur help");
+    }
 }

@@ -30,7 +30,7 @@ pub use answers::{Members, Shape, UnknownNode};
 pub use by_name::{Counts, Weight, Weights};
 pub use document::document;
 pub use keys::{Key, Reload, Section, Table};
-pub use problems::{Problem, Problems};
+pub use problems::{Problem, Problems, nearest};
 pub use resolve::{Config, read, read_back, value_of};
 pub use sharing::{DefaultMemory, OverSubscribe, PreemptMode};
 pub use show::Shown;

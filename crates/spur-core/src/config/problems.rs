@@ -68,10 +68,7 @@ pub(crate) fn without_password(value: &str) -> String {
 }
 
 /// The candidate that a slip of the fingers turns into `word`, if there is one.
-pub(crate) fn nearest<'a>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // Long words are not worth comparing letter by letter with every candidate.
     if word.len() > 64 {
         return None;
