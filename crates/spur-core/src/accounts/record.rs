@@ -42,6 +42,10 @@ pub fn of_job(state: &State, before: Option<&Job>, job: &Job) -> Vec<AccountingR
         close(state, before, &mut then);
         then.steps = gone_steps(state, before, job, &then);
         records.push(record(run(before), then));
+    } else if matches!(before.phase, Phase::Ended { .. }) {
+        // So does one that was over when somebody sent it back; how it ended stays.
+        then.state = requeued();
+        records.push(record(run(before), then));
     }
     records.push(record(run(job), now));
     records
@@ -196,7 +200,7 @@ fn row(state: &State, job: &Job) -> AccountingView {
                 // What the killed script left is told by its step.
                 row.exit_status = 0;
             }
-            if *cause == Cause::TimeLimit {
+            if matches!(cause, Cause::TimeLimit | Cause::NodeFailed | Cause::NodeFault) {
                 row.exit_status = 0;
             }
             if let Cause::Requeued { .. } | Cause::PrologFailed = cause {
@@ -322,7 +326,9 @@ fn step_row(
 /// From when on it may run, or 0 while nobody knows.
 fn eligible(job: &Job) -> i64 {
     let never_ran = matches!(job.phase, Phase::Pending | Phase::Ended { started: None, .. });
-    if never_ran && (job.hold != Hold::None || job.waits.is_some()) {
+    // What ran before and waits for its owner to let it go was eligible when it came back.
+    let is_held = !matches!(job.hold, Hold::None | Hold::Requeued);
+    if never_ran && (is_held || job.waits.is_some()) {
         return 0;
     }
     job.begin.map_or(0, |begin| begin.0).max(job.submitted.0)
