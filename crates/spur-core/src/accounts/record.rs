@@ -42,8 +42,10 @@ pub fn of_job(state: &State, before: Option<&Job>, job: &Job) -> Vec<AccountingR
         close(state, before, &mut then);
         then.steps = gone_steps(state, before, job, &then);
         records.push(record(run(before), then));
-    } else if matches!(before.phase, Phase::Ended { .. }) {
-        // So does one that was over when somebody sent it back; how it ended stays.
+    } else if let Phase::Ended { cause, .. } = &before.phase
+        && !matches!(cause, Cause::NodeFailed | Cause::NodeFault | Cause::Preempted)
+    {
+        // So does one that was over when somebody sent it back; its exit code stays.
         then.state = requeued();
         records.push(record(run(before), then));
     }
