@@ -154,6 +154,9 @@ fn row(state: &State, job: &Job) -> AccountingView {
         tres_requested: shown(&requested),
         priority: job.granted.priority.or(job.spec.priority).unwrap_or_default(),
         reservation: text(placement.map(|placement| &placement.reservation)),
+        reservation_id: placement
+            .and_then(|placement| state.reservations.get(&placement.reservation))
+            .map_or(0, |reservation| reservation.number),
         constraints: text(placement.map(|placement| &placement.constraint)),
         licenses: text(placement.map(|placement| &placement.licenses)),
         comment: text(rare.and_then(|rare| rare.comment.as_ref())),
