@@ -96,7 +96,7 @@ fn keep_defaults(gone: &[&AssociationView], hint: &str) -> Result<(), Refusal> {
         .iter()
         .map(|one| {
             let (cluster, account, user) = (&one.cluster, &one.account, &one.user_name);
-            format!("  C = {cluster:<15.15} A = {account:<10.10} U = {user:<9.9}\n")
+            format!("  C = {cluster:<15.15} A = {account:<10.10} U = {user:<9}\n")
         })
         .collect();
     let why = SlurmError::NoRemoveDefaultAccount;
