@@ -1,5 +1,9 @@
 //! `sacct` with the real binaries: steps, arrays, requeues, usage.
 
+#[path = "../../spurdbd/tests/common/postgres.rs"]
+#[allow(dead_code)]
+mod postgres;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
@@ -122,4 +126,25 @@ fn gpus_of_steps_and_notes_of_administrators_are_kept() {
     });
     let window = sacct(&cluster, "-X -S now-1hour -o JobID");
     assert!(!window.contains(&waits), "{window:?}");
+}
+
+#[test]
+fn history_is_kept_in_the_database_that_the_configuration_names() {
+    let elsewhere = tempfile::tempdir().expect("a directory");
+    let server = postgres::Server::start();
+    let file = format!("sqlite:{}", elsewhere.path().join("history.db").display());
+    let urls = server.iter().map(|server| server.url()).chain([file]);
+    for url in urls {
+        let set = format!("accounting.database_url={url}");
+        let cluster = Cluster::up_with("n1", 2, &["--set", &set]);
+        let job = submit(&cluster, &["-W", "--wrap", "exit 0"]);
+        until("it is history", || {
+            let told = sacct(&cluster, &format!("-X -j {job} -o JobID,State"));
+            (told == [format!("{job}|COMPLETED")]).then_some(())
+        });
+        let stats = cluster.run("sacctmgr show stats").stdout;
+        let engine = url.split(':').next().expect("a scheme");
+        assert!(stats.contains(&format!("Database: {engine}")), "{stats}");
+        assert!(!cluster.dir().join("accounting.db").exists(), "nothing is kept beside it");
+    }
 }

@@ -99,3 +99,32 @@ fn shares_are_parts_of_the_account_above() {
     assert_eq!((large.as_str(), small.as_str()), ("3", "1"));
     assert!((of_large - 3.0 * of_small).abs() < 0.001, "{shares}");
 }
+
+/// Some nine seconds.
+const HALF_LIFE: &str = "scheduler.fairshare_halflife_days=0.0001";
+
+#[test]
+fn usage_fades_is_kept_over_a_restart_and_forgotten_when_somebody_says_so() {
+    let settings = ["--set", HALF_LIFE];
+    let cluster = Cluster::up_with("n1", 64, &settings);
+    let me = nix::unistd::User::from_uid(nix::unistd::Uid::current());
+    let me = me.expect("users").expect("me").name;
+    done(&cluster, "sacctmgr -i add account lab");
+    done(&cluster, &format!("sacctmgr -i add user {me} account=lab"));
+    let usage = || -> u64 {
+        let told = done(&cluster, "sshare -n -P -A lab -o Account,RawUsage");
+        let line = told.lines().find(|line| line.trim_start().starts_with("lab|"));
+        line.and_then(|line| line.split('|').nth(1)?.parse().ok()).unwrap_or(0)
+    };
+    let words = ["-A", "lab", "-n64", "-o", "/dev/null", "--wait", "--wrap", "sleep 2"];
+    assert_eq!(cluster.run_words("sbatch", &words).status, 0);
+    let used = until("it is counted", || Some(usage()).filter(|used| *used > 60));
+    assert!(used < 64 * 20, "{used}");
+    until("half of it is forgotten", || (usage() <= used / 2).then_some(()));
+    cluster.down();
+    cluster.start_with("n1", 64, &settings);
+    let kept = until("shares are told again", || Some(usage()).filter(|kept| *kept > 0));
+    assert!(kept <= used / 2, "{kept} of {used}");
+    done(&cluster, "sacctmgr -i modify account where name=lab set rawusage=0");
+    until("nothing is left", || (usage() == 0).then_some(()));
+}

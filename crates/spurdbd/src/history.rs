@@ -43,7 +43,7 @@ impl Reader {
 /// Jobs handed over at a time.
 const PAGE: usize = 1000;
 
-/// Hands over the jobs that are asked for, in pages, in the order of their numbers.
+/// Hands over the jobs that are asked for, in pages, in the order they came; one that was sent back came again.
 pub fn find(
     connection: &mut Connection,
     request: &ListJobHistoryRequest,
@@ -107,6 +107,9 @@ fn last_runs(
         }
         jobs.push((id, job));
     }
+    jobs.sort_by(|(_, a), (_, b)| {
+        (&a.cluster, a.submit_time, a.job_id).cmp(&(&b.cluster, b.submit_time, b.job_id))
+    });
     Ok(jobs)
 }
 

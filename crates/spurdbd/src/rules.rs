@@ -186,6 +186,7 @@ fn write(
         let told = told::removal(before, row, kind, &name);
         remember(connection, author, &told.action, &told.object, &told.info)?;
     }
+    let mut last_wckey = before.wckeys.iter().map(|one| one.id).max().unwrap_or(0);
     let mut last_run = None;
     for mut row in put {
         removed::revive(connection, &mut row)?;
@@ -211,6 +212,10 @@ fn write(
                 last_qos += 1;
                 one.id = last_qos as u32;
             }
+        }
+        if let Some(one) = row.wckey.as_mut().filter(|one| one.id == 0) {
+            last_wckey += 1;
+            one.id = last_wckey;
         }
         let (kind, name) = row.name();
         connection.execute(

@@ -68,9 +68,10 @@ fn coordinators(former: Option<&AccountView>, account: &AccountView) -> Vec<Told
 }
 
 fn object(row: &RuleRow, name: &str) -> String {
-    match &row.association {
-        Some(one) => format!("id_assoc={}", one.id),
-        None => name.to_string(),
+    match row {
+        RuleRow { association: Some(one), .. } => format!("id_assoc={}", one.id),
+        RuleRow { wckey: Some(one), .. } => format!("id_wckey={}", one.id),
+        _ => name.to_string(),
     }
 }
 

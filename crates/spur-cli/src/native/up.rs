@@ -335,10 +335,10 @@ fn configuration(
     Ok((Some(own), Shape { config: None, ..shape }))
 }
 
-/// The database that a configuration names.
-fn database(config: &Path) -> Option<String> {
-    let text = std::fs::read_to_string(config).ok()?;
-    config::read(&text).ok()?.accounting.database_url.clone()
+/// Whether a configuration names a database.
+fn names_database(config: &Path) -> bool {
+    let text = std::fs::read_to_string(config).unwrap_or_default();
+    config::read(&text).is_ok_and(|config| config.accounting.database_url.is_some())
 }
 
 fn daemons(
@@ -356,10 +356,15 @@ fn daemons(
     let mut daemons = Vec::new();
     let accounting = format!("unix:{}", text(&layout.accounting_socket()));
     if !arguments.no_accounting {
-        let own = format!("sqlite:{}", text(&layout.dir.join("accounting.db")));
-        let database = config.and_then(database).unwrap_or(own);
-        let args = ["-D", "--database-url", &database, "--listen", &accounting];
-        let mut args = args.map(str::to_string).to_vec();
+        let mut args = ["-D", "--listen", &accounting].map(str::to_string).to_vec();
+        match config.is_some_and(names_database) {
+            // It reads the address itself, which may have a password in it, and makes what is missing there.
+            true => args.push("--migrate".to_string()),
+            false => {
+                let own = format!("sqlite:{}", text(&layout.dir.join("accounting.db")));
+                args.extend(["--database-url".to_string(), own]);
+            }
+        }
         if let Some(config) = config {
             args.extend(["--config".to_string(), text(config)]);
         }

@@ -41,6 +41,8 @@ pub struct Plan {
 pub enum Refusal {
     /// There is nothing to do; said on standard output.
     Nothing(String),
+    /// There is nothing to do, said on standard output, for a reason that is said as an error.
+    Vain { why: String, says: String },
     /// There is nothing to do, and that is well; said on standard output.
     Done(String),
     /// It is not done, and that is no failure of the command.
@@ -53,6 +55,7 @@ impl Refusal {
     /// What is said.
     pub fn text(self) -> String {
         match self {
+            Refusal::Vain { why, says } => format!("{why}\n{says}"),
             Refusal::Nothing(text)
             | Refusal::Done(text)
             | Refusal::Left(text)
@@ -278,6 +281,17 @@ impl Conditions {
             && !(self.no_user && self.users.is_empty() && !one.user_name.is_empty())
             && is(&self.partitions, &one.partition)
             && is(&self.parents, &one.parent)
+    }
+}
+
+/// Refuses a name that is none; what is said then is the entity's own.
+fn no_blank_names(word: &Word, says: &str) -> Result<(), Refusal> {
+    match word.list().is_empty() {
+        true => Err(Refusal::Vain {
+            why: " No blank names are allowed when adding.".to_string(),
+            says: says.to_string(),
+        }),
+        false => Ok(()),
     }
 }
 

@@ -42,6 +42,12 @@ pub fn of_job(state: &State, before: Option<&Job>, job: &Job) -> Vec<AccountingR
         close(state, before, &mut then);
         then.steps = gone_steps(state, before, job, &then);
         records.push(record(run(before), then));
+    } else if let Phase::Ended { cause, .. } = &before.phase
+        && !matches!(cause, Cause::NodeFailed | Cause::NodeFault | Cause::Preempted)
+    {
+        // So does one that was over when somebody sent it back; its exit code stays.
+        then.state = requeued();
+        records.push(record(run(before), then));
     }
     records.push(record(run(job), now));
     records
@@ -148,6 +154,9 @@ fn row(state: &State, job: &Job) -> AccountingView {
         tres_requested: shown(&requested),
         priority: job.granted.priority.or(job.spec.priority).unwrap_or_default(),
         reservation: text(placement.map(|placement| &placement.reservation)),
+        reservation_id: placement
+            .and_then(|placement| state.reservations.get(&placement.reservation))
+            .map_or(0, |reservation| reservation.number),
         constraints: text(placement.map(|placement| &placement.constraint)),
         licenses: text(placement.map(|placement| &placement.licenses)),
         comment: text(rare.and_then(|rare| rare.comment.as_ref())),
@@ -196,7 +205,7 @@ fn row(state: &State, job: &Job) -> AccountingView {
                 // What the killed script left is told by its step.
                 row.exit_status = 0;
             }
-            if *cause == Cause::TimeLimit {
+            if matches!(cause, Cause::TimeLimit | Cause::NodeFailed | Cause::NodeFault) {
                 row.exit_status = 0;
             }
             if let Cause::Requeued { .. } | Cause::PrologFailed = cause {
@@ -322,7 +331,9 @@ fn step_row(
 /// From when on it may run, or 0 while nobody knows.
 fn eligible(job: &Job) -> i64 {
     let never_ran = matches!(job.phase, Phase::Pending | Phase::Ended { started: None, .. });
-    if never_ran && (job.hold != Hold::None || job.waits.is_some()) {
+    // What ran before and waits for its owner to let it go was eligible when it came back.
+    let is_held = !matches!(job.hold, Hold::None | Hold::Requeued);
+    if never_ran && (is_held || job.waits.is_some()) {
         return 0;
     }
     job.begin.map_or(0, |begin| begin.0).max(job.submitted.0)

@@ -139,6 +139,14 @@ impl RulesView {
         whole
     }
 
+    /// An association with what it says itself; of QOS, those that it names.
+    pub fn own(&self, association: &AssociationView) -> AssociationView {
+        let mut own = association.clone();
+        own.shares_from_parent = own.shares == settings::SHARES_FROM_PARENT;
+        own.qos = allowed::whole([&association.qos[..]]);
+        own
+    }
+
     /// What a user may do beyond their own jobs.
     pub fn level(&self, user: &str) -> Level {
         match self.user(user).map(|user| user.admin_level) {

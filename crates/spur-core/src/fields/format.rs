@@ -129,7 +129,7 @@ fn accounting_column<Row>(
     fields: &'static [Field<Row>],
     piece: &str,
 ) -> Result<Column<Row>, FormatError> {
-    let (name, shape) = piece.split_once('%').map_or((piece, None), |(n, s)| (n, Some(s)));
+    let (name, shape) = accounting_word(piece);
     let fits = |field: &&Field<Row>| {
         field.name.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name))
     };
@@ -139,6 +139,16 @@ fn accounting_column<Row>(
     let Some(field) = field.filter(|_| !name.is_empty()) else {
         return Err(FormatError(name.into()));
     };
+    Ok(accounting_shaped(field, shape))
+}
+
+/// `name%-20`: the name, and what is behind the sign.
+pub fn accounting_word(piece: &str) -> (&str, Option<&str>) {
+    piece.split_once('%').map_or((piece, None), |(name, shape)| (name, Some(shape)))
+}
+
+/// A field as wide as it was asked for.
+pub fn accounting_shaped<Row>(field: &'static Field<Row>, shape: Option<&str>) -> Column<Row> {
     let (width, left) = match shape {
         None => (field.width, field.left),
         Some(shape) => match shape.strip_prefix('-') {
@@ -146,7 +156,7 @@ fn accounting_column<Row>(
             None => (size(shape).1, false),
         },
     };
-    Ok(Column { field: Some(field), width, right: !left, suffix: String::new() })
+    Column { field: Some(field), width, right: !left, suffix: String::new() }
 }
 
 /// Splits `[.]size` off the front.

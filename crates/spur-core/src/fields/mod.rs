@@ -16,6 +16,7 @@ pub mod render;
 pub mod reservation;
 pub mod rules;
 pub mod share;
+pub mod shown;
 pub mod sinfo;
 pub mod statistics;
 pub mod step;

@@ -243,6 +243,9 @@ pub fn read(args: &[String]) -> Result<Query, u8> {
     Ok(query)
 }
 
+/// Columns of old, and what has taken their place.
+const REMOVED: &[(&str, &str)] = &[("AllocGRES", "AllocTRES"), ("ReqGRES", "ReqTRES")];
+
 fn columns(format: &str) -> Result<Vec<Column<AccountingView>>, u8> {
     let everything = || {
         let names = ACCOUNTING_FIELDS.iter().map(|field| field.name);
@@ -255,6 +258,14 @@ fn columns(format: &str) -> Result<Vec<Column<AccountingView>>, u8> {
             false => word.to_string(),
         })
         .collect();
+    let is = |word: &str, name: &str| {
+        word.split('%').next().is_some_and(|said| said.eq_ignore_ascii_case(name))
+    };
+    for (name, now) in REMOVED {
+        if expanded.iter().flat_map(|words| words.split(',')).any(|word| is(word, name)) {
+            return die(format!("{name} has been removed, please use {now}"));
+        }
+    }
     format::accounting(ACCOUNTING_FIELDS, &expanded.join(",")).map_err(|unknown| {
         complain("sacct", format!("Invalid field requested: \"{unknown}\""));
         1
@@ -345,11 +356,12 @@ fn minutes(value: &str) -> Result<Option<u32>, u8> {
 }
 
 fn unit(value: &str) -> Result<char, u8> {
-    let mut letters = value.chars();
-    match (letters.next().map(|letter| letter.to_ascii_uppercase()), letters.next()) {
-        (Some(unit @ ('K' | 'M' | 'G' | 'T' | 'P')), None) => Ok(unit),
+    // The first letter counts.
+    let said = value.chars().next().unwrap_or_default();
+    match said.to_ascii_uppercase() {
+        unit @ ('K' | 'M' | 'G' | 'T' | 'P') => Ok(unit),
         _ => {
-            complain("sacct", format!("Invalid unit type '{value}'. Possible options are 'KMGTP'"));
+            complain("sacct", format!("Invalid unit type '{said}'. Possible options are 'KMGTP'"));
             die("Invalid unit type".to_string())
         }
     }

@@ -119,6 +119,11 @@ pub fn carry_out(style: &Style, think: impl Fn(&RulesView) -> Result<Plan, Refus
                     print(&format!("{text}\n"));
                     return Ok(1);
                 }
+                Err(Refusal::Vain { why, says }) => {
+                    eprintln!("{why}");
+                    print(&format!("{says}\n"));
+                    return Ok(1);
+                }
                 Err(Refusal::Wrong(text)) => {
                     eprintln!("{text}");
                     return Ok(1);

@@ -17,12 +17,13 @@ use spur_core::fields::rules::{
     self, EVENT_FIELDS, PROBLEM_FIELDS, RESERVATION_FIELDS, TRANSACTION_FIELDS,
 };
 use spur_core::time::moment::{self, Toward};
-use spur_core::views::RulesView;
+use spur_core::views::{AssociationView, RulesView};
 use spur_proto::slurm::{
     GetRulesRequest, ListEventsRequest, ListTransactionsRequest, PingAccountingRequest,
 };
 
 use self::more::{More, has};
+use self::tables::mixed;
 use super::change::{agreed, fail, request};
 use super::{Style, entity, events, kept, truth};
 use crate::accounting::{self, Trouble};
@@ -291,7 +292,10 @@ async fn answer_to(
                 let list = rows.iter().map(|one| render::json(QOS_FIELDS, one)).collect();
                 Ok(answer::written(&answer::enclosed(&own(&all), "qos", list, &[], &[]), notation))
             } else {
-                table(style, QOS_FIELDS, wanted, qos::DEFAULT, &rows)
+                let format = wanted.format.as_deref().unwrap_or(qos::DEFAULT);
+                let rows: Vec<_> =
+                    rows.into_iter().map(|one| (one, AssociationView::default())).collect();
+                mixed(style, QOS_FIELDS, &[], format, &rows)
             }
         }
         Entity::Coordinator | Entity::Resource => Err(NO_ENTITY.to_string()),

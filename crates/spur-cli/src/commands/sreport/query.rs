@@ -204,6 +204,11 @@ impl Query {
         for word in &words.rest[2..] {
             query.option(word)?;
         }
+        // Nothing is known of hours that have not begun.
+        let known = zone::now().0 + (-zone::now().0).rem_euclid(3600);
+        if query.start < known {
+            query.end = query.end.min(known);
+        }
         if query.end <= query.start {
             query.end = query.start + 3600;
         }

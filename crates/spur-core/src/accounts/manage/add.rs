@@ -1,8 +1,8 @@
 //! `sacctmgr add`.
 
 use super::{
-    Entity, Plan, Refusal, Request, Word, admin_level, clusters, federation, no_preemption_loop,
-    resource, set,
+    Entity, Plan, Refusal, Request, Word, admin_level, clusters, federation, no_blank_names,
+    no_preemption_loop, resource, set,
 };
 use crate::accounts::rules::{ADMIN_NONE, ROOT};
 use crate::accounts::settings::{self, Setting};
@@ -22,6 +22,8 @@ pub fn add(rules: &RulesView, entity: Entity, request: &Request) -> Result<Plan,
         Entity::Association => Err(Refusal::Wrong(NO_ENTITY.to_string())),
     }
 }
+
+const NOTHING_NEW: &str = " Nothing new added.";
 
 const NO_ENTITY: &str = "No valid entity in add command\nInput line must include \"Account\", \
 \"Cluster\", \"Coordinator\", \"Federation\", \"QOS\", \"Resource\", or \"User\"";
@@ -83,6 +85,7 @@ fn accounts(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
         any |= !word.name.is_empty() && !word.is(&["names", "accounts", "clusters"]);
         match word {
             word if word.name.is_empty() || word.is(&["names", "accounts"]) => {
+                no_blank_names(word, NOTHING_NEW)?;
                 names.extend(word.list());
             }
             word if word.is(&["clusters"]) => on.extend(word.list()),
@@ -136,7 +139,7 @@ fn accounts(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
         }
     }
     if plan.put.is_empty() {
-        return Err(Refusal::Nothing(" Nothing new added.".to_string()));
+        return Err(Refusal::Nothing(NOTHING_NEW.to_string()));
     }
     if !new.is_empty() {
         let description = description.unwrap_or_else(|| "Account Name".to_string());
@@ -159,11 +162,14 @@ fn accounts(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
     Ok(plan)
 }
 
-/// How it is told that users got no place, new ones and others.
-fn nothing_for(rules: &RulesView, names: &[String]) -> &'static str {
+/// Refuses users who would get no place, for these reasons.
+fn nothing_for(rules: &RulesView, names: &[String], why: &str) -> Refusal {
     match names.iter().all(|name| rules.user(name).is_some()) {
-        true => "Nothing new added.",
-        false => "No associations or wckeys created.",
+        true => Refusal::Vain {
+            why: why.trim_end_matches('\n').to_string(),
+            says: NOTHING_NEW.to_string(),
+        },
+        false => Refusal::Wrong(format!("{why} No associations or wckeys created.")),
     }
 }
 
@@ -176,6 +182,7 @@ fn users(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
     for word in words(request) {
         match word {
             word if word.name.is_empty() || word.is(&["names", "users"]) => {
+                no_blank_names(word, NOTHING_NEW)?;
                 names.extend(word.list());
             }
             word if word.is(&["clusters"]) => on.extend(word.list()),
@@ -203,19 +210,23 @@ fn users(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
         return Err(Refusal::Wrong(" Need name of account to add user to.".to_string()));
     }
     let on = clusters(rules, &on)?;
-    for account in &accounts {
-        if rules.account(account).is_none() {
-            return Err(Refusal::Wrong(format!(
-                " This account '{account}' doesn't exist.\n        Contact your admin to add this \
-                 account.\n {}",
-                nothing_for(rules, &names)
-            )));
-        }
+    // Users come into those accounts that there are.
+    let (accounts, unknown): (Vec<String>, Vec<String>) =
+        accounts.into_iter().partition(|name| rules.account(name).is_some());
+    let mut plan = Plan::default();
+    for account in &unknown {
+        plan.warns.push_str(&format!(
+            " This account '{account}' doesn't exist.\n        Contact your admin to add this \
+             account.\n"
+        ));
+    }
+    let has_default = default_account.as_ref().is_none_or(|name| !unknown.contains(name));
+    if !has_default || (accounts.is_empty() && !unknown.is_empty()) {
+        return Err(nothing_for(rules, &names, &plan.warns));
     }
     if partitions.is_empty() {
         partitions.push(String::new());
     }
-    let mut plan = Plan::default();
     let (mut new, mut lines, mut keys) = (String::new(), String::new(), String::new());
     for name in &names {
         let known = rules.user(name);
@@ -259,6 +270,12 @@ fn users(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
             plan.put.push(user.into());
         }
         for cluster in &on {
+            // What comes later beside it, as with another partition, is no default.
+            let is_settled = default_account.is_none()
+                && rules
+                    .associations
+                    .iter()
+                    .any(|one| one.is_default && one.cluster == *cluster && one.user_name == *name);
             for account in &accounts {
                 // Where the account is not, the user is not brought into it; elsewhere they are.
                 if rules.account_association(cluster, account).is_none() {
@@ -274,7 +291,7 @@ fn users(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
                         account: account.clone(),
                         user_name: name.clone(),
                         partition: partition.clone(),
-                        is_default: default.as_ref() == Some(account),
+                        is_default: !is_settled && default.as_ref() == Some(account),
                         ..limits.clone()
                     };
                     if rules.current(&own.clone().into()).is_some() {
@@ -307,11 +324,10 @@ fn users(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
         }
     }
     if lines.is_empty() && keys.is_empty() && !plan.warns.is_empty() {
-        let text = format!("{} {}", plan.warns, nothing_for(rules, &names));
-        return Err(Refusal::Wrong(text));
+        return Err(nothing_for(rules, &names, &plan.warns));
     }
     if plan.put.is_empty() {
-        return Err(Refusal::Nothing(" Nothing new added.".to_string()));
+        return Err(Refusal::Nothing(NOTHING_NEW.to_string()));
     }
     if !new.is_empty() {
         plan.says = format!(" Adding User(s)\n{new}");
@@ -354,7 +370,7 @@ fn qos(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
     }
     let new: Vec<&String> = names.iter().filter(|name| rules.qos(name).is_none()).collect();
     if new.is_empty() {
-        return Err(Refusal::Nothing(" Nothing new added.".to_string()));
+        return Err(Refusal::Nothing(NOTHING_NEW.to_string()));
     }
     let mut plan = Plan::default();
     for name in &new {
@@ -381,6 +397,7 @@ fn add_clusters(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
     for word in words(request) {
         match word {
             word if word.name.is_empty() || word.is(&["names", "clusters"]) => {
+                no_blank_names(word, " Adding Cluster(s)\n Nothing new added.")?;
                 names.extend(word.list());
             }
             word if word.is(&["classification", "federation", "features", "fedstate", "flags"]) => {

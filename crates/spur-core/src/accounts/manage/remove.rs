@@ -7,7 +7,7 @@ use super::{
 use crate::accounts::allowed;
 use crate::accounts::rules::ROOT;
 use crate::errors::SlurmError;
-use crate::views::{AccountView, AssociationView, RuleRow, RulesView, UserView};
+use crate::views::{AccountView, AssociationView, RuleRow, RulesView, UserView, WckeyView};
 
 /// Thinks out a removal.
 pub fn remove(rules: &RulesView, entity: Entity, request: &Request) -> Result<Plan, Refusal> {
@@ -19,6 +19,9 @@ pub fn remove(rules: &RulesView, entity: Entity, request: &Request) -> Result<Pl
     }
     let mut words = request.which.clone();
     words.extend(request.set.iter().cloned());
+    if entity == Entity::User && words.iter().any(|word| word.is(&["wckeys"])) {
+        return wckeys(rules, words);
+    }
     let described = (entity == Entity::Account).then(|| described(rules, &mut words)).flatten();
     let none = "No conditions given to remove, not executing.";
     let which = Conditions::read(&words).map_err(|refusal| match refusal {
@@ -93,7 +96,7 @@ fn keep_defaults(gone: &[&AssociationView], hint: &str) -> Result<(), Refusal> {
         .iter()
         .map(|one| {
             let (cluster, account, user) = (&one.cluster, &one.account, &one.user_name);
-            format!("  C = {cluster:<15.15} A = {account:<10.10} U = {user:<9.9}\n")
+            format!("  C = {cluster:<15.15} A = {account:<10.10} U = {user:<9}\n")
         })
         .collect();
     let why = SlurmError::NoRemoveDefaultAccount;
@@ -217,6 +220,40 @@ fn users(rules: &RulesView, which: &Conditions) -> Result<Plan, Refusal> {
     }
     plan.says = " Deleting users...\n".to_string();
     forget(rules, &mut plan, &users);
+    Ok(plan)
+}
+
+/// Takes out users' keys, and leaves the users.
+fn wckeys(rules: &RulesView, words: Vec<Word>) -> Result<Plan, Refusal> {
+    let (of_keys, words): (Vec<Word>, Vec<Word>) =
+        words.into_iter().partition(|word| word.is(&["wckeys"]));
+    let which = Conditions::read(&words)?;
+    let keys: Vec<String> = of_keys.iter().flat_map(Word::list).collect();
+    let meets = |list: &[String], word: &String| list.is_empty() || list.contains(word);
+    let named: Vec<String> = which.names.iter().chain(&which.users).cloned().collect();
+    let gone: Vec<&WckeyView> = rules
+        .wckeys
+        .iter()
+        .filter(|one| meets(&keys, &one.name) && meets(&named, &one.user_name))
+        .filter(|one| meets(&which.clusters, &one.cluster))
+        .collect();
+    if gone.is_empty() {
+        return Err(nothing());
+    }
+    let mut plan = Plan { says: " Deleting user WCKeys...\n".to_string(), ..Plan::default() };
+    for one in &gone {
+        plan.says.push_str(&format!(
+            "  C = {:<10.10} W = {:<20.20} U = {:<9.9}\n",
+            one.cluster, one.name, one.user_name
+        ));
+        plan.remove.push((*one).clone().into());
+    }
+    let loses = |user: &&UserView| {
+        gone.iter().any(|one| one.user_name == user.name && one.name == user.default_wckey)
+    };
+    for user in rules.users.iter().filter(loses) {
+        plan.put.push(UserView { default_wckey: String::new(), ..user.clone() }.into());
+    }
     Ok(plan)
 }
 

@@ -76,7 +76,7 @@ pub fn add(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
     super::clusters(rules, &said.clusters)?;
     let server = said.servers.first().cloned().unwrap_or_else(|| OWN_SERVER.to_string());
     let mut plan = Plan::default();
-    let mut lines = String::new();
+    let (mut lines, mut is_new) = (String::new(), false);
     for name in &said.names {
         let known = rules.resources.iter().find(|one| one.name == *name && one.server == server);
         if known.is_none() && !said.has_type {
@@ -100,7 +100,16 @@ pub fn add(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
                 one.shares.push(ResourceShare { cluster: cluster.clone(), percent });
             }
         }
-        within(&one)?;
+        if one.promised() > 100 {
+            let used = known.map_or(0, ResourceView::promised);
+            let (many, percent) = (one.shares.len() - before, said.percent.unwrap_or(0));
+            return Err(Refusal::Wrong(format!(
+                " Adding this {many} clusters to resource {} at {percent}% each , with {used}% already \
+                 used,  would go over 100%.  Please redo your math and resubmit.",
+                one.key()
+            )));
+        }
+        is_new |= known.is_none();
         if known.is_none() || one.shares.len() > before {
             lines.push_str(&format!("  {}\n{shares}", one.key()));
             plan.put.push(one.into());
@@ -113,23 +122,34 @@ pub fn add(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
         "" => String::new(),
         kind => format!("  ServerType     = {kind}\n"),
     };
-    plan.says = format!(
-        " Adding Resource(s)\n{lines} Settings\n  Name           = {}\n  Server         = {}\n  \
-         Description    = {}\n{server_type}  Count          = {}\n  Type           = License\n",
-        last.name, last.server, last.description, last.count
-    );
+    let server = format!("  Server         = {}\n", last.server);
+    let settings = match is_new {
+        true => format!(
+            "  Name           = {}\n{server}  Description    = {}\n{server_type}  Count          = {}\n",
+            last.name, last.description, last.count
+        ),
+        // Of what is known only the clusters' parts are new.
+        false => server,
+    };
+    plan.says =
+        format!(" Adding Resource(s)\n{lines} Settings\n{settings}  Type           = License\n");
     Ok(plan)
 }
 
 /// Nobody is promised more than there is.
 fn within(one: &ResourceView) -> Result<(), Refusal> {
-    match one.promised() {
-        0..=100 => Ok(()),
-        promised => Err(Refusal::Wrong(format!(
-            " Error with request: {} would be promised to {promised} percent",
-            one.key()
-        ))),
+    let promised = one.promised();
+    if promised <= 100 {
+        return Ok(());
     }
+    let line =
+        |share: &ResourceShare| format!("   Cluster - {}\t {}%\n", share.cluster, share.percent);
+    let parts: String = one.shares.iter().map(line).collect();
+    Err(Refusal::Wrong(format!(
+        "sacctmgr: error: You can not allocate more than 100% of a resource\n If change was accepted it \
+         would look like this...\n  {}\n{parts}   total\t\t{promised}%",
+        one.key()
+    )))
 }
 
 /// Thinks out a modification.

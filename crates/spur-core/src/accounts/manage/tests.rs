@@ -437,3 +437,49 @@ fn a_default_account_lasts_as_long_as_one_partition_of_it() {
         matches!(nothing, Err(Refusal::Wrong(text)) if text.contains("Bad MaxWall time format"))
     );
 }
+
+#[test]
+fn keys_are_taken_out_and_their_users_stay() {
+    let mut site = site();
+    site.add(Entity::User, "daemon wckey=k1,k2");
+    assert_eq!(
+        site.remove(Entity::User, "daemon wckey=k1"),
+        " Deleting user WCKeys...\n  C = oracle     W = k1                   U = daemon   \n"
+    );
+    let left: Vec<&str> = site.0.wckeys.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(left, ["k2"]);
+    assert_eq!(site.0.user("daemon").map(|user| user.default_wckey.as_str()), Some(""));
+    let again = remove(&site.0, Entity::User, &request("daemon wckey=k1"));
+    assert_eq!(again, Err(Refusal::Nothing(" Nothing deleted".to_string())));
+}
+
+#[test]
+fn what_comes_later_into_the_default_account_is_no_default() {
+    let mut site = site();
+    site.add(Entity::User, "bin account=physics,chem partition=debug,gpu");
+    site.add(Entity::User, "bin account=chem");
+    let of_bin = site.0.associations.iter().filter(|one| one.user_name == "bin");
+    let mut defaults: Vec<String> = of_bin
+        .filter(|one| one.is_default)
+        .map(|one| format!("{} {}", one.account, one.partition))
+        .collect();
+    defaults.sort();
+    assert_eq!(defaults, ["chem debug", "chem gpu"]);
+}
+
+#[test]
+fn users_come_into_the_accounts_that_there_are() {
+    let site = site();
+    let plan = add(&site.0, Entity::User, &request("bin account=nosuch,chem")).expect("a plan");
+    assert_eq!(
+        plan.warns,
+        " This account 'nosuch' doesn't exist.\n        Contact your admin to add this account.\n"
+    );
+    assert!(
+        plan.says
+            .ends_with("  U = bin       A = chem       C = oracle    \n Non Default Settings\n")
+    );
+    let nowhere = add(&site.0, Entity::User, &request("daemon account=nosuch"));
+    let why = plan.warns.trim_end().to_string();
+    assert_eq!(nowhere, Err(Refusal::Vain { why, says: " Nothing new added.".to_string() }));
+}

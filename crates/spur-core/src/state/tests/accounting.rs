@@ -121,6 +121,25 @@ fn a_run_that_gave_way_keeps_its_row() {
 }
 
 #[test]
+fn a_job_that_was_over_and_is_sent_back_says_so_and_waits_again() {
+    let mut cluster = accounted();
+    let job = cluster.submit(1);
+    cluster.start(job, 1, "n1", 1);
+    let exit = Outcome::Exited(ExitStatus { code: 3, signal: 0 });
+    cluster.apply(finished(job, 1, exit));
+    let tasks = crate::job::array::parse("", u32::MAX).expect("tasks");
+    let action = JobAction::Requeue { hold: true };
+    let requeue = Control { job, tasks, action, by: alice(), request: None };
+    let sent_back = cluster.apply(Command::Control(Box::new(requeue)));
+    assert_eq!(
+        told(&sent_back.records),
+        ["4 run 1: 1|REQUEUED|3:0|billing=1,cpu=1,node=1", "5 run 2: 1|PENDING|0:0|"]
+    );
+    let waits = sent_back.records[1].job.as_ref().expect("a row");
+    assert!(waits.eligible_time > 0, "those who ask for today see it");
+}
+
+#[test]
 fn what_kept_a_job_waiting_and_its_priority_are_told() {
     let mut cluster = accounted();
     let mut held = submission(1);

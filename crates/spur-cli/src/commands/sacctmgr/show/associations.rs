@@ -2,11 +2,11 @@
 
 use spur_core::accounts::manage::Conditions;
 use spur_core::fields::association::{self, ASSOCIATION_FIELDS};
-use spur_core::fields::{Column, format, render};
+use spur_core::fields::{format, render, shown};
 use spur_core::views::{AssociationView, RulesView};
 
 use super::more::{More, has};
-use super::tables::{unknown, written};
+use super::tables::mixed;
 use super::{Wanted, own};
 use crate::commands::answer;
 use crate::commands::sacctmgr::Style;
@@ -41,7 +41,7 @@ pub(super) fn associations(
     let mut rows = Vec::new();
     for (one, depth) in found {
         let own = wanted.own_only || wanted.no_limits;
-        let mut one = if own { one.clone() } else { all.effective(one) };
+        let mut one = if own { all.own(one) } else { all.effective(one) };
         if wanted.own_only {
             one.parent.clear();
         } else {
@@ -68,19 +68,20 @@ pub(super) fn associations(
         false => association::DEFAULT,
     };
     let format = wanted.format.as_deref().unwrap_or(default);
-    let columns =
-        format::accounting(ASSOCIATION_FIELDS, format).map_err(|field| unknown(&field))?;
-    let columns: Vec<Column<AssociationView>> = columns
-        .into_iter()
-        .map(|mut column| {
-            let is_account = column.field.is_some_and(|field| field.name == "Account");
-            if wanted.tree && is_account {
-                (column.width, column.right) = (column.width.max(20), false);
-            }
-            column
-        })
-        .collect();
-    Ok(written(style, &columns, &rows))
+    let words: Vec<String> = format.split(',').map(|word| grown(word, wanted.tree)).collect();
+    let rows: Vec<_> = rows.into_iter().map(|one| ((), one)).collect();
+    mixed(style, &[], ASSOCIATION_FIELDS, &words.join(","), &rows)
+}
+
+/// A tree wants room: accounts stand flush left in it, in twenty letters at least.
+fn grown(word: &str, tree: bool) -> String {
+    let (name, shape) = format::accounting_word(word);
+    let is_account = shown::find(name).is_some_and(|one| one.empty.header == "Account");
+    if !tree || !is_account {
+        return word.to_string();
+    }
+    let width = shape.and_then(|shape| shape.trim_start_matches('-').parse().ok()).unwrap_or(0);
+    format!("{name}%-{}", width.max(20))
 }
 
 /// All associations, each with what is below it behind it, the newest first.

@@ -1,6 +1,7 @@
 //! `sacctmgr show cluster` and `show federation`.
 
 use spur_core::accounts::manage::Conditions;
+use spur_core::fields::association::ASSOCIATION_FIELDS;
 use spur_core::fields::rules::{self, CLUSTER_FIELDS, FEDERATION_FIELDS};
 use spur_core::views::{ClusterView, RulesView};
 
@@ -52,5 +53,5 @@ pub(super) fn clusters(
         false => rules::CLUSTER.to_string(),
     };
     let format = wanted.format.as_deref().unwrap_or(&default);
-    mixed(style, CLUSTER_FIELDS, format, &rows)
+    mixed(style, CLUSTER_FIELDS, ASSOCIATION_FIELDS, format, &rows)
 }

@@ -1,8 +1,9 @@
 //! `sacctmgr show account` and `show user`.
 
 use spur_core::accounts::manage::Conditions;
-use spur_core::fields::format;
+use spur_core::fields::association::ASSOCIATION_FIELDS;
 use spur_core::fields::rules::{self, ACCOUNT_FIELDS, PersonRow, USER_FIELDS};
+use spur_core::fields::{format, shown};
 use spur_core::views::{AssociationView, RulesView};
 
 use super::associations::standing;
@@ -55,7 +56,7 @@ pub(super) fn accounts(
         });
         rows.extend(mine.map(|one| (thing.clone(), said(all, wanted, one))));
     }
-    mixed(style, ACCOUNT_FIELDS, &format, &rows)
+    mixed(style, ACCOUNT_FIELDS, ASSOCIATION_FIELDS, &format, &rows)
 }
 
 pub(super) fn users(
@@ -90,8 +91,7 @@ pub(super) fn users(
         (None, false) => plain,
     };
     // A column that only associations have asks for them.
-    let asks = wanted.with_associations
-        || format.split(',').any(|word| format::accounting(USER_FIELDS, word).is_err());
+    let asks = wanted.with_associations || format.split(',').any(is_of_associations);
     let standing = standing(all);
     let mut rows = Vec::new();
     for thing in things {
@@ -116,12 +116,19 @@ pub(super) fn users(
             rows.push((thing, AssociationView::default()));
         }
     }
-    mixed(style, USER_FIELDS, &format, &rows)
+    mixed(style, USER_FIELDS, ASSOCIATION_FIELDS, &format, &rows)
+}
+
+/// Whether only associations of users have this column.
+fn is_of_associations(word: &str) -> bool {
+    let header = shown::find(format::accounting_word(word).0).map(|one| one.empty.header);
+    let of_users = USER_FIELDS.iter().any(|field| Some(field.header) == header);
+    !of_users && ASSOCIATION_FIELDS.iter().any(|field| Some(field.header) == header)
 }
 
 const LEVELS: [&str; 3] = ["none", "operator", "administrator"];
 
 /// An association with what it has from above, or only with what it says itself.
 fn said(all: &RulesView, wanted: &Wanted, one: &AssociationView) -> AssociationView {
-    if wanted.no_limits { one.clone() } else { all.effective(one) }
+    if wanted.no_limits { all.own(one) } else { all.effective(one) }
 }

@@ -1,9 +1,10 @@
 //! Rows as `sacctmgr show` writes them.
 
-use spur_core::fields::association::ASSOCIATION_FIELDS;
+use std::slice::from_ref;
+
 use spur_core::fields::format::{self, FormatError};
 use spur_core::fields::render::Layout;
-use spur_core::fields::{Column, Field, RenderContext, render};
+use spur_core::fields::{Column, Field, RenderContext, render, shown};
 use spur_core::views::AssociationView;
 
 use super::Wanted;
@@ -14,7 +15,7 @@ pub(in crate::commands::sacctmgr) fn context() -> RenderContext<'static> {
     RenderContext { now: zone::now(), offset_at: &zone::offset_at, ..RenderContext::default() }
 }
 
-pub(super) fn unknown(field: &FormatError) -> String {
+fn unknown(field: &FormatError) -> String {
     format!("Unknown field '{}'", field.0.to_lowercase())
 }
 
@@ -33,34 +34,55 @@ pub(in crate::commands::sacctmgr) fn table<Row>(
     Ok(written(style, &columns, rows))
 }
 
-pub(super) fn written<Row>(style: &Style, columns: &[Column<Row>], rows: &[Row]) -> String {
+fn written<Row>(style: &Style, columns: &[Column<Row>], rows: &[Row]) -> String {
     let header = style.header.then(|| render::accounting_header(columns, &style.layout));
     let context = context();
     let rows = rows.iter().map(|row| render::accounting_row(columns, row, &style.layout, &context));
     header.into_iter().flatten().chain(rows).map(|line| line + "\n").collect()
 }
 
+/// A column of a thing, of its association, or of neither: it stands there empty.
+enum Either<Row: 'static> {
+    Thing(Column<Row>),
+    Association(Column<AssociationView>),
+    Neither(Column<()>),
+}
+
+/// What a word of `format=` stands for. Columns of our own are known by their whole names alone.
+fn column<Row>(
+    fields: &'static [Field<Row>],
+    associations: &'static [Field<AssociationView>],
+    word: &str,
+) -> Result<Either<Row>, FormatError> {
+    let (name, shape) = format::accounting_word(word);
+    let Some(known) = shown::find(name) else {
+        let is_own = |field: &&Field<Row>| field.name.eq_ignore_ascii_case(name);
+        let own = fields.iter().find(is_own).filter(|_| !name.is_empty());
+        let own = own.ok_or_else(|| FormatError(name.into()))?;
+        return Ok(Either::Thing(format::accounting_shaped(own, shape)));
+    };
+    let header = known.empty.header;
+    if let Some(field) = fields.iter().find(|field| field.header == header) {
+        return Ok(Either::Thing(format::accounting_shaped(field, shape)));
+    }
+    Ok(match associations.iter().find(|field| field.header == header) {
+        Some(field) => Either::Association(format::accounting_shaped(field, shape)),
+        None => Either::Neither(format::accounting_shaped(&known.empty, shape)),
+    })
+}
+
 /// A table whose lines are made of a thing and one of its associations.
 pub(super) fn mixed<Row>(
     style: &Style,
     fields: &'static [Field<Row>],
+    associations: &'static [Field<AssociationView>],
     format: &str,
     rows: &[(Row, AssociationView)],
 ) -> Result<String, String> {
-    /// A column of either.
-    enum Either<Row: 'static> {
-        Thing(Vec<Column<Row>>),
-        Association(Vec<Column<AssociationView>>),
-    }
-    let mut columns = Vec::new();
-    for word in format.split(',').filter(|word| !word.is_empty()) {
-        columns.push(match format::accounting(fields, word) {
-            Ok(column) => Either::Thing(column),
-            Err(_) => Either::Association(
-                format::accounting(ASSOCIATION_FIELDS, word).map_err(|field| unknown(&field))?,
-            ),
-        });
-    }
+    let words = format.split(',').filter(|word| !word.is_empty());
+    let columns =
+        words.map(|word| column(fields, associations, word)).collect::<Result<Vec<_>, _>>();
+    let columns = columns.map_err(|field| unknown(&field))?;
     // Each column is laid out alone; between them stands what the layout wants.
     let alone = match &style.layout {
         Layout::Fixed => Layout::Fixed,
@@ -79,8 +101,9 @@ pub(super) fn mixed<Row>(
         let headers: Vec<Vec<String>> = columns
             .iter()
             .map(|column| match column {
-                Either::Thing(column) => render::accounting_header(column, &alone),
-                Either::Association(column) => render::accounting_header(column, &alone),
+                Either::Thing(column) => render::accounting_header(from_ref(column), &alone),
+                Either::Association(column) => render::accounting_header(from_ref(column), &alone),
+                Either::Neither(column) => render::accounting_header(from_ref(column), &alone),
             })
             .collect();
         for line in 0..headers.first().map_or(0, Vec::len) {
@@ -88,10 +111,17 @@ pub(super) fn mixed<Row>(
         }
     }
     let context = context();
-    for (thing, one) in rows {
+    for (thing, association) in rows {
         let texts = columns.iter().map(|column| match column {
-            Either::Thing(column) => render::accounting_row(column, thing, &alone, &context),
-            Either::Association(column) => render::accounting_row(column, one, &alone, &context),
+            Either::Thing(column) => {
+                render::accounting_row(from_ref(column), thing, &alone, &context)
+            }
+            Either::Association(column) => {
+                render::accounting_row(from_ref(column), association, &alone, &context)
+            }
+            Either::Neither(column) => {
+                render::accounting_row(from_ref(column), &(), &alone, &context)
+            }
         });
         lines.push(join(texts.collect()));
     }
