@@ -1,6 +1,7 @@
 //! Steps and allocations, entry by entry.
 
 use super::*;
+use crate::job::StepEnd;
 use crate::job::spec::AllocationSpec;
 use crate::state::CreateStep;
 use crate::step::StepSpec;
@@ -142,7 +143,7 @@ fn a_step_is_ended_by_its_owner() {
     let mut cluster = cluster();
     let job = allocation(&mut cluster, 1);
     cluster.done(ask(job, 10, 1));
-    let end = |by| Command::EndStep { job, step: StepId(0), by };
+    let end = |by| Command::EndStep { job, step: StepId(0), end: StepEnd::Asked, by };
     let mallory = Actor::user(Uid(7), Gid(7), Level::None);
     assert_eq!(cluster.apply(end(mallory)).reply, Err(SlurmError::AccessDenied));
     assert_eq!(cluster.done(end(alice())).len(), 1);
