@@ -81,12 +81,12 @@ struct StoredStep {
     since: i64,
     #[prost(message, repeated, tag = "5")]
     shares: Vec<StoredStepShare>,
-    #[prost(message, optional, tag = "6")]
-    end: Option<StoredStepEnd>,
     #[prost(uint32, tag = "7")]
     exit_status: u32,
     #[prost(int64, tag = "8")]
     paused_before: i64,
+    #[prost(message, optional, tag = "9")]
+    end: Option<StoredStepEnd>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -143,7 +143,7 @@ impl TryFrom<StoredEndStep> for Command {
         Ok(Command::EndStep {
             job: JobId(stored.job),
             step: StepId(stored.step),
-            end: stored.end.ok_or(missing("why the step ends"))?.try_into()?,
+            end: stored.end.unwrap_or_default().try_into()?,
             by: stored.by.ok_or(missing("who ends the step"))?.try_into()?,
         })
     }
