@@ -196,7 +196,7 @@ fn row(state: &State, job: &Job) -> AccountingView {
                 // What the killed script left is told by its step.
                 row.exit_status = 0;
             }
-            if *cause == Cause::TimeLimit {
+            if matches!(cause, Cause::TimeLimit | Cause::NodeFailed) {
                 row.exit_status = 0;
             }
             if let Cause::Requeued { .. } | Cause::PrologFailed = cause {
