@@ -120,7 +120,7 @@ fn script(home: &Path) -> String {
 fn tests() -> Result<PathBuf> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_string());
     let built = Command::new(cargo)
-        .args(["test", "-p", "spurd", "--test", "groups", "--no-run", "--message-format=json"])
+        .args(["test", "--workspace", "--test", "groups", "--no-run", "--message-format=json"])
         .current_dir(root())
         .stderr(Stdio::inherit())
         .output()?;

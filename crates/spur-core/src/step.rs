@@ -100,4 +100,7 @@ pub struct StepSpec {
     /// Its process there.
     #[prost(uint32, tag = "61")]
     pub srun_pid: u32,
+    /// The kind at the end of `cpu_bind` follows from other options.
+    #[prost(bool, tag = "62")]
+    pub cpu_bind_implied: bool,
 }

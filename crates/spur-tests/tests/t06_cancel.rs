@@ -62,6 +62,66 @@ fn a_step_is_ended_and_its_job_goes_on() {
     assert_eq!((told.status, told.stderr), (225, format!("scancel: error: {refusal}")));
 }
 
+/// A task that is asked to end and does so once it may.
+const SAVES: &str =
+    "trap 'echo > asked; until [ -e go ]; do sleep 0.05; done; echo > saved; exit 0' TERM
+    echo > begun
+    while :; do sleep 0.05; done";
+
+#[test]
+fn tasks_have_time_to_end_although_srun_is_asked_to_end_with_them() {
+    let cluster = Cluster::up("n1", 2);
+    let exists = |name: &str| cluster.work_dir().join(name).exists().then_some(());
+    std::fs::write(cluster.work_dir().join("saves"), SAVES).expect("writes");
+    let srun = cluster.dir().join("bin/srun").display().to_string();
+    for words in ["scancel", "scancel -s KILL", "scancel -f -s KILL"] {
+        for name in ["begun", "asked", "go", "saved"] {
+            let _ = std::fs::remove_file(cluster.work_dir().join(name));
+        }
+        // The script goes on while srun does, as one that waits for it.
+        let script = format!("trap : TERM; {srun} -n1 sh saves & wait; wait; wait");
+        let job = cluster.run_words("sbatch", &["--parsable", "-n2", "--wrap", &script]).stdout;
+        let job = job.trim();
+        until("the task has begun", || exists("begun"));
+        cluster.run(&format!("{words} {job}"));
+        until("the task is asked to end", || exists("asked"));
+        // srun has heard it by now, and asked the controller; both would take no longer than this.
+        until("srun has said so", || {
+            let name = format!("slurm-{job}.out");
+            read(&cluster, &name).contains("Job step aborted").then_some(())
+        });
+        assert_eq!(cluster.squeue(job, "%t"), "CG", "{words}");
+        std::fs::write(cluster.work_dir().join("go"), "").expect("writes");
+        until("the task has ended by itself", || exists("saved"));
+        is_over(&cluster, job);
+    }
+}
+
+#[test]
+fn a_script_alone_is_killed_and_a_step_without_time_to_end() {
+    let cluster = Cluster::up("n1", 2);
+    let exists = |name: &str| cluster.work_dir().join(name).exists().then_some(());
+    std::fs::write(cluster.work_dir().join("saves"), SAVES).expect("writes");
+    let words = ["--parsable", "--wrap", "echo > begun; sleep 300"];
+    let job = cluster.run_words("sbatch", &words).stdout.trim().to_string();
+    until("the script has begun", || exists("begun"));
+    assert_eq!(cluster.run(&format!("scancel -b {job}")).status, 0);
+    until("its script was killed", || (cluster.squeue(&job, "%T") == "FAILED").then_some(()));
+    std::fs::remove_file(cluster.work_dir().join("begun")).expect("is there");
+    let srun = cluster.dir().join("bin/srun").display().to_string();
+    let script = format!("{srun} -n1 sh saves; sleep 300");
+    let job = cluster.run_words("sbatch", &["--parsable", "--wrap", &script]).stdout;
+    let job = job.trim();
+    until("the task has begun", || exists("begun"));
+    assert_eq!(cluster.run(&format!("scancel {job}.0")).status, 0);
+    until("the step is over", || {
+        let state = cluster.run(&format!("sacct -n -P -o State -j {job}.0")).stdout;
+        let by = format!("CANCELLED by {}", nix::unistd::getuid());
+        (state.trim() == by).then_some(())
+    });
+    assert!(exists("asked").is_none(), "nobody was asked");
+}
+
 #[test]
 fn each_job_is_asked_about_where_that_is_wanted() {
     use std::io::Write;

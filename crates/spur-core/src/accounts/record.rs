@@ -9,7 +9,7 @@ use crate::ids::StepId;
 use crate::job::steps::Step;
 use crate::job::{
     Allocation, Array, Cause, Demand, ExitStatus, Hold, Job, JobFlag, JobState, JobStatus, Phase,
-    Reason, Share,
+    Reason, Share, StepEnd,
 };
 use crate::limit::Limit;
 use crate::partition::Partition;
@@ -277,7 +277,10 @@ fn step_row(
     let state = match end {
         None if job.pause.since.is_some() => JobState::Suspended,
         None => JobState::Running,
-        Some(_) if step.exit.is_success() && (!step.ending || by_itself) => JobState::Completed,
+        Some(_) if step.end == Some(StepEnd::TimeLimit) => JobState::Timeout,
+        Some(_) if step.exit.is_success() && (step.end.is_none() || by_itself) => {
+            JobState::Completed
+        }
         Some(_) if step.exit == ExitStatus::OUT_OF_MEMORY => JobState::OutOfMemory,
         // A step that is ended because a task failed has failed.
         Some(_) if step.exit.signal != 0 || step.exit.code == 0 => JobState::Cancelled,
@@ -307,6 +310,10 @@ fn step_row(
         standard_output: request.map(|request| request.output.clone()).unwrap_or_default(),
         standard_error: request.map(|request| request.error.clone()).unwrap_or_default(),
         state: state.number(),
+        cancelled_by: match step.end {
+            Some(StepEnd::Killed { by }) => Some(by),
+            _ => None,
+        },
         exit_status: step.exit.to_wait(),
         submit_time: step.since.0,
         eligible_time: step.since.0,

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use imbl::OrdMap;
 
-use super::{ExitStatus, RequestId};
+use super::{ExitStatus, Pause, RequestId};
 use crate::ids::{NodeName, StepId};
 use crate::idset::IdSet;
+use crate::limit::Limit;
 use crate::step::StepSpec;
 use crate::time::Timestamp;
 use crate::views::Usage;
@@ -41,10 +42,24 @@ pub struct Step {
     pub paused_before: i64,
     /// What it has on each node, in the order of the job's nodes.
     pub shares: Vec<StepShare>,
-    /// It is to end.
-    pub ending: bool,
+    /// Why it is to end, if it is.
+    pub end: Option<StepEnd>,
     /// The highest exit status reported so far.
     pub exit: ExitStatus,
+}
+
+/// Why a step is to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepEnd {
+    /// It was asked to, or goes with its job: its tasks are given time.
+    Asked,
+    /// Somebody has its tasks killed.
+    Killed {
+        /// Who.
+        by: u32,
+    },
+    /// Its own time is up.
+    TimeLimit,
 }
 
 /// A step on one node.
@@ -121,6 +136,15 @@ impl Step {
     /// Nodes that have not reported its end.
     pub fn nodes_left(&self) -> impl Iterator<Item = &NodeName> {
         self.shares.iter().filter(|share| !share.over).map(|share| &share.node)
+    }
+
+    /// When its own time is up, if it has asked for some: what its job was stopped for does not count.
+    pub fn ends_at(&self, pause: Pause) -> Option<Timestamp> {
+        let request = self.spec.as_deref()?.request.as_deref()?;
+        let Limit::Is(minutes) = request.time_limit? else { return None };
+        let secs = i64::try_from(minutes.saturating_mul(60)).ok()?;
+        let stopped = (pause.secs - self.paused_before).max(0);
+        pause.since.is_none().then(|| self.since.plus_secs(secs.saturating_add(stopped)))
     }
 
     /// Tasks over all nodes.

@@ -62,6 +62,7 @@ pub fn fill_defaults(request: &mut Request, around: Surroundings<'_>) -> Result<
         let said = std::mem::take(&mut request.step.cpu_bind);
         let words = [said.as_str(), kind].into_iter().filter(|word| !word.is_empty());
         request.step.cpu_bind = words.collect::<Vec<_>>().join(",");
+        request.step.cpu_bind_implied = true;
     }
     // A node is restarted for nobody else, and what is set aside there is nobody else's.
     let placement = request.job.placement();

@@ -19,6 +19,7 @@ pub(super) fn control(
     control: &Control,
     effects: &mut Vec<Effect>,
 ) -> Result<Reply, SlurmError> {
+    let control = &control.as_meant();
     let meant = meant(state, control)?;
     let mut refusal = None;
     let mut done = meant.dropped;
@@ -95,6 +96,13 @@ fn act(
             jobs::end(state, job, cause, effects)?;
             crontabs::disable(state, job);
             Ok(())
+        }
+        // What has no script yet is given up.
+        JobAction::Signal { signal: SIGKILL, .. } if job.phase == Phase::Pending => {
+            act(state, job, &Control::cancel(job.id, control.by.clone()), effects)
+        }
+        JobAction::Signal { .. } if job.pause.since.is_some() => {
+            Err(SlurmError::TransitionStateNoUpdate)
         }
         JobAction::Signal { signal, scope } => signal_job(job, *signal, *scope, effects),
         JobAction::Hold { as_user } => hold(state, job, *as_user, &control.by),
@@ -190,6 +198,7 @@ fn requeue(
     }
 }
 
+const SIGKILL: u32 = 9;
 const SIGSTOP: u32 = 19;
 
 /// Stops a job and gives its processors to others; what else it has it keeps. One that is parked goes on only when
@@ -203,7 +212,7 @@ pub(super) fn suspend(
     match &job.phase {
         Phase::Running { .. } if job.pause.since.is_some() => Err(SlurmError::JobSuspended),
         Phase::Running { .. } => {
-            signal_job(job, SIGSTOP, SignalScope::Full, effects)?;
+            signal_job(job, SIGSTOP, SignalScope::Gently, effects)?;
             let pause = Pause { since: Some(state.now), ..job.pause };
             state.put_job(Job { pause, asleep: true, parked, ..job.clone() });
             Ok(())

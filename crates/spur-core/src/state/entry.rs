@@ -1,9 +1,11 @@
 //! What goes into the log.
 
+use std::borrow::Cow;
+
 use crate::auth::Actor;
 use crate::blob::BlobHash;
 use crate::ids::{Epoch, JobId, NodeName, StepId};
-use crate::job::{Allocation, ArraySpec, ExitStatus, JobSpec, Owner, Removal, RequestId};
+use crate::job::{Allocation, ArraySpec, ExitStatus, JobSpec, Owner, Removal, RequestId, StepEnd};
 use crate::node::Inventory;
 use crate::state::{ChangeTrust, ClearTriggers, SetCrontab, Settings};
 use crate::step::StepSpec;
@@ -101,6 +103,8 @@ pub enum Command {
         job: JobId,
         /// Which.
         step: StepId,
+        /// Why.
+        end: StepEnd,
         /// Who wants it.
         by: Actor,
     },
@@ -249,6 +253,16 @@ impl Control {
     pub fn cancel(job: JobId, by: Actor) -> Control {
         Control { job, tasks: None, action: JobAction::Cancel, by, request: None }
     }
+
+    /// As Slurm takes it: who sends `KILL` to a job and not to its script alone ends it, with time to end by itself.
+    pub(super) fn as_meant(&self) -> Cow<'_, Control> {
+        match self.action {
+            JobAction::Signal { signal: 9, scope: SignalScope::Steps | SignalScope::Full } => {
+                Cow::Owned(Control { action: JobAction::Cancel, ..self.clone() })
+            }
+            _ => Cow::Borrowed(self),
+        }
+    }
 }
 
 /// What can be done to a job.
@@ -294,6 +308,8 @@ pub enum SignalScope {
     Batch,
     /// All of them.
     Full,
+    /// All of them, which are told by `TSTP` before they are stopped.
+    Gently,
 }
 
 /// One `Key=value` of `scontrol update`.

@@ -6,7 +6,7 @@ use crate::auth::{Action, Actor, Target, may};
 use crate::errors::SlurmError;
 use crate::ids::{JobId, NodeName, StepId};
 use crate::idset::IdSet;
-use crate::job::{ExitStatus, Job, Phase, RequestId, Step, StepShare};
+use crate::job::{ExitStatus, Job, Phase, RequestId, Step, StepEnd, StepShare};
 use crate::state::{CreateStep, Effect, Finish, Outcome, Reply, State, jobs};
 use crate::step::{gpus, layout};
 use crate::time::Timestamp;
@@ -38,7 +38,7 @@ pub(super) fn begin_batch(
         since: now,
         paused_before: job.pause.secs,
         shares: vec![share],
-        ending: false,
+        end: None,
         exit: ExitStatus::default(),
     };
     effects.push(Effect::Launch { job: job.id, epoch: job.epoch, step: step.id, node });
@@ -69,7 +69,7 @@ pub(super) fn begin_presence(state: &State, job: &mut Job, effects: &mut Vec<Eff
         since: state.now,
         paused_before: job.pause.secs,
         shares: allocation.shares.iter().map(share).collect(),
-        ending: false,
+        end: None,
         exit: ExitStatus::default(),
     };
     for share in &step.shares {
@@ -133,7 +133,7 @@ pub(super) fn create(
         since: state.now,
         paused_before: job.pause.secs,
         shares,
-        ending: false,
+        end: None,
         exit: ExitStatus::default(),
     };
     job.steps.live.insert(id, Arc::new(step));
@@ -167,6 +167,7 @@ pub(super) fn end(
     state: &mut State,
     id: JobId,
     step: StepId,
+    end: StepEnd,
     by: &Actor,
     effects: &mut Vec<Effect>,
 ) -> Result<Reply, SlurmError> {
@@ -175,8 +176,13 @@ pub(super) fn end(
     if !job.steps.live.contains_key(&step) {
         return Err(SlurmError::AlreadyDone);
     }
+    // Tasks of a job that is ended have the time that they were given: whoever waits for them is told to end
+    // with them, and does not kill them for that.
+    if end != StepEnd::Asked {
+        holds(&job)?;
+    }
     let mut job = (*job).clone();
-    end_one(&mut job, step, effects);
+    end_one(&mut job, step, end, effects);
     state.put_job(job);
     Ok(Reply::Done)
 }
@@ -215,23 +221,26 @@ pub(super) fn end_allocation(
 pub(super) fn end_all(job: &mut Job, effects: &mut Vec<Effect>) {
     let steps: Vec<StepId> = job.steps.live.keys().copied().collect();
     let others = steps.into_iter().filter(|step| *step != StepId::EXTERN);
-    others.for_each(|step| end_one(job, step, effects));
+    others.for_each(|step| end_one(job, step, StepEnd::Asked, effects));
     end_presence(job, effects);
 }
 
 /// Nodes are tidied up after a job once nothing else of it is left.
 pub(super) fn end_presence(job: &mut Job, effects: &mut Vec<Effect>) {
     let is_last = job.steps.live.keys().all(|step| *step == StepId::EXTERN);
-    if is_last && job.steps.live.get(&StepId::EXTERN).is_some_and(|step| !step.ending) {
-        end_one(job, StepId::EXTERN, effects);
+    if is_last && job.steps.live.get(&StepId::EXTERN).is_some_and(|step| step.end.is_none()) {
+        end_one(job, StepId::EXTERN, StepEnd::Asked, effects);
     }
 }
 
-fn end_one(job: &mut Job, id: StepId, effects: &mut Vec<Effect>) {
+fn end_one(job: &mut Job, id: StepId, end: StepEnd, effects: &mut Vec<Effect>) {
     let (number, epoch) = (job.id, job.epoch);
     let Some(step) = job.steps.live.get_mut(&id) else { return };
     let step = Arc::make_mut(step);
-    step.ending = true;
+    // The first word counts, but for that nobody waits any longer.
+    if step.end.is_none() || matches!(end, StepEnd::Killed { .. }) {
+        step.end = Some(end);
+    }
     for node in step.nodes_left() {
         effects.push(Effect::Kill { job: number, epoch, step: id, node: node.clone() });
     }

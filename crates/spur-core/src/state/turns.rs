@@ -64,7 +64,7 @@ pub(super) fn pause(
     if job.pause.since.is_some() {
         return Ok(());
     }
-    signal_job(job, SIGSTOP, SignalScope::Full, effects)?;
+    signal_job(job, SIGSTOP, SignalScope::Gently, effects)?;
     let pause = Pause { since: Some(state.now), ..job.pause };
     state.put_job(Job { pause, ..job.clone() });
     Ok(())

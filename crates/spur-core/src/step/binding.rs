@@ -381,15 +381,20 @@ pub fn memory(asked: &str, local_rank: u32, here: &[u32]) -> Option<MemoryBindin
 }
 
 /// `--cpu-bind` as its variables tell it where tasks cannot be bound, in Slurm's words: whether tasks were to tell what
-/// they are bound to, the kind and the list; nothing where nothing was asked for.
-pub fn words(asked: &str) -> Option<(bool, String, String)> {
+/// they are bound to, the kind and the list; nothing where nothing was asked for. A kind that was `implied` at the end is
+/// not in the list.
+pub fn words(asked: &str, implied: bool) -> Option<(bool, String, String)> {
     let lower = asked.to_ascii_lowercase();
+    let said =
+        if implied { lower.rsplit_once(',').map_or("", |(said, _)| said) } else { lower.as_str() };
     let (verbose, kind) = split(&lower);
     let (name, list) = kind.split_once(':').unwrap_or((&kind, ""));
     match name {
         "" if !verbose => None,
         "none" | "rank" | "rank_ldom" => Some((verbose, name.to_string(), String::new())),
-        "threads" | "cores" | "sockets" | "ldoms" => Some((verbose, name.to_string(), lower)),
+        "threads" | "cores" | "sockets" | "ldoms" => {
+            Some((verbose, name.to_string(), said.to_string()))
+        }
         "map_cpu" | "map_ldom" => Some((verbose, format!("{name}:"), list.to_string())),
         "mask_cpu" | "mask_ldom" => Some((verbose, format!("{name}:"), list.replace("0x", ""))),
         _ => Some((verbose, String::new(), lower)),

@@ -70,6 +70,7 @@ impl World {
                 self.after(delay, Event::Exit(node, run, self.boots[node], exit));
             }
             agent::Output::Signal(..)
+            | agent::Output::Suspend(..)
             | agent::Output::Notice(..)
             | agent::Output::Farewell(..)
             | agent::Output::Trust(_)

@@ -7,7 +7,9 @@ use spur_core::auth::{Action, Actor, Target, may};
 use spur_core::errors::SlurmError;
 use spur_core::hostlist;
 use spur_core::ids::{JobId, StepId, Uid};
-use spur_core::job::{Allocation, ExitStatus, Job, JobState, Phase, Reason, Step, StepShare};
+use spur_core::job::{
+    Allocation, ExitStatus, Job, JobState, Phase, Reason, Step, StepEnd, StepShare,
+};
 use spur_core::state::{Command, CreateStep, Reply};
 use spur_core::step::layout;
 use spur_core::views::StepView;
@@ -223,8 +225,15 @@ impl Service {
         request: SignalStepRequest,
     ) -> Result<SignalStepReply, Status> {
         let (job, step) = (JobId(request.job_id), StepId(request.step_id));
-        if request.signal == 0 {
-            self.propose(Command::EndStep { job, step, by: actor }).await?;
+        let end = match i32::try_from(request.signal) {
+            Ok(0) => Some(StepEnd::Asked),
+            Ok(nix::libc::SIGKILL) => {
+                Some(StepEnd::Killed { by: actor.uid().unwrap_or_default().0 })
+            }
+            _ => None,
+        };
+        if let Some(end) = end {
+            self.propose(Command::EndStep { job, step, end, by: actor }).await?;
             return Ok(SignalStepReply {});
         }
         let published = self.latest().await?;

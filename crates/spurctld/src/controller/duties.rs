@@ -3,7 +3,7 @@
 use spur_core::auth::Actor;
 use spur_core::cron::{Schedule, UNSETTLED};
 use spur_core::ids::JobId;
-use spur_core::job::{Job, Phase};
+use spur_core::job::{Job, Phase, StepEnd};
 use spur_core::limit::Limit;
 use spur_core::partition::Partition;
 use spur_core::state::{Assignment, Command, Control, JobAction, State};
@@ -26,6 +26,7 @@ impl<D: Disk> Controller<D> {
             .map(|node| Command::NodeLost { node })
             .chain(self.agents.given_up(now, &self.state))
             .chain(time_limits(&self.state, at))
+            .chain(step_limits(&self.state, at))
             .chain(warnings(&self.state, at))
             .chain(deadlines(&self.state, at))
             .chain(graces(&self.state, at))
@@ -112,6 +113,22 @@ fn time_limits(state: &State, now: Timestamp) -> impl Iterator<Item = Command> {
     let jobs = state.index.active.iter().filter_map(|id| state.jobs.get(id));
     jobs.filter(move |job| end(state, job, beyond(state, job)).is_some_and(|end| end <= now))
         .map(|job| Command::TimeUp { job: job.id, epoch: job.epoch })
+}
+
+/// Steps whose own time is up. A job that is ended takes them along.
+fn step_limits(state: &State, now: Timestamp) -> impl Iterator<Item = Command> {
+    let jobs = state.index.active.iter().filter_map(|id| state.jobs.get(id));
+    let running = jobs.filter(|job| matches!(job.phase, Phase::Running { .. }));
+    running.flat_map(move |job| {
+        let steps = job.steps.live.values().filter(|step| step.end.is_none());
+        let due = steps.filter(move |step| step.ends_at(job.pause).is_some_and(|end| end <= now));
+        due.map(|step| Command::EndStep {
+            job: job.id,
+            step: step.id,
+            end: StepEnd::TimeLimit,
+            by: Actor::Controller,
+        })
+    })
 }
 
 /// When a running job reaches its limit, if it has one.

@@ -73,6 +73,8 @@ pub enum Output {
     Kill(RunId),
     /// Pass a signal on to a run; only to its script's shell if said so.
     Signal(RunId, i32, bool),
+    /// Stop a run, which hears of it before.
+    Suspend(RunId),
     /// Put words into the error output of a run.
     Notice(RunId, String),
     /// Tell in the error output of a run that it is about to be ended, and why if that is to be said.
@@ -341,6 +343,9 @@ impl<D: Disk> Agent<D> {
                     }
                     if let Some(why) = &signal.farewell {
                         return lives.then(|| Output::Farewell(run, why.clone()));
+                    }
+                    if signal.gently {
+                        return lives.then_some(Output::Suspend(run));
                     }
                     let number = i32::try_from(signal.signal).ok()?;
                     lives.then_some(Output::Signal(run, number, signal.script_only))

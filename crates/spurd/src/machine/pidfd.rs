@@ -101,6 +101,9 @@ impl AsRawFd for Pidfd {
 /// Set in a message when only the script's own shell is meant.
 pub const SCRIPT_ONLY: i32 = 1 << 8;
 
+/// Instead of a signal: the run is to be stopped, and told so before.
+pub const GENTLY: i32 = 1 << 10;
+
 /// Instead of a signal: there are words for the run's output in the spool.
 pub const NOTICE: i32 = 1 << 9;
 

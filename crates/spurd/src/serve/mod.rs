@@ -38,6 +38,7 @@ use crate::load;
 use crate::machine::clock::boot_time;
 use crate::machine::connection::is_free;
 use crate::machine::oom;
+use crate::machine::pidfd::GENTLY;
 use crate::options::Options;
 use crate::processors;
 use crate::recover::{self, Fate};
@@ -235,6 +236,7 @@ impl Shell {
                 Output::Signal(run, signal, script_only) => {
                     self.runs.signal(run, signal, script_only);
                 }
+                Output::Suspend(run) => self.runs.signal(run, GENTLY, false),
                 Output::Notice(run, words) => self.runs.notice(run, &words),
                 Output::Farewell(run, why) => self.runs.farewell(run, self.agent.node(), &why),
                 Output::Trust(key) => self.door.trust(key),

@@ -5,6 +5,7 @@ mod duty;
 mod environment;
 mod hooks;
 mod login;
+mod pause;
 mod plan;
 mod presence;
 mod sampler;
@@ -13,6 +14,7 @@ mod step;
 mod task;
 mod task_hooks;
 mod watch;
+mod words;
 
 use std::ffi::OsString;
 use std::fs;
@@ -31,6 +33,7 @@ use spur_core::jobenv::GpuFacts;
 use spur_core::step::binding::Machine;
 use spur_proto::internal::Launch;
 
+use self::words::Words;
 use crate::agent::RunFile;
 use crate::claim::{Claim, boot_id};
 use crate::confine::{self, Confines};
@@ -176,7 +179,8 @@ impl Run<'_> {
         let fault = |error: anyhow::Error| Ending::NodeFault(format!("{error:#}")).into();
         let fence = Fence::of(&self.node.spool, &self.node.boot_id, &launch);
         if launch.step.is_some() {
-            return step::run(&launch, &marker, room, fence).unwrap_or_else(fault);
+            let words = Words::at(self.node.spool.join(RunFile::Words.name(self.run)));
+            return step::run(&launch, &marker, room, fence, words).unwrap_or_else(fault);
         }
         let spool = &self.node.spool;
         let mut plan = match plan::Plan::make(spool, self.own, launch, marker, room, fence) {

@@ -1,7 +1,7 @@
 //! Starts the task, waits for its end, heeds requests to end it, and leaves nobody behind.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -12,9 +12,11 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd;
 use spur_core::views::{TaskUsage, Usage};
 
+use super::pause::Pause;
 use super::plan::Plan;
 use super::sampler::Sampler;
 use super::task;
+use super::words::Words;
 use crate::ending::{Ending, LastWord};
 use crate::fence::{Look, REASON};
 use crate::machine::cgroup::Group;
@@ -43,7 +45,7 @@ pub fn run(plan: &mut Plan) -> Result<LastWord> {
     let pid = child::fork(cradle.as_ref().map(AsFd::as_fd), become_script);
     let pid = pid.context("could not fork")?;
     drop(cradle);
-    let mut voice = Voice { passage: words, output: None, told: 0 };
+    let mut voice = Voice { passage: words, output: None, words: Words::at(plan.words.clone()) };
     let (status, used) = await_script(plan, &run, &signals, pid, &mut sampler, &mut voice)?;
     let is_fenced = plan.fence.has_tripped();
     if !plan.hooks.epilogs.is_empty() {
@@ -85,8 +87,7 @@ pub fn run(plan: &mut Plan) -> Result<LastWord> {
 struct Voice {
     passage: OwnedFd,
     output: Option<File>,
-    /// How much of the words in the spool was told.
-    told: u64,
+    words: Words,
 }
 
 /// No more is said at once: a pipe that has room takes as much without making anybody wait.
@@ -101,19 +102,13 @@ impl Voice {
     }
 
     /// Says what the agent has left since the last time. Where nobody reads, nothing is said.
-    fn pass_on(&mut self, plan: &Plan) {
-        let mut words = Vec::new();
-        let read = File::open(&plan.words).and_then(|mut file| {
-            file.seek(SeekFrom::Start(self.told))?;
-            file.read_to_end(&mut words)
-        });
-        self.told += read.unwrap_or(0) as u64;
+    fn pass_on(&mut self) {
+        let news = self.words.news();
         let Some(output) = self.output() else { return };
-        for notice in words.split(|byte| *byte == 0).filter(|notice| !notice.is_empty()) {
+        for notice in news {
             let mut ready = [PollFd::new(output.as_fd(), PollFlags::POLLOUT)];
             if matches!(poll(&mut ready, PollTimeout::ZERO), Ok(1..)) {
-                let notice = &notice[..notice.len().min(MOST_WORDS)];
-                task::say(output, &String::from_utf8_lossy(notice));
+                task::say(output, &notice[..notice.floor_char_boundary(MOST_WORDS)]);
             }
         }
     }
@@ -140,6 +135,7 @@ fn await_script(
     voice: &mut Voice,
 ) -> Result<(u32, TaskUsage)> {
     let mut end: Option<Insistence> = None;
+    let mut rest = Pause::default();
     loop {
         loop {
             match child::wait_any().context("could not wait")? {
@@ -162,15 +158,17 @@ fn await_script(
             Look::Never => None,
         };
         let pause = end.as_mut().map(|end| end.kill_when_due(run));
-        let pause = pause.into_iter().chain(look).chain(fence).min();
+        let stop = rest.stop_when_due(|| run.pass_on(libc::SIGSTOP, script));
+        let pause = pause.into_iter().chain(look).chain(fence).chain(stop).min();
         let heard = signals.wait(pause)?;
         for message in heard.messages {
             match message {
-                NOTICE => voice.pass_on(plan),
-                signal => run.pass_on(signal, script),
+                NOTICE => voice.pass_on(),
+                message => run.pass_on(rest.meant_by(message), script),
             }
         }
         if heard.end && end.is_none() {
+            rest.give_up();
             run.ask_to_end();
             end = Some(Insistence::after(plan.kill_wait));
         }
@@ -234,8 +232,8 @@ impl Family<'_> {
             Some(group) => group.members(),
             None => descendants(),
         };
-        processes.iter().for_each(|process| process.signal(libc::SIGTERM));
         processes.iter().for_each(|process| process.signal(libc::SIGCONT));
+        processes.iter().for_each(|process| process.signal(libc::SIGTERM));
     }
 
     /// Passes a signal on: to the script's shell alone, or to everybody.

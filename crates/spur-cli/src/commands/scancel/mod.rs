@@ -35,7 +35,8 @@ fn obey(args: &[String]) -> Result<u8, Ended> {
         super::check_cluster("scancel", wanted, &mut controller)?;
     }
     let steps = query.named.iter().any(|(_, reference)| reference.step.is_some());
-    let chosen = query.is_filtered() || query.interactive || query.signal.is_some() || steps;
+    let chosen =
+        query.is_filtered() || query.interactive || query.signal.is_some() || query.batch || steps;
     match chosen {
         false => Ok(end_named(&query, &mut controller)),
         true => end_chosen(&query, &mut controller),
@@ -103,15 +104,16 @@ fn end_chosen(query: &Query, controller: &mut Controller) -> Result<u8, Ended> {
             if query.verbose {
                 note(format!("scancel: {}", announced(query, &name)));
             }
-            let outcome = match query.signal {
-                None => end(controller, &reference),
-                Some(number) => {
+            let outcome = match (query.signal, query.batch) {
+                (None, false) => end(controller, &reference),
+                (signal, _) => {
                     let scope = match (query.full, query.batch) {
                         (true, _) => SignalScope::Full,
                         (false, true) => SignalScope::Batch,
                         (false, false) => SignalScope::Steps,
                     };
-                    let signal = SignalJob { signal: number.into(), scope: scope.into() };
+                    let signal = signal.map_or(KILL, u32::from);
+                    let signal = SignalJob { signal, scope: scope.into() };
                     controller.control(&reference, Action::Signal(signal))
                 }
             };
@@ -121,7 +123,7 @@ fn end_chosen(query: &Query, controller: &mut Controller) -> Result<u8, Ended> {
     Ok(status)
 }
 
-/// Ends one step, or signals it. A job that waits has none, which Slurm takes for done.
+/// Ends one step as Slurm does, without time to end by itself, or signals it. A job that waits has none, which Slurm takes for done.
 fn end_step(
     query: &Query,
     controller: &mut Controller,
@@ -138,7 +140,7 @@ fn end_step(
             Some(signal) => format!("scancel: Signal {signal} to step {name}"),
         });
     }
-    let signal = query.signal.map_or(0, u32::from);
+    let signal = query.signal.map_or(KILL, u32::from);
     let outcome = controller.signal_step(job.job_id, step.0, signal);
     // Slurm says so of a step that is not there.
     let outcome = outcome.map_err(|error| match error {
@@ -175,6 +177,9 @@ fn targets(query: &Query, job: &JobView) -> Vec<(String, JobReference)> {
     let name = if job.array_task_id.is_some() { shown_id(job) } else { job.job_id.to_string() };
     vec![(name, JobReference { job: number, part, step: None })]
 }
+
+/// What is sent where no signal is named, and something else than whole jobs is meant.
+const KILL: u32 = libc::SIGKILL as u32;
 
 fn announced(query: &Query, name: &str) -> String {
     match (query.signal, query.batch) {

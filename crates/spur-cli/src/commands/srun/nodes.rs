@@ -43,6 +43,7 @@ pub enum News {
 }
 
 /// One node of the step.
+#[derive(Clone)]
 pub struct Node {
     /// Its name.
     pub name: String,

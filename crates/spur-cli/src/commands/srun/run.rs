@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use spur_core::job::{JobState, JobStatus};
 use spur_core::options::Request;
+use spur_proto::caller::CallError;
 use spur_proto::internal::StepProgram;
 use spur_proto::slurm::controller_client::ControllerClient;
 use spur_proto::slurm::{SignalStepRequest, StepAccess};
@@ -76,6 +77,11 @@ impl Part {
     pub fn tasks(&self) -> u32 {
         self.access.nodes.iter().map(|node| node.ranks.len() as u32).sum()
     }
+}
+
+fn signal_all(nodes: &[Node], signal: u32) {
+    let bytes = signal.to_le_bytes();
+    nodes.iter().for_each(|node| node.send(Kind::Signal, EVERYBODY, &bytes));
 }
 
 /// Runs the step and returns the highest wait status of its tasks.
@@ -262,8 +268,7 @@ impl Step<'_> {
     }
 
     fn pass_on(&self, signal: i32) {
-        let bytes = signal.to_le_bytes();
-        self.nodes.iter().for_each(|node| node.send(Kind::Signal, EVERYBODY, &bytes));
+        signal_all(&self.nodes, signal.unsigned_abs());
     }
 
     /// Once: how it stands. Twice within a second: the end.
@@ -281,24 +286,23 @@ impl Step<'_> {
     }
 
     async fn force(&mut self) {
-        if self.aborted {
-            self.pass_on(libc::SIGKILL);
-            return;
-        }
         self.say("forcing job termination").await;
         self.abort().await;
-        self.end_step(Duration::ZERO).await;
+        self.end_step(Duration::ZERO, libc::SIGKILL).await;
     }
 
     async fn say_how_it_stands(&mut self) {
-        let of = |done: bool| -> Vec<u32> {
-            let ranks = (0..).zip(&self.ended).filter(|(_, ended)| ended.is_some() == done);
-            ranks.map(|(rank, _)| rank).collect()
+        let word = |ended: &Option<u32>| match ended {
+            None => "running",
+            Some(0) => "exited",
+            Some(_) => "exited abnormally",
         };
-        for (ranks, word) in [(of(false), "running"), (of(true), "exited")] {
+        for which in ["running", "exited", "exited abnormally"] {
+            let ranks = (0..).zip(&self.ended).filter(|(_, ended)| word(ended) == which);
+            let ranks: Vec<u32> = ranks.map(|(rank, _)| rank).collect();
             if !ranks.is_empty() {
                 let tasks = ended::tasks(&ranks);
-                self.say(format!("StepId={} {tasks}: {word}", self.name)).await;
+                self.say(format!("StepId={} {tasks}: {which}", self.name)).await;
             }
         }
     }
@@ -306,7 +310,7 @@ impl Step<'_> {
     async fn terminate(&mut self) {
         if !self.terminating {
             self.say(format!("Terminating StepId={}", self.name)).await;
-            self.end_step(Duration::ZERO).await;
+            self.end_step(Duration::ZERO, 0).await;
         }
     }
 
@@ -321,18 +325,25 @@ impl Step<'_> {
         }
     }
 
-    /// Has the controller end the step on every node; it goes on doing so whatever becomes of us.
-    async fn end_step(&mut self, after: Duration) {
+    /// Has the controller end the step on every node, by `KILL` or as it ends jobs; it goes on doing so whatever
+    /// becomes of us. It knows whether the job is being ended, and what time its tasks have then.
+    async fn end_step(&mut self, after: Duration, signal: i32) {
         self.terminating = true;
+        let kills = signal == libc::SIGKILL;
+        let signal = signal.unsigned_abs();
         for Part { access, .. } in self.parts {
+            let nodes = if kills { self.nodes.clone() } else { Vec::new() };
             let (job_id, step_id) = (access.job_id, access.step_id);
             // Not waited for: who presses the keys again must be heard.
             tokio::spawn(async move {
                 tokio::time::sleep(after).await;
                 let ask = |mut client: ControllerClient<_>| async move {
-                    client.signal_step(SignalStepRequest { job_id, step_id, signal: 0 }).await
+                    client.signal_step(SignalStepRequest { job_id, step_id, signal }).await
                 };
-                let _ = cluster::caller().call(ask).await;
+                // Without a controller nobody else can do it.
+                if let Err(CallError::Unreachable) = cluster::caller().call(ask).await {
+                    signal_all(&nodes, signal);
+                }
             });
         }
     }
@@ -366,7 +377,7 @@ impl Step<'_> {
     /// As in Slurm tasks are killed, not asked; only who is not reached from here is ended by the controller.
     async fn kill(&mut self) {
         self.pass_on(libc::SIGKILL);
-        self.end_step(KILLED_FIRST).await;
+        self.end_step(KILLED_FIRST, 0).await;
     }
 
     fn tell_all(&self, all: &[u8]) {

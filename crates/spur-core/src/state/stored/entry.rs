@@ -343,9 +343,10 @@ impl From<&Entry> for StoredEntry {
             }),
             Command::Purge { before } => StoredCommand::Purge(before.0),
             Command::CreateStep(create) => StoredCommand::CreateStep(Box::new((&**create).into())),
-            Command::EndStep { job, step, by } => StoredCommand::EndStep(StoredEndStep {
+            Command::EndStep { job, step, end, by } => StoredCommand::EndStep(StoredEndStep {
                 job: job.0,
                 step: step.0,
+                end: Some((*end).into()),
                 by: Some(by.into()),
             }),
             Command::EndAllocation { job, exit, by } => {

@@ -8,7 +8,7 @@ use super::entry::{StoredActor, request_id};
 use super::{Error, missing};
 use crate::ids::{JobId, NodeName, StepId};
 use crate::idset::IdSet;
-use crate::job::{ExitStatus, Step, StepShare, Steps};
+use crate::job::{ExitStatus, Step, StepEnd, StepShare, Steps};
 use crate::state::{Command, CreateStep};
 use crate::step::StepSpec;
 use crate::time::Timestamp;
@@ -36,6 +36,17 @@ pub(super) struct StoredEndStep {
     pub(super) step: u32,
     #[prost(message, optional, tag = "3")]
     pub(super) by: Option<StoredActor>,
+    #[prost(message, optional, tag = "4")]
+    pub(super) end: Option<StoredStepEnd>,
+}
+
+/// Asked, killed or timed out: 0, 1, 2.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct StoredStepEnd {
+    #[prost(uint32, tag = "1")]
+    why: u32,
+    #[prost(uint32, tag = "2")]
+    by: u32,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -70,12 +81,12 @@ struct StoredStep {
     since: i64,
     #[prost(message, repeated, tag = "5")]
     shares: Vec<StoredStepShare>,
-    #[prost(bool, tag = "6")]
-    ending: bool,
     #[prost(uint32, tag = "7")]
     exit_status: u32,
     #[prost(int64, tag = "8")]
     paused_before: i64,
+    #[prost(message, optional, tag = "9")]
+    end: Option<StoredStepEnd>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -132,8 +143,33 @@ impl TryFrom<StoredEndStep> for Command {
         Ok(Command::EndStep {
             job: JobId(stored.job),
             step: StepId(stored.step),
+            end: stored.end.unwrap_or_default().try_into()?,
             by: stored.by.ok_or(missing("who ends the step"))?.try_into()?,
         })
+    }
+}
+
+impl From<StepEnd> for StoredStepEnd {
+    fn from(end: StepEnd) -> StoredStepEnd {
+        let (why, by) = match end {
+            StepEnd::Asked => (0, 0),
+            StepEnd::Killed { by } => (1, by),
+            StepEnd::TimeLimit => (2, 0),
+        };
+        StoredStepEnd { why, by }
+    }
+}
+
+impl TryFrom<StoredStepEnd> for StepEnd {
+    type Error = Error;
+
+    fn try_from(stored: StoredStepEnd) -> Result<StepEnd, Error> {
+        match stored.why {
+            0 => Ok(StepEnd::Asked),
+            1 => Ok(StepEnd::Killed { by: stored.by }),
+            2 => Ok(StepEnd::TimeLimit),
+            _ => Err(missing("why the step ends")),
+        }
     }
 }
 
@@ -195,7 +231,7 @@ impl From<&Step> for StoredStep {
             since: step.since.0,
             paused_before: step.paused_before,
             shares: step.shares.iter().map(share).collect(),
-            ending: step.ending,
+            end: step.end.map(StoredStepEnd::from),
             exit_status: step.exit.to_wait(),
         }
     }
@@ -222,7 +258,7 @@ impl TryFrom<StoredStep> for Step {
             since: Timestamp(stored.since),
             paused_before: stored.paused_before,
             shares: stored.shares.into_iter().map(share).collect(),
-            ending: stored.ending,
+            end: stored.end.map(StepEnd::try_from).transpose()?,
             exit: ExitStatus::from_wait(stored.exit_status),
         })
     }

@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::job::spec::AllocationSpec;
+use crate::job::{Pause, StepEnd};
+use crate::limit::Limit;
 use crate::state::CreateStep;
 use crate::step::StepSpec;
 
@@ -142,9 +144,43 @@ fn a_step_is_ended_by_its_owner() {
     let mut cluster = cluster();
     let job = allocation(&mut cluster, 1);
     cluster.done(ask(job, 10, 1));
-    let end = |by| Command::EndStep { job, step: StepId(0), by };
+    let end = |by| Command::EndStep { job, step: StepId(0), end: StepEnd::Asked, by };
     let mallory = Actor::user(Uid(7), Gid(7), Level::None);
     assert_eq!(cluster.apply(end(mallory)).reply, Err(SlurmError::AccessDenied));
     assert_eq!(cluster.done(end(alice())).len(), 1);
     assert!(matches!(cluster.phase(job), Phase::Running { .. }));
+}
+
+#[test]
+fn tasks_are_killed_only_while_their_job_is_not_being_ended() {
+    let mut cluster = cluster();
+    let job = allocation(&mut cluster, 1);
+    cluster.done(ask(job, 10, 1));
+    let kill = || Command::EndStep {
+        job,
+        step: StepId(0),
+        end: StepEnd::Killed { by: 1000 },
+        by: alice(),
+    };
+    cluster.done(kill());
+    let step = cluster.state.jobs[&job].steps.live[&StepId(0)].clone();
+    assert_eq!(step.end, Some(StepEnd::Killed { by: 1000 }));
+    cluster.done(Command::Control(Box::new(Control::cancel(job, alice()))));
+    assert_eq!(cluster.apply(kill()).reply, Err(SlurmError::AlreadyDone));
+}
+
+#[test]
+fn a_step_has_a_time_of_its_own_that_stands_still_with_its_job() {
+    let mut cluster = cluster();
+    let job = allocation(&mut cluster, 1);
+    cluster.done(ask(job, 10, 1));
+    let mut step = (*cluster.state.jobs[&job].steps.live[&StepId(0)]).clone();
+    assert_eq!(step.ends_at(Pause::default()), None);
+    let mut spec = (**step.spec.as_ref().expect("asked for")).clone();
+    spec.request.get_or_insert_default().time_limit = Some(Limit::Is(2));
+    step.spec = Some(spec.into());
+    let end = |secs| Some(step.since.plus_secs(secs));
+    assert_eq!(step.ends_at(Pause::default()), end(120));
+    assert_eq!(step.ends_at(Pause { since: None, secs: 30 }), end(150));
+    assert_eq!(step.ends_at(Pause { since: Some(step.since), secs: 0 }), None);
 }

@@ -132,7 +132,7 @@ fn memory_is_bound_as_asked() {
 
 #[test]
 fn what_was_asked_for_is_told_where_nothing_can_be_bound() {
-    let told = |asked: &str| words(asked).map(|(_, kind, list)| format!("{kind}|{list}"));
+    let told = |asked: &str| words(asked, false).map(|(_, kind, list)| format!("{kind}|{list}"));
     for (asked, expected) in [
         ("none", "none|"),
         ("q,rank", "rank|"),
@@ -144,5 +144,8 @@ fn what_was_asked_for_is_told_where_nothing_can_be_bound() {
     ] {
         assert_eq!(told(asked).as_deref(), Some(expected), "{asked}");
     }
-    assert_eq!(words("quiet").or_else(|| words("")), None);
+    let implied = |asked: &str| words(asked, true).map(|(_, kind, list)| format!("{kind}|{list}"));
+    assert_eq!(implied("threads").as_deref(), Some("threads|"));
+    assert_eq!(implied("verbose,threads").as_deref(), Some("threads|verbose"));
+    assert_eq!(words("quiet", false).or_else(|| words("", false)), None);
 }

@@ -38,8 +38,10 @@ impl Witness {
         };
         let is_stale = term.is_some_and(|term| term < heard.term);
         let acts = |output: &Output| {
-            matches!(output, Output::Spawn(..) | Output::Kill(_) | Output::Signal(..))
-                || matches!(output, Output::Heard(_) | Output::Trust(_))
+            matches!(
+                output,
+                Output::Spawn(..) | Output::Kill(_) | Output::Signal(..) | Output::Suspend(_)
+            ) || matches!(output, Output::Heard(_) | Output::Trust(_))
         };
         let in_lease = match message {
             AgentHears::Launches(launches) => heard
@@ -78,7 +80,9 @@ impl Witness {
 
     /// Nobody has said anything to an agent, and it did this.
     pub fn acts_alone(&mut self, node: usize, did: &[Output]) {
-        if did.iter().any(|output| matches!(output, Output::Kill(_) | Output::Signal(..))) {
+        if did.iter().any(|output| {
+            matches!(output, Output::Kill(_) | Output::Signal(..) | Output::Suspend(_))
+        }) {
             let what = format!("n{} ends a run that nobody told it to end", node + 1);
             self.complain("I18 outage-harmless", what);
         }

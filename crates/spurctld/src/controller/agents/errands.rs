@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use spur_core::ids::{Epoch, JobId, NodeName, StepId};
-use spur_core::job::{Back, Cause, Phase};
+use spur_core::job::{Back, Cause, Phase, StepEnd};
 use spur_core::state::{Effect, SignalScope};
 use spur_disk::Disk;
 use spur_proto::internal::controller_message::Message as AgentHears;
@@ -13,6 +13,15 @@ use super::super::{Controller, Output, Role};
 use super::launch::launch_messages;
 use super::{RunKey, run_message};
 use crate::store;
+
+const DUE_TO_LIMIT: &str = "DUE TO TIME LIMIT";
+const SIGKILL: u32 = 9;
+
+/// Has people find in its output that a run was ended.
+fn farewell(run: RunKey, why: &str) -> RunSignal {
+    let farewell = Some(why.to_string());
+    RunSignal { run: Some(run_message(run)), farewell, ..RunSignal::default() }
+}
 
 impl<D: Disk> Controller<D> {
     /// The steps of a run on a node that a signal is for.
@@ -29,16 +38,23 @@ impl<D: Disk> Controller<D> {
         let is_meant = |step: &StepId| match scope {
             SignalScope::Steps => *step != StepId::BATCH,
             SignalScope::Batch => *step == StepId::BATCH,
-            SignalScope::Full => true,
+            SignalScope::Full | SignalScope::Gently => true,
         };
         here.map(|step| step.id).filter(is_meant).collect()
     }
 
-    /// What a job's script is told of its end, as Slurm says it.
-    fn why_it_ends(&self, job: JobId) -> &'static str {
+    fn step_end(&self, job: JobId, step: StepId) -> Option<StepEnd> {
+        self.state.jobs.get(&job)?.steps.live.get(&step)?.end
+    }
+
+    /// What the output of a script or a step says of its end, in Slurm's words.
+    fn why_it_ends(&self, job: JobId, step: StepId) -> &'static str {
+        if self.step_end(job, step) == Some(StepEnd::TimeLimit) {
+            return DUE_TO_LIMIT;
+        }
         match self.state.jobs.get(&job).map(|job| &job.phase) {
             Some(Phase::Completing { cause, .. }) => match cause {
-                Cause::TimeLimit | Cause::Deadline => "DUE TO TIME LIMIT",
+                Cause::TimeLimit | Cause::Deadline => DUE_TO_LIMIT,
                 Cause::Preempted | Cause::Requeued { why: Back::Displaced, .. } => {
                     "DUE TO PREEMPTION"
                 }
@@ -112,23 +128,31 @@ impl<D: Disk> Controller<D> {
                     }
                 }
                 Effect::Kill { job, epoch, step, node } => {
-                    if step == StepId::BATCH {
-                        let farewell = Some(self.why_it_ends(job).to_string());
+                    let told = signals.entry(node.clone()).or_default();
+                    if step != StepId::EXTERN {
+                        told.push(farewell((job, epoch, step), self.why_it_ends(job, step)));
+                    }
+                    if matches!(self.step_end(job, step), Some(StepEnd::Killed { .. })) {
                         let run = Some(run_message((job, epoch, step)));
-                        let signal = RunSignal { run, farewell, ..RunSignal::default() };
-                        signals.entry(node.clone()).or_default().push(signal);
+                        told.push(RunSignal { run, signal: SIGKILL, ..RunSignal::default() });
                     }
                     kills.entry(node).or_default().push((job, epoch, step));
                 }
                 Effect::Signal { job, epoch, signal, scope, node } => {
                     let meant = self.signalled(job, epoch, &node, scope);
+                    let told = signals.entry(node).or_default();
+                    if scope == SignalScope::Batch && signal == SIGKILL {
+                        let run = |step: &StepId| farewell((job, epoch, *step), "");
+                        told.extend(meant.iter().map(run));
+                    }
                     let signal = |step: &StepId| RunSignal {
                         run: Some(run_message((job, epoch, *step))),
                         signal,
                         script_only: scope == SignalScope::Batch,
+                        gently: scope == SignalScope::Gently,
                         ..Default::default()
                     };
-                    signals.entry(node).or_default().extend(meant.iter().map(signal));
+                    told.extend(meant.iter().map(signal));
                 }
                 Effect::Launch { .. }
                 | Effect::KeepBlob { .. }
@@ -142,6 +166,7 @@ impl<D: Disk> Controller<D> {
                 out.push(Output::Tell(session.connection, message));
             }
         }
+        signals.retain(|_, signals| !signals.is_empty());
         for (node, signals) in signals {
             let Some(session) = self.agents.sessions.get(&node) else { continue };
             let message = AgentHears::Signals(Signals { session: session.id, term, signals });

@@ -51,7 +51,7 @@ impl<D: Disk> Controller<D> {
             let Some(step) = job.steps.live.get(&id) else { continue };
             let boot = step.on(node).map_or(0, |share| share.boot);
             let lost = Finish::lost(number, epoch, id);
-            match (step.ending, theirs.contains(run)) {
+            match (step.end.is_some(), theirs.contains(run)) {
                 (false, false) if boot == boots => {
                     launches.extend(self.launch_message(&job, step, node)?);
                 }

@@ -128,10 +128,10 @@ impl Environment {
     }
 
     /// Tells tasks what they are bound to; where they cannot be bound, what was asked for.
-    pub fn bound(mut self, binding: Option<&Binding>, asked: &str) -> Environment {
+    pub fn bound(mut self, binding: Option<&Binding>, spec: &StepSpec) -> Environment {
         let told = match binding {
             Some(it) => Some((it.verbose, it.kind.to_string(), it.list.clone())),
-            None => binding::words(asked),
+            None => binding::words(&spec.cpu_bind, spec.cpu_bind_implied),
         };
         self.step.cpu_bind = told.map(|(verbose, kind, list)| CpuBindFacts {
             verbose,

@@ -14,8 +14,10 @@ use spur_core::job::ExitStatus;
 use spur_core::views::TaskUsage;
 use spur_proto::step_io::{EVERYBODY, Frame, INPUT_WINDOW, Kind};
 
+use super::super::pause::Pause;
 use super::super::sampler::Sampler;
 use super::super::watch::{Family, Insistence, Signals, usage};
+use super::super::words::Words;
 use super::clients::Clients;
 use super::pmi::Pmi;
 use super::program::Program;
@@ -24,7 +26,7 @@ use super::tasks::{Task, Tasks};
 use crate::ending::{Ending, LastWord};
 use crate::fence::{Fence, Look, REASON};
 use crate::machine::child::{self, Waited};
-use crate::machine::pidfd::SCRIPT_ONLY;
+use crate::machine::pidfd::{NOTICE, SCRIPT_ONLY};
 
 /// How long whoever is connected may take to read the last words once the step is to end.
 const LAST_WORDS: Duration = Duration::from_secs(2);
@@ -48,6 +50,10 @@ pub struct Flow {
     before: TaskUsage,
     /// When it must end by itself.
     fence: Fence,
+    /// What people are to read.
+    words: Words,
+    /// Its tasks are to be stopped.
+    rest: Pause,
 }
 
 impl Flow {
@@ -60,6 +66,7 @@ impl Flow {
         signals: Signals,
         sampler: Sampler,
         fence: Fence,
+        words: Words,
     ) -> Flow {
         let before = child::usage_of_children();
         Flow {
@@ -74,6 +81,8 @@ impl Flow {
             sampler,
             before,
             fence,
+            words,
+            rest: Pause::default(),
         }
     }
 
@@ -106,7 +115,10 @@ impl Flow {
             let live = self.tasks.list.iter().filter(|task| task.status.is_none());
             let pids = live.map(|task| task.pid);
             let look = self.sampler.look_when_due(pids, || run.members());
-            let pause = pause.into_iter().chain(look).chain(fence).min();
+            let mut rest = std::mem::take(&mut self.rest);
+            let stop = rest.stop_when_due(|| self.signal(libc::SIGSTOP));
+            self.rest = rest;
+            let pause = pause.into_iter().chain(look).chain(fence).chain(stop).min();
             self.wait(pause)?;
             self.work();
         }
@@ -192,7 +204,13 @@ impl Flow {
     fn work(&mut self) {
         let heard = self.signals.read();
         for message in heard.messages {
-            self.signal(message & !SCRIPT_ONLY);
+            match message {
+                NOTICE => self.pass_words_on(),
+                message => {
+                    let signal = self.rest.meant_by(message & !SCRIPT_ONLY);
+                    self.signal(signal);
+                }
+            }
         }
         if heard.end && self.end.is_none() {
             self.ask_to_end();
@@ -263,11 +281,19 @@ impl Flow {
         }
     }
 
-    /// As Slurm: a line for people, then `TERM`, then `KILL` for who does not heed it.
+    /// `TERM`, then `KILL` for who does not heed it.
     fn ask_to_end(&mut self) {
-        self.say_cancelled();
+        self.rest.give_up();
         self.family().ask_to_end();
         self.end = Some(Insistence::after(self.program.kill_wait));
+    }
+
+    /// Says what the agent has left since the last time.
+    fn pass_words_on(&mut self) {
+        for notice in self.words.news() {
+            let line = format!("slurmstepd: error: {}\n", notice);
+            self.clients.tell(Kind::Say, EVERYBODY, line.as_bytes());
+        }
     }
 
     fn say_cancelled(&mut self) {

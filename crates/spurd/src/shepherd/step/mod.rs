@@ -23,12 +23,19 @@ use spur_proto::step_io::{EVERYBODY, Kind};
 use super::Room;
 use super::sampler::Sampler;
 use super::watch::Signals;
+use super::words::Words;
 use crate::ending::{Ending, LastWord};
 use crate::fence::{Fence, Look, REASON};
 use crate::gpu::usage;
 
 /// Runs the tasks to their end and beyond: returns when no process of the step is left here.
-pub fn run(launch: &Launch, marker: &str, room: Room, fence: Fence) -> Result<LastWord> {
+pub fn run(
+    launch: &Launch,
+    marker: &str,
+    room: Room,
+    fence: Fence,
+    words: Words,
+) -> Result<LastWord> {
     let signals = Signals::listen()?;
     let mut clients = clients::Clients::new(listener()?);
     // Nobody may ever come: who made the step may be gone.
@@ -53,7 +60,7 @@ pub fn run(launch: &Launch, marker: &str, room: Room, fence: Fence) -> Result<La
     let mut pmi = launch.step.as_ref().and_then(|step| pmi::Pmi::new(step, &program));
     let tasks = tasks::Tasks::start(&program, pmi.as_mut())?;
     let sampler = Sampler::new(launch).with_gauges(gauges);
-    flow::Flow::new(program, tasks, pmi, clients, signals, sampler, fence).run()
+    flow::Flow::new(program, tasks, pmi, clients, signals, sampler, fence, words).run()
 }
 
 /// The first node looks whether the job's port is free, which no other job has, but a stranger may.

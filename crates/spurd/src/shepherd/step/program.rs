@@ -94,7 +94,7 @@ impl Program {
             node: here.node,
             ranks: here.ranks,
             environment: Environment::new(launch, &step, &spec, &asked, marker, room.gpus)
-                .bound(binding.as_ref(), &spec.cpu_bind),
+                .bound(binding.as_ref(), &spec),
             binding,
             memory_bind: spec
                 .request
