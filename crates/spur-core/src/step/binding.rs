@@ -152,7 +152,7 @@ fn split(asked: &str) -> (bool, String) {
         match word {
             "v" | "verbose" => verbose = true,
             "q" | "quiet" => verbose = false,
-            word => kind = word,
+            word => kind = word.strip_prefix(FOLLOWS).unwrap_or(word),
         }
         rest = after;
     }
@@ -162,6 +162,15 @@ fn split(asked: &str) -> (bool, String) {
         _ => (kind, ""),
     };
     (verbose || last.starts_with('v'), kind.to_string())
+}
+
+/// Stands before a kind that was not said but follows from other options, which `SLURM_CPU_BIND_LIST` does not repeat.
+const FOLLOWS: char = '+';
+
+/// What was said of binding, and the kind that follows from other options.
+pub fn with_kind(said: &str, kind: &str) -> String {
+    let comma = if said.is_empty() { "" } else { "," };
+    format!("{said}{comma}{FOLLOWS}{kind}")
 }
 
 /// Whether `--cpu-bind` says more than how much is told of it.
@@ -389,7 +398,13 @@ pub fn words(asked: &str) -> Option<(bool, String, String)> {
     match name {
         "" if !verbose => None,
         "none" | "rank" | "rank_ldom" => Some((verbose, name.to_string(), String::new())),
-        "threads" | "cores" | "sockets" | "ldoms" => Some((verbose, name.to_string(), lower)),
+        "threads" | "cores" | "sockets" | "ldoms" => {
+            let said = match lower.split_once(FOLLOWS) {
+                Some((said, _)) => said.trim_end_matches(',').trim_start_matches("quiet"),
+                None => &lower,
+            };
+            Some((verbose, name.to_string(), said.to_string()))
+        }
         "map_cpu" | "map_ldom" => Some((verbose, format!("{name}:"), list.to_string())),
         "mask_cpu" | "mask_ldom" => Some((verbose, format!("{name}:"), list.replace("0x", ""))),
         _ => Some((verbose, String::new(), lower)),
