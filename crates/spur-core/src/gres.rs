@@ -34,7 +34,7 @@ pub enum Error {
     Tres,
 }
 
-/// Reads `--gres`. `NONE` asks for nothing. What is said last about a kind counts.
+/// Reads `--gres`. `NONE` asks for nothing. The most that is said of a kind counts.
 pub fn parse(text: &str) -> Result<Vec<Request>, Error> {
     parse_known(text, |_| true)
 }
@@ -105,27 +105,28 @@ fn is_name(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte))
 }
 
-/// A number, perhaps with a power of 1024 behind it. A power alone is nothing.
-fn parse_amount(text: &str) -> Option<u64> {
+/// A number, perhaps with a power of 1024 behind it, or of 1000 (`kb`). A power alone is nothing.
+pub(crate) fn parse_amount(text: &str) -> Option<u64> {
     let (number, suffix) = number::leading(text).unwrap_or((0, text));
-    let shift = match suffix.to_ascii_lowercase().as_str() {
+    let suffix = suffix.to_ascii_lowercase();
+    let power = match suffix.get(..1).unwrap_or_default() {
         "" => 0,
-        "k" => 10,
-        "m" => 20,
-        "g" => 30,
-        "t" => 40,
-        "p" => 50,
+        letter => 1 + "kmgtp".find(letter)? as u32,
+    };
+    let base: u64 = match suffix.get(1..).unwrap_or_default() {
+        "" | "ib" => 1024,
+        "b" => 1000,
         _ => return None,
     };
     let number = u64::try_from(number).ok().filter(|_| !text.starts_with('-'))?;
-    number.checked_mul(1 << shift)
+    number.checked_mul(base.pow(power))
 }
 
+/// Of two amounts of one kind the larger counts.
 fn add(requests: &mut Vec<Request>, request: Request) {
     let same = |other: &&mut Request| other.name == request.name && other.model == request.model;
     match requests.iter_mut().find(same) {
-        Some(before) if request.count == 0 && before.count > 0 => {}
-        Some(before) => *before = request,
+        Some(before) => before.count = before.count.max(request.count),
         None => requests.push(request),
     }
 }
@@ -165,7 +166,8 @@ mod tests {
         ("gpu:mi300x:2", "gpu:mi300x:2"), ("gpu:0", "gpu:0"), ("gpu:-1", "gpu:-1:1"),
         ("gpu:1k", "gpu:1024"), ("gpu:1K", "gpu:1024"), ("gpu:1m", "gpu:1048576"),
         ("gpu:a", "gpu:a:1"), ("gpu:1:2", "gpu:1:2"), ("gpu,gpu", "gpu:1"), ("gpu:1,gpu:2", "gpu:2"),
-        ("gpu:mi300x:1,gpu:mi300x:2", "gpu:mi300x:2"), ("gpu:h100:1", "gpu:h100:1"),
+        ("gpu:2,gpu:1", "gpu:2"), ("gpu:1kb", "gpu:1000"), ("gpu:1KiB", "gpu:1024"),
+        ("gpu:mi300x:2,gpu:mi300x:1", "gpu:mi300x:2"), ("gpu:h100:1", "gpu:h100:1"),
         ("gres:gpu:1", "gpu:1"), ("gpu:g,gpu", "gpu:1"), ("gpu:2,gpu:g", "gpu:2"), ("gpu:1u:2", "gpu:1u:2"),
         ("gpu: 1", "gpu:1"), ("gpu:mi300x: 2", "gpu:mi300x:2"), ("gpu:mi300x:k", "gpu:mi300x:0"),
         ("gpu:99999999999", "gpu:99999999999"), ("none", ""), ("NONE", ""),
@@ -180,7 +182,7 @@ mod tests {
         ("gpu :1", Error::Gres), ("gpu:1:S:0-1", Error::Gres), ("gpu(S:0):1", Error::Gres),
         ("gpu:1,gpu:mi300x:1", Error::WithAndWithoutModel), ("gpu:1u", Error::Tres),
         ("gpu:1u,gpu:2", Error::WithAndWithoutModel), ("gpu:mi300x:1u", Error::Gres),
-        ("gpu:mi300x:-1", Error::Gres), ("gpu:1kk", Error::Tres), ("gpu:2*3", Error::Tres),
+        ("gpu:mi300x:-1", Error::Gres), ("gpu:1kk", Error::Tres), ("gpu:1b", Error::Tres), ("gpu:1kx", Error::Tres), ("gpu:2*3", Error::Tres),
         ("", Error::Tres), ("gpu:1 ", Error::Tres), (",gpu:1", Error::Tres), ("gpu:1,", Error::Tres),
         ("gpu:1,,gpu:2", Error::Tres), ("gpu:1.5", Error::Tres),
     ];

@@ -218,7 +218,11 @@ pub async fn test_only(tool: Tool, requests: &[Request]) -> u8 {
             if matches!(error, CallError::Refused(SlurmError::InvalidPartitionName)) {
                 say_partition(tool, &request.job.partition);
             }
-            note(format!("allocation failure: {error}"));
+            match error {
+                // Slurm's tools see for themselves.
+                CallError::Refused(SlurmError::InvalidGres) => complain(tool.name(), error),
+                error => note(format!("allocation failure: {error}")),
+            }
             error_status()
         }
     }

@@ -34,7 +34,7 @@ impl Budget {
 }
 
 /// The text up to the first separator that stands outside of brackets. A bracket that is never
-/// closed holds nothing together.
+/// closed holds nothing together, nor does one behind a closing bracket that was never opened.
 fn first_token(list: &str) -> &str {
     let mut from = 0;
     loop {
@@ -42,10 +42,10 @@ fn first_token(list: &str) -> &str {
         let Some(open) = list[from..end].find('[').map(|at| from + at) else {
             return &list[..end];
         };
-        let Some(close) = list[open..].find(']').map(|at| open + at) else {
-            return &list[..end];
-        };
-        from = close + 1;
+        match list[from..].find(']').map(|at| from + at) {
+            Some(close) if close > open => from = close + 1,
+            _ => return &list[..end],
+        }
     }
 }
 

@@ -56,7 +56,7 @@ fn read(value: &str) -> Result<CpuFrequency, String> {
         Some((first, second)) => (first, Some(second)),
         None => (range, None),
     };
-    if let Some(found) = governor(first) {
+    if let Some(found) = governor(first, first) {
         return match (second, third) {
             (None, None) => Ok(CpuFrequency { governor: Some(found?), ..CpuFrequency::default() }),
             _ => Err(format!(
@@ -78,7 +78,8 @@ fn read(value: &str) -> Result<CpuFrequency, String> {
     }
     let governor = third
         .map(|name| {
-            governor(name).unwrap_or_else(|| Err(format!("illegal governor: {name} on --cpu-freq")))
+            governor(name, value)
+                .unwrap_or_else(|| Err(format!("illegal governor: {name} on --cpu-freq")))
         })
         .transpose()?;
     Ok(CpuFrequency { min: Some(first_code), max: Some(second_code), governor })
@@ -92,8 +93,9 @@ fn frequency(text: &str) -> Result<u32, String> {
         .ok_or_else(|| format!("unrecognized --cpu-freq argument \"{text}\""))
 }
 
-/// The governor a text means; names may be shortened to four letters, and nobody looks behind a whole one.
-fn governor(text: &str) -> Option<Result<u32, String>> {
+/// The governor a text means; names may be shortened to four letters, and nobody looks behind a whole one. `said`
+/// is what a refusal repeats.
+fn governor(text: &str, said: &str) -> Option<Result<u32, String>> {
     let (_, code, allowed) = GOVERNORS.iter().find(|(name, _, _)| {
         let common = text.len().min(name.len());
         let start = text.get(..common).zip(name.get(..common));
@@ -102,6 +104,6 @@ fn governor(text: &str) -> Option<Result<u32, String>> {
     Some(if *allowed {
         Ok(*code)
     } else {
-        Err(format!("governor of {text} is not allowed in slurm.conf"))
+        Err(format!("governor of {said} is not allowed in slurm.conf"))
     })
 }

@@ -180,7 +180,10 @@ fn power(request: &mut Request) {
 }
 
 fn nodes_and_tasks(request: &mut Request, inside_job: bool) -> Result<(), OptionError> {
-    nodes_of_list(request)?;
+    let listed = nodes_of_list(request);
+    planes_reach_every_node(request)?;
+    listed?;
+    begin_before_deadline(request)?;
     request.job.ntasks_said = request.job.ntasks.is_some();
     if let Some(tasks) = request.job.ntasks {
         fewer_nodes_than_tasks(request, tasks);
@@ -198,7 +201,17 @@ fn nodes_and_tasks(request: &mut Request, inside_job: bool) -> Result<(), Option
     let job = &mut request.job;
     let by_nodes = nodes.saturating_mul(job.ntasks_per_node.unwrap_or(1));
     job.ntasks = Some(tasks.number().unwrap_or(by_nodes));
-    planes_reach_every_node(request)
+    Ok(())
+}
+
+fn begin_before_deadline(request: &Request) -> Result<(), OptionError> {
+    match (request.job.begin, request.job.lifecycle().deadline) {
+        (Some(begin), Some(deadline)) if begin > deadline => {
+            let message = "Incompatible begin and deadline time specification";
+            Err(OptionError::error(message, 1))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Planes are dealt whole: with too few tasks a node would be left without one.
@@ -208,7 +221,8 @@ fn planes_reach_every_node(request: &Request) -> Result<(), OptionError> {
         return Ok(());
     };
     let before_the_last = nodes.saturating_sub(1).saturating_mul(plane);
-    if request.asked_by == Tool::Srun || before_the_last < job.ntasks.unwrap_or(1) {
+    let by_nodes = || nodes.saturating_mul(job.ntasks_per_node.unwrap_or(1));
+    if request.asked_by == Tool::Srun || before_the_last < job.ntasks.unwrap_or_else(by_nodes) {
         return Ok(());
     }
     let message = "Too few processes for the requested {plane,node} distribution";

@@ -32,33 +32,33 @@ pub fn read_script(
 
 /// The settings of each component of a script: one, or several for a heterogeneous job.
 ///
-/// `name` is the script's as messages call it.
+/// The lines of a component are read as one line, so that a value may stand on the next. `name` is the script's as
+/// messages call it.
 pub fn read(script: &str, name: &str) -> Result<Vec<Vec<Setting>>, OptionError> {
-    let mut components = vec![Reader::new(Tool::Sbatch, Source::Directive)];
+    let mut components = Vec::new();
+    let mut said = Vec::new();
     for (number, line) in script.lines().enumerate() {
         if let Some(text) = line.strip_prefix("#SBATCH") {
-            if starts_component(text) {
-                components.push(Reader::new(Tool::Sbatch, Source::Directive));
+            if words::starts_component(text) {
+                components.push(settings(&std::mem::take(&mut said))?);
                 continue;
             }
-            let words = words::split(text).map_err(|problem| {
-                OptionError::fatal(format!("{name}: line {}: {problem}", number + 1))
-            })?;
-            if let Some(reader) = components.last_mut() {
-                read_line(reader, &words)?;
-            }
+            said.extend(words::split_line(text, name, number + 1)?);
         } else if !is_silent(line) {
             break;
         }
     }
-    Ok(components.into_iter().map(|reader| reader.settings).collect())
+    components.push(settings(&said)?);
+    Ok(components)
 }
 
-fn read_line(reader: &mut Reader, words: &[String]) -> Result<(), OptionError> {
+/// What the words of a component say.
+fn settings(words: &[String]) -> Result<Vec<Setting>, OptionError> {
+    let mut reader = Reader::new(Tool::Sbatch, Source::Directive);
     let rest = reader.run(words, |_| false)?;
     reader.settings.retain(|setting| !COMMAND_LINE_ONLY.contains(&setting.option.long));
     match rest.first() {
-        None => Ok(()),
+        None => Ok(reader.settings),
         Some(word) => {
             let message = format!("Invalid directive found in batch script: {word}");
             Err(OptionError::error(message, BAD_VALUE))
@@ -74,12 +74,11 @@ fn is_silent(line: &str) -> bool {
 
 /// What Slurm remarks on a script that separates components by the older word.
 pub fn remark(script: &str) -> Option<&'static str> {
-    let mut words = script.lines().filter_map(|line| line.strip_prefix("#SBATCH"));
-    words.any(|text| text.trim() == "packjob").then_some(
+    let mut lines = script.lines().filter_map(|line| line.strip_prefix("#SBATCH"));
+    let older = |text: &str| {
+        text.split_whitespace().next().is_some_and(|word| word.eq_ignore_ascii_case("packjob"))
+    };
+    lines.any(older).then_some(
         "Warning: the \"packjob\" component separator is being deprecated. Please, use \"hetjob\" instead.",
     )
-}
-
-fn starts_component(text: &str) -> bool {
-    matches!(text.trim(), "hetjob" | "packjob")
 }

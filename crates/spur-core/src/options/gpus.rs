@@ -39,12 +39,18 @@ pub(super) fn settle(
             return Err(error.to_string());
         }
     }
-    let gpus = Gpus::of(job);
+    let models = Gpus::by_model(job);
+    let mixed = models.iter().any(|it| it.typed) && models.iter().any(|it| !it.typed);
     // Of a step the controller decides, which knows what its job has.
     if inside_job {
-        return if gpus.mixed { Err(MIXED.to_owned()) } else { Ok(tasks) };
+        return if mixed { Err(MIXED.to_owned()) } else { Ok(tasks) };
     }
-    let tasks = gpus.check(job, tasks)?;
+    // What one model settles holds for the next.
+    let tasks = models.iter().try_fold(tasks, |tasks, it| it.check(job, tasks))?;
+    if mixed {
+        return Err(MIXED.to_owned());
+    }
+    let gpus = models.into_iter().fold(Gpus::default(), Gpus::and);
     let tasks = with_each_gpu(gpus, job, notes, tasks)?;
     if let Some(size @ 1..) = job.gpu().memory_per_gpu
         && !gpus.any()
@@ -74,19 +80,23 @@ fn failed(problem: &str) -> String {
     invalid(&format!("Failed to validate job spec{problem}"))
 }
 
-/// How many GPUs were asked for, by what. None is the same as nothing said.
+/// How many GPUs of a model were asked for, by what. None is the same as nothing said.
 #[derive(Clone, Copy, Debug, Default)]
 struct Gpus {
+    /// Whether they were asked for by model.
+    typed: bool,
     job: Option<u32>,
     per_node: Option<u32>,
     per_socket: Option<u32>,
     per_task: Option<u32>,
-    /// Whether some were asked for by type and some without.
-    mixed: bool,
 }
 
+/// A model, perhaps, and how many of it.
+type Amount<'a> = (Option<&'a str>, u32);
+
 impl Gpus {
-    fn of(job: &JobSpec) -> Gpus {
+    /// What was asked for of each model in turn, and without one.
+    fn by_model(job: &JobSpec) -> Vec<Gpus> {
         let gpu = job.gpu();
         let gres: Vec<&str> = job
             .gres
@@ -98,19 +108,38 @@ impl Gpus {
             })
             .collect();
         let gres = gres.join(",");
-        // Of two ways to say one thing, --gres has the last word.
-        let per_node = if count(&gres).is_some() { &gres } else { &gpu.gpus_per_node };
         let lists =
             [&gpu.gpus, &gres, &gpu.gpus_per_node, &gpu.gpus_per_socket, &gpu.gpus_per_task];
-        let typed = |part: &str| part.contains(':') || part.parse::<i64>().is_err();
-        let mut parts = lists.iter().flat_map(|list| list.split(',')).filter(|s| !s.is_empty());
-        let first = parts.next().map(typed);
+        let [all, gres, per_node, per_socket, per_task] = lists.map(|list| amounts(list));
+        let mut models = Vec::new();
+        for (model, _) in [&all, &gres, &per_node, &per_socket, &per_task].into_iter().flatten() {
+            if !models.contains(model) {
+                models.push(*model);
+            }
+        }
+        let of = |model: Option<&str>| Gpus {
+            typed: model.is_some(),
+            job: last(&all, model),
+            // Of two ways to say one thing, --gres has the last word.
+            per_node: last(&gres, model).or(last(&per_node, model)),
+            per_socket: last(&per_socket, model),
+            per_task: last(&per_task, model),
+        };
+        models.into_iter().map(of).collect()
+    }
+
+    /// Those of another model with them.
+    fn and(self, other: Gpus) -> Gpus {
+        let sum = |a: Option<u32>, b: Option<u32>| match (a, b) {
+            (Some(a), Some(b)) => Some(a.saturating_add(b)),
+            (a, b) => a.or(b),
+        };
         Gpus {
-            job: count(&gpu.gpus),
-            per_node: count(per_node),
-            per_socket: count(&gpu.gpus_per_socket),
-            per_task: count(&gpu.gpus_per_task),
-            mixed: parts.any(|part| first != Some(typed(part))),
+            typed: self.typed || other.typed,
+            job: sum(self.job, other.job),
+            per_node: sum(self.per_node, other.per_node),
+            per_socket: sum(self.per_socket, other.per_socket),
+            per_task: sum(self.per_task, other.per_task),
         }
     }
 
@@ -121,15 +150,12 @@ impl Gpus {
     fn check(self, job: &mut JobSpec, tasks: Tasks) -> Result<Tasks, String> {
         let Gpus { job: all, per_node, per_socket, per_task, .. } = self;
         let most = |of: &[Option<u32>]| of.iter().flatten().copied().max();
-        // By type and without are two things, which are not compared.
-        let comparable = !self.mixed;
-        if comparable && all.is_some_and(|all| most(&[per_node, per_socket, per_task]) > Some(all))
-        {
+        if all.is_some_and(|all| most(&[per_node, per_socket, per_task]) > Some(all)) {
             return Err(invalid(
                 "Failed to ensure --gpus >= --gres=gpu/--gpus-per-node >= --gpus-per-socket",
             ));
         }
-        if comparable && per_node.is_some_and(|each| most(&[per_socket, per_task]) > Some(each)) {
+        if per_node.is_some_and(|each| most(&[per_socket, per_task]) > Some(each)) {
             return Err(invalid("Failed to ensure --gpus >= --gpus-per-task"));
         }
         self.fit_nodes(job)?;
@@ -143,9 +169,6 @@ impl Gpus {
             return Err(failed(
                 ". --gpus-per-task used without either --gpus or -n/--ntasks is not allowed.",
             ));
-        }
-        if self.mixed {
-            return Err(MIXED.to_owned());
         }
         if let (Some(each), Some(sockets)) = (per_socket, sockets) {
             if per_node.is_some_and(|all| all % each != 0) {
@@ -169,7 +192,7 @@ impl Gpus {
     /// Every node has a GPU, and each as many as was said.
     fn fit_nodes(self, job: &mut JobSpec) -> Result<(), String> {
         let Some(all) = self.job else { return Ok(()) };
-        if let Some(each) = self.per_node.filter(|_| !self.mixed) {
+        if let Some(each) = self.per_node {
             if all % each != 0 {
                 return Err(failed(", --gpus is not multiple of --gres=gpu/--gpus-per-node"));
             }
@@ -295,18 +318,18 @@ fn with_each_gpu(
     Ok(Tasks::Known(tasks))
 }
 
-/// Adds up `[type:]number,...`; a type alone is one. Of numbers without a type the last one counts.
-fn count(list: &str) -> Option<u32> {
-    let mut typed = 0_u32;
-    let mut bare = 0_u32;
-    for part in list.split(',').filter(|part| !part.is_empty()) {
-        match part.rsplit_once(':') {
-            Some((_, number)) => typed = typed.saturating_add(number.parse().unwrap_or(1)),
-            None => match part.parse() {
-                Ok(number) => bare = number,
-                Err(_) => typed = typed.saturating_add(1),
-            },
-        }
-    }
-    Some(typed.saturating_add(bare)).filter(|count| *count > 0)
+/// Reads `[model:]number,...`; a model alone is one.
+fn amounts(list: &str) -> Vec<Amount<'_>> {
+    let number = |text| gres::parse_amount(text).map(|it| u32::try_from(it).unwrap_or(u32::MAX));
+    let read = |part| match str::rsplit_once(part, ':') {
+        Some((model, amount)) => (Some(model), number(amount).unwrap_or(1)),
+        None => number(part).map_or((Some(part), 1), |amount| (None, amount)),
+    };
+    list.split(',').filter(|part| !part.is_empty()).map(read).collect()
+}
+
+/// What is said last of a model.
+fn last(amounts: &[Amount<'_>], model: Option<&str>) -> Option<u32> {
+    let found = amounts.iter().rfind(|(of, _)| *of == model);
+    found.map(|(_, amount)| *amount).filter(|amount| *amount > 0)
 }

@@ -1,7 +1,6 @@
 //! Reads `#BSUB` lines and says them as `#SBATCH` would: the few letters that Slurm knows.
 
-use super::pbs::{Grammar, Reader};
-use super::words;
+use super::pbs::{Grammar, Reader, gather};
 use crate::options::{OptionError, Setting};
 
 const GRAMMAR: Grammar = Grammar { with_value: "ceJmMnoqW", flags: "x", option };
@@ -9,19 +8,10 @@ const GRAMMAR: Grammar = Grammar { with_value: "ceJmMnoqW", flags: "x", option }
 /// The settings that a script's `#BSUB` lines stand for; nothing where there are none. `name` is the script's,
 /// for messages.
 pub fn read(script: &str, name: &str) -> Result<Option<Vec<Setting>>, OptionError> {
-    let mut reader = Reader::new();
-    let mut found = false;
-    for (number, line) in script.lines().enumerate() {
-        let Some(text) = line.strip_prefix("#BSUB") else { continue };
-        found = true;
-        let mut words = words::split(text).map_err(|problem| {
-            OptionError::fatal(format!("{name}: line {}: {problem}", number + 1))
-        })?;
-        // The one option that is a word.
-        words.iter_mut().filter(|word| *word == "-cwd").for_each(|word| "-c".clone_into(word));
-        reader.line(&words, &GRAMMAR)?;
-    }
-    Ok(found.then_some(reader.settings))
+    let Some(mut words) = gather(script, "#BSUB", name)? else { return Ok(None) };
+    // The one option that is a word.
+    words.iter_mut().filter(|word| *word == "-cwd").for_each(|word| "-c".clone_into(word));
+    Reader::read(&words, &GRAMMAR).map(Some)
 }
 
 fn option(reader: &mut Reader, letter: char, value: &str) -> Result<(), OptionError> {

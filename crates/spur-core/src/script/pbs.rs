@@ -19,33 +19,48 @@ pub(super) struct Grammar {
 
 /// The settings that a script's `#PBS` lines stand for. `name` is the script's, for messages.
 pub fn read(script: &str, name: &str) -> Result<Vec<Setting>, OptionError> {
-    let mut reader = Reader::new();
+    let words = gather(script, "#PBS", name)?.unwrap_or_default();
+    Reader::read(&words, &GRAMMAR)
+}
+
+/// The words of all lines that begin with a mark, which are read as one line; nothing where there are none.
+pub(super) fn gather(
+    script: &str,
+    mark: &str,
+    name: &str,
+) -> Result<Option<Vec<String>>, OptionError> {
+    let mut said = None;
     for (number, line) in script.lines().enumerate() {
-        let Some(text) = line.strip_prefix("#PBS") else { continue };
-        let words = words::split(text).map_err(|problem| {
-            OptionError::fatal(format!("{name}: line {}: {problem}", number + 1))
-        })?;
-        reader.line(&words, &GRAMMAR)?;
+        let Some(text) = line.strip_prefix(mark) else { continue };
+        let words = words::split_line(text, name, number + 1)?;
+        said.get_or_insert_with(Vec::new).extend(words);
     }
-    Ok(reader.settings)
+    Ok(said)
 }
 
 pub(super) struct Reader {
-    pub settings: Vec<Setting>,
+    settings: Vec<Setting>,
     trial: Request,
 }
 
 impl Reader {
-    pub(super) fn new() -> Reader {
-        Reader { settings: Vec::new(), trial: Request::new(Tool::Sbatch) }
+    /// What the words of a script say.
+    pub(super) fn read(words: &[String], grammar: &Grammar) -> Result<Vec<Setting>, OptionError> {
+        let mut reader = Reader { settings: Vec::new(), trial: Request::new(Tool::Sbatch) };
+        reader.words(words, grammar)?;
+        Ok(reader.settings)
     }
 
-    pub(super) fn line(&mut self, words: &[String], grammar: &Grammar) -> Result<(), OptionError> {
+    fn words(&mut self, words: &[String], grammar: &Grammar) -> Result<(), OptionError> {
+        let no_option = |word: &String| OptionError::error(format!("Invalid argument: {word}"), 1);
         let mut words = words.iter();
         while let Some(word) = words.next() {
             let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
-                return Err(OptionError::error(format!("Invalid argument: {word}"), 1));
+                return Err(no_option(word));
             };
+            if letters == "-" {
+                return words.next().map_or(Ok(()), |word| Err(no_option(word)));
+            }
             if letters.starts_with('-') {
                 return Err(unknown(format!("unrecognized option '{word}'")));
             }

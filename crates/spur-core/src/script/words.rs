@@ -1,7 +1,16 @@
 //! Splits the text of a directive into words, with quotes, backslashes and comments.
 
+use crate::options::OptionError;
+
+/// The words of a line of a script, of which the refusal tells name and number.
+pub fn split_line(text: &str, script: &str, number: usize) -> Result<Vec<String>, OptionError> {
+    let words = split(text);
+    words.map_err(|problem| OptionError::fatal(format!("{script}: line {number}: {problem}")))
+}
+
 /// Splits at blanks. A quoted stretch keeps its blanks, a backslash keeps the character after it, and `#`
-/// outside quotes starts a comment. An empty word ends the line, as in Slurm.
+/// outside quotes starts a comment. An empty word ends the line, as in Slurm, and so does the word that separates
+/// components.
 ///
 /// The error is what stands in Slurm's message after the line number.
 pub fn split(text: &str) -> Result<Vec<String>, String> {
@@ -14,12 +23,21 @@ pub fn split(text: &str) -> Result<Vec<String>, String> {
     Ok(words)
 }
 
+/// Whether a line of a script begins with the word that separates components.
+pub fn starts_component(text: &str) -> bool {
+    let word = text.split_whitespace().next().unwrap_or_default();
+    ["hetjob", "packjob"].iter().any(|known| known.eq_ignore_ascii_case(word))
+}
+
 /// The first word of a line, and what follows it.
 fn next(line: &str) -> Result<Option<(String, &str)>, String> {
     let text = line.trim_start();
     // A separator between components is a line of its own here, not a word.
     if text.starts_with(':') {
         return Err(format!("Unexpected `:` in [{line}]"));
+    }
+    if starts_component(text) {
+        return Ok(None);
     }
     let mut word = String::new();
     let mut quote = None;
@@ -71,6 +89,9 @@ mod tests {
             (" -J \"\" -N2", &["-J"]),
             (" -J \"\\n\" '\\x\\\\y'", &["-J", "n", "x\\y"]),
             (" a \\", &["a"]),
+            (" -J hetjob -N2", &["-J"]),
+            (" -J \"hetjob\" -N2", &["-J", "hetjob", "-N2"]),
+            (" HetJob", &[]),
             ("", &[]),
         ] {
             assert_eq!(split(text).unwrap(), words, "{text}");

@@ -6,7 +6,7 @@ use crate::config::{Allowed, NodeList, sections};
 use crate::errors::SlurmError;
 use crate::job::{Demand, JobSpec, Owner, Reason};
 use crate::partition::Partition;
-use crate::state::State;
+use crate::state::{State, named};
 
 /// A limit of a partition that a request breaks: it waits until one of them is changed, or is refused where
 /// limits are enforced at submission.
@@ -133,8 +133,20 @@ pub(super) fn enforce(state: &State, spec: &JobSpec) -> Result<(), SlurmError> {
     refusal.map_or(Ok(()), Err)
 }
 
-/// The request with more processors for each task, where more memory is asked for with each than goes with one.
-pub(super) fn fitted(state: &State, mut spec: JobSpec) -> JobSpec {
+/// The request with what follows from the cluster's nodes and limits: more processors for each task, where more memory
+/// is asked for with each than goes with one; and those between the nodes that are to be neighbours.
+pub(super) fn fitted(state: &State, mut spec: JobSpec) -> Result<JobSpec, SlurmError> {
+    let neighbours = named::neighbours(state, &spec)?.len();
+    if spec.placement().contiguous && neighbours > 0 {
+        let nodes = u32::try_from(neighbours).unwrap_or(u32::MAX).max(spec.nodes_min.unwrap_or(1));
+        if spec.nodes_max.is_some_and(|most| most < nodes) {
+            return Err(SlurmError::InvalidNodeCount);
+        }
+        spec.nodes_min = Some(nodes);
+        if !spec.ntasks_said {
+            spec.ntasks = spec.ntasks.map(|tasks| tasks.max(nodes));
+        }
+    }
     let named = spec.partition.split(',').find_map(|name| state.partition(name));
     let own = named.or(state.default_partition()).and_then(|it| it.rules.max_mem_per_cpu);
     let most = own.or(state.settings.config.jobs.max_mem_per_cpu).map_or(0, |size| size.0);
@@ -144,7 +156,7 @@ pub(super) fn fitted(state: &State, mut spec: JobSpec) -> JobSpec {
         spec.cpus_per_task = Some(u32::try_from(each).unwrap_or(u32::MAX));
         spec.memory_per_cpu = Some(size.div_ceil(times));
     }
-    spec
+    Ok(spec)
 }
 
 /// What of a request a partition could not give even if all its nodes were empty.

@@ -71,24 +71,26 @@ fn part(
 ) -> Result<Job, SlurmError> {
     let rerouted = admission::rerouted(state, asked);
     let asked = rerouted.as_ref().unwrap_or(asked);
-    check(state, asked, &submit.owner)?;
     let id = JobId(component.leader.0 + component.offset);
-    let mut waits = dependencies::parse(&asked.dependency, id)?;
-    if !component.leads() {
-        // The first one waits for others of its name; among themselves they do not.
-        waits = waits.and_then(het::without_singleton);
-    }
+    named::resources(state, asked)?;
     let array = array::parse(&asked.array, state.settings.config.limits.max_array_size)
         .map_err(|_| SlurmError::InvalidArray)?;
     let is_het = component.size > 1;
     if is_het && array.is_some() {
         return Err(SlurmError::InvalidArray);
     }
+    check_place(state, asked, &submit.owner)?;
+    let mut waits = dependencies::parse(&asked.dependency, id)?;
+    if !component.leads() {
+        // The first one waits for others of its name; among themselves they do not.
+        waits = waits.and_then(het::without_singleton);
+    }
+    check_nodes(state, asked, &submit.owner)?;
     let tasks = array.as_ref().map_or(1, |tasks| tasks.ids().count() as u64);
     // Components before this one count against the same limits.
     let spec = rules::admit(state, &submit.owner, asked, tasks + u64::from(component.offset))?;
     admission::enforce(state, &spec)?;
-    let spec = admission::fitted(state, spec);
+    let spec = admission::fitted(state, spec)?;
     let hold = match (asked.hold, asked.priority) {
         (true, _) => Hold::User,
         (false, Some(0)) => Hold::User,
@@ -124,8 +126,16 @@ fn part(
     })
 }
 
-/// Whether a request can be taken at all.
+/// Whether a request can be taken at all. Of several things that are wrong Slurm tells the first in this order,
+/// in which a new job's array comes before its place, and its dependencies before its nodes.
 pub(super) fn check(state: &State, spec: &JobSpec, owner: &Owner) -> Result<(), SlurmError> {
+    named::resources(state, spec)?;
+    check_place(state, spec, owner)?;
+    check_nodes(state, spec, owner)
+}
+
+/// Whether there are such partitions, times and licences.
+fn check_place(state: &State, spec: &JobSpec, owner: &Owner) -> Result<(), SlurmError> {
     let named = || spec.partition.split(',').filter(|name| !name.is_empty());
     if named().any(|name| state.partition(name).is_none()) {
         return Err(SlurmError::InvalidPartitionName);
@@ -133,18 +143,26 @@ pub(super) fn check(state: &State, spec: &JobSpec, owner: &Owner) -> Result<(), 
     if named().next().is_none() && state.default_partition().is_none() {
         return Err(SlurmError::DefaultPartitionNotSet);
     }
-    reservations::check(state, spec, owner)?;
     let partitions = match named().next() {
         Some(_) => named().filter_map(|name| state.partition(name)).collect(),
         None => state.default_partition().into_iter().collect::<Vec<_>>(),
     };
-    named::check(state, spec)?;
-    licenses::check(state, spec)?;
     let takes = |state: PartitionState| matches!(state, PartitionState::Up | PartitionState::Down);
     if !partitions.iter().any(|partition| takes(partition.rules.state)) {
         return Err(SlurmError::PartitionNotAvail);
     }
-    admission::check(state, &partitions, spec, owner)
+    admission::check(state, &partitions, spec, owner)?;
+    named::wanted_nodes(state, spec)?;
+    named::times(state, spec)?;
+    licenses::check(state, spec)?;
+    named::unwanted_nodes(state, spec)
+}
+
+/// Whether nodes could be had that are as they should be.
+fn check_nodes(state: &State, spec: &JobSpec, owner: &Owner) -> Result<(), SlurmError> {
+    named::features(state, spec)?;
+    reservations::check(state, spec, owner)?;
+    named::number_of_nodes(spec)
 }
 
 /// A loop of equal submissions keeps one record of what was asked for.

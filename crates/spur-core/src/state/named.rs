@@ -11,30 +11,59 @@ use crate::node::features;
 use crate::number;
 use crate::state::State;
 
-pub(super) fn check(state: &State, spec: &JobSpec) -> Result<(), SlurmError> {
-    nodes(state, spec)?;
-    // One that is held may still be given some.
-    if spec.nodes_min == Some(0) && !spec.hold {
-        return Err(SlurmError::InvalidNodeCount);
-    }
-    features(state, &spec.placement().constraint, SlurmError::InvalidFeature)?;
-    features(state, &spec.placement().prefer, SlurmError::InvalidPrefer)?;
-    batch(spec)?;
-    resources(state, &spec.gres)?;
-    gpus(spec)?;
-    segments(spec)?;
-    times(state, spec)?;
-    sampling(state, &spec.rare().acctg_freq)
+/// The nodes that are asked for by name.
+pub(super) fn wanted_nodes(state: &State, spec: &JobSpec) -> Result<(), SlurmError> {
+    expand(state, &spec.placement().nodelist).map(|_| ())
 }
 
-fn nodes(state: &State, spec: &JobSpec) -> Result<(), SlurmError> {
-    let place = spec.placement();
-    let wanted = expand(state, &place.nodelist)?;
-    let unwanted = expand(state, &place.exclude)?;
+/// The nodes that are refused by name, which the others must not be among.
+pub(super) fn unwanted_nodes(state: &State, spec: &JobSpec) -> Result<(), SlurmError> {
+    let wanted = neighbours(state, spec)?;
+    let unwanted = expand(state, &spec.placement().exclude)?;
     match wanted.iter().any(|name| unwanted.contains(name)) {
         true => Err(SlurmError::InvalidNodeName),
         false => Ok(()),
     }
+}
+
+/// The nodes that are asked for by name, with `--contiguous` also those between them.
+pub(super) fn neighbours(state: &State, spec: &JobSpec) -> Result<Vec<String>, SlurmError> {
+    let wanted = expand(state, &spec.placement().nodelist)?;
+    if !spec.placement().contiguous || wanted.len() < 2 {
+        return Ok(wanted);
+    }
+    let mut all: Vec<&str> = state.nodes.keys().map(NodeName::as_str).collect();
+    all.sort_by(|a, b| hostlist::natural(a, b));
+    let is_wanted = |name: &&str| wanted.iter().any(|it| it == *name);
+    let (Some(first), Some(last)) = (
+        all.iter().position(|name| is_wanted(&name)),
+        all.iter().rposition(|name| is_wanted(&name)),
+    ) else {
+        return Ok(wanted);
+    };
+    Ok(all[first..=last].iter().map(|name| (*name).to_string()).collect())
+}
+
+/// How many nodes there may be.
+pub(super) fn number_of_nodes(spec: &JobSpec) -> Result<(), SlurmError> {
+    // One that is held may still be given some.
+    if spec.nodes_min == Some(0) && !spec.hold {
+        return Err(SlurmError::InvalidNodeCount);
+    }
+    segments(spec)
+}
+
+/// What nodes must have, and the one of the script among them.
+pub(super) fn features(state: &State, spec: &JobSpec) -> Result<(), SlurmError> {
+    batch(spec)?;
+    some_have(state, &spec.placement().constraint, SlurmError::InvalidFeature)?;
+    some_have(state, &spec.placement().prefer, SlurmError::InvalidPrefer)
+}
+
+/// The generic resources that are asked for.
+pub(super) fn resources(state: &State, spec: &JobSpec) -> Result<(), SlurmError> {
+    known(state, &spec.gres)?;
+    gpus(spec)
 }
 
 fn expand(state: &State, list: &str) -> Result<Vec<String>, SlurmError> {
@@ -47,7 +76,7 @@ fn expand(state: &State, list: &str) -> Result<Vec<String>, SlurmError> {
 }
 
 /// Some node must have each feature, now or by the configuration.
-fn features(state: &State, words: &str, refusal: SlurmError) -> Result<(), SlurmError> {
+fn some_have(state: &State, words: &str, refusal: SlurmError) -> Result<(), SlurmError> {
     let Some(wanted) = features::parse(words).map_err(|_| refusal)? else {
         return Ok(());
     };
@@ -88,7 +117,7 @@ fn gpus(spec: &JobSpec) -> Result<(), SlurmError> {
 }
 
 /// Some node must have each kind of generic resource, now or by the configuration.
-fn resources(state: &State, wanted: &str) -> Result<(), SlurmError> {
+fn known(state: &State, wanted: &str) -> Result<(), SlurmError> {
     if wanted.is_empty() {
         return Ok(());
     }
@@ -121,7 +150,8 @@ fn segments(spec: &JobSpec) -> Result<(), SlurmError> {
     }
 }
 
-fn times(state: &State, spec: &JobSpec) -> Result<(), SlurmError> {
+/// Its times must be possible, and samples not too far from each other.
+pub(super) fn times(state: &State, spec: &JobSpec) -> Result<(), SlurmError> {
     let lifecycle = spec.lifecycle();
     if let Some(least) = lifecycle.time_min {
         let partition = state.first_partition(spec);
@@ -139,7 +169,7 @@ fn times(state: &State, spec: &JobSpec) -> Result<(), SlurmError> {
     }
     match lifecycle.deadline {
         Some(deadline) if deadline < state.now.0 => Err(SlurmError::InvalidTimeLimit),
-        _ => Ok(()),
+        _ => sampling(state, &spec.rare().acctg_freq),
     }
 }
 

@@ -385,8 +385,11 @@ pub fn memory(asked: &str, local_rank: u32, here: &[u32]) -> Option<MemoryBindin
 /// not in the list.
 pub fn words(asked: &str, implied: bool) -> Option<(bool, String, String)> {
     let lower = asked.to_ascii_lowercase();
-    let said =
-        if implied { lower.rsplit_once(',').map_or("", |(said, _)| said) } else { lower.as_str() };
+    let said = if implied {
+        lower.rsplit_once(',').map_or("", |(said, _)| said.trim_start_matches("quiet"))
+    } else {
+        lower.as_str()
+    };
     let (verbose, kind) = split(&lower);
     let (name, list) = kind.split_once(':').unwrap_or((&kind, ""));
     match name {

@@ -5,7 +5,7 @@ use spur_core::blob::BlobHash;
 use spur_core::errors::SlurmError;
 use spur_core::hostlist;
 use spur_core::ids::{JobId, NodeName};
-use spur_core::job::{Job, JobSpec, Owner, Reason, RequestId};
+use spur_core::job::{Job, JobSpec, Owner, Reason, RequestId, dependency};
 use spur_core::state::{Blob, Command, Entry, JobAction, Origin, Reply, State, Submit, apply};
 use spur_core::views::JobView;
 use spur_proto::slurm::{
@@ -88,6 +88,9 @@ impl Service {
         let mut others = request.others;
         limits::components(std::iter::once(&spec).chain(&others))?;
         std::iter::once(&mut spec).chain(&mut others).try_for_each(|it| asked_by(&actor, it))?;
+        let waits = |spec: &JobSpec| dependency::parse(&spec.dependency).map(|_| ());
+        let waits = std::iter::once(&spec).chain(&others).try_for_each(waits);
+        waits.map_err(|_| to_status(SlurmError::Dependency))?;
         let published = self.latest().await?;
         let mut copy = published.state.clone();
         std::iter::once(&mut spec).chain(&mut others).for_each(|spec| suppose(&copy, spec));

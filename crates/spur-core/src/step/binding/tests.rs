@@ -147,5 +147,6 @@ fn what_was_asked_for_is_told_where_nothing_can_be_bound() {
     let implied = |asked: &str| words(asked, true).map(|(_, kind, list)| format!("{kind}|{list}"));
     assert_eq!(implied("threads").as_deref(), Some("threads|"));
     assert_eq!(implied("verbose,threads").as_deref(), Some("threads|verbose"));
+    assert_eq!(implied("quiet,threads").as_deref(), Some("threads|"));
     assert_eq!(words("quiet", false).or_else(|| words("", false)), None);
 }
