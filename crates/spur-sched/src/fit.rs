@@ -216,13 +216,22 @@ impl Fit {
         }
     }
 
-    /// How many units fit at a moment, or none.
+    /// How many units of a job fit at a moment, or none.
     pub fn room(&self, shape: &Shape, slot: &Slot, free: &Free, at: i64) -> u32 {
         self.room_beside(shape, slot, free, shape.beside(slot, at))
     }
 
-    /// The same where jobs of its partition hold so many cores.
+    /// How many would fit at present if the job had any number of them.
+    pub fn breadth(&self, shape: &Shape, slot: &Slot, at: i64) -> u32 {
+        self.room_up_to(shape, slot, &slot.free, shape.beside(slot, at), u32::MAX)
+    }
+
+    /// How many units of a job fit where jobs of its partition hold so many cores.
     pub fn room_beside(&self, shape: &Shape, slot: &Slot, free: &Free, beside: u32) -> u32 {
+        self.room_up_to(shape, slot, free, beside, shape.units)
+    }
+
+    fn room_up_to(&self, shape: &Shape, slot: &Slot, free: &Free, beside: u32, most: u32) -> u32 {
         let cores = self.cores_for(shape, slot, free, beside);
         if cores < self.cores_least
             || slot.node.tmp_mb < shape.tmp_mb
@@ -240,7 +249,7 @@ impl Fit {
         let caps = [
             shape.units_per_node,
             shape.units_per_core.map(|each| each.saturating_mul(cores)),
-            Some(shape.units),
+            Some(most),
         ];
         room = caps.into_iter().flatten().fold(room, u32::min);
         for need in &self.needs {

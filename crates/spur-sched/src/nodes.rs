@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use spur_core::hostlist;
 use spur_core::ids::NodeName;
@@ -151,6 +151,8 @@ pub struct Nodes {
     kind_ids: BTreeMap<KindKey, u32>,
     by_name: BTreeMap<NodeName, NodeIndex>,
     in_order: BTreeSet<Natural>,
+    /// Where each stands among those that are there, counted when somebody asks.
+    places: OnceLock<Vec<u32>>,
     dirty: Vec<NodeIndex>,
     /// Parts of the network, by the way to each.
     pub domains: BTreeMap<Arc<[Arc<str>]>, Domain>,
@@ -211,10 +213,24 @@ impl Nodes {
         self.in_order.iter().map(|natural| natural.1)
     }
 
+    /// Where a node stands among those that are there.
+    pub fn place(&self, node: NodeIndex) -> u32 {
+        let places = self.places.get_or_init(|| {
+            let mut places = vec![u32::MAX; self.slots.len()];
+            let there = self.in_order().filter(|node| self.slot(*node).present);
+            there.zip(0..).for_each(|(node, place)| places[node as usize] = place);
+            places
+        });
+        places[node as usize]
+    }
+
     /// Takes a node in, or in place of its former self. What runs on it stays.
     pub fn put(&mut self, node: &Arc<ViewNode>) {
         let kind = self.kind(node);
         let present = self.index(&node.name);
+        if present.is_none_or(|index| !self.slot(index).present) {
+            self.places.take();
+        }
         let alike = present.is_some_and(|index| {
             let slot = self.slot(index);
             let same = (slot.node.memory_mb, slot.node.tmp_mb) == (node.memory_mb, node.tmp_mb);
@@ -270,6 +286,7 @@ impl Nodes {
         self.usable += 1;
         self.leave_domains(index);
         self.leave_kind(index);
+        self.places.take();
         self.slots[index as usize].present = false;
         self.touch(index);
     }

@@ -127,6 +127,9 @@ impl Planner {
 /// Nodes for a job on as many as may be.
 fn widest(shape: &Shape, search: impl Fn(&Shape) -> Option<Chosen>) -> Option<Chosen> {
     let mut best = search(shape)?;
+    if best.len() as u32 == shape.nodes_max {
+        return Some(best);
+    }
     let (mut low, mut high) = (best.len() as u32, shape.nodes_max.saturating_add(1));
     // Mostly the most will do.
     let mut next = shape.nodes_max;

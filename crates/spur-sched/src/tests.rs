@@ -3,6 +3,7 @@
 mod amounts;
 pub(crate) mod from_state;
 mod habits;
+mod line;
 mod network;
 mod partitions;
 mod passes;

@@ -5,6 +5,7 @@ mod deal;
 pub mod devices;
 mod fragment;
 mod layers;
+mod line;
 pub mod network;
 
 use std::collections::BTreeSet;
@@ -80,6 +81,9 @@ impl Search<'_> {
             (false, Some(each)) => self.alike(each),
             (false, None) => self.different(),
         };
+        if let Some(chosen) = found.as_ref().and_then(|_| self.along_the_line()) {
+            return Some(chosen);
+        }
         let mut found = found.or_else(|| self.layered())?;
         found.sort_by_key(|candidate| self.nodes.rank(candidate.node));
         self.deal(&found)

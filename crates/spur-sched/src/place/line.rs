@@ -1,0 +1,182 @@
+//! Neighbours: the best fit along the line of all nodes, as Slurm chooses for jobs that ask for no devices.
+//!
+//! Nodes that would do fall into runs of neighbours of one weight. Of the lightest runs the one with the fewest
+//! processors that has enough goes first; a run that has too little goes before it where it comes later and has more.
+//! A single node is the fullest that will do; several are taken in order, each leaving a processor for every node that
+//! must follow.
+
+use super::{Candidate, Choice, Chosen, Search, deal};
+
+/// The most nodes that are looked at for one job.
+const LOOK: usize = 512;
+
+/// A node that would do.
+struct Stop {
+    candidate: Candidate,
+    /// Where it stands among all nodes.
+    place: u32,
+    weight: u32,
+    /// Processors that jobs of the shape could have of it.
+    cpus: u64,
+}
+
+/// What a job still lacks.
+struct Need {
+    nodes: u32,
+    cpus: u64,
+}
+
+/// Neighbours, and what they have together.
+struct Run<'a> {
+    stops: &'a [Stop],
+    cpus: u64,
+}
+
+impl Search<'_> {
+    /// Nodes and units on each, where Slurm's choice is a matter of neighbours.
+    pub(super) fn along_the_line(&self) -> Option<Chosen> {
+        let shape = self.shape;
+        let goes = self.choice == Choice::Tight
+            && self.wanted.is_empty()
+            && shape.gres.is_empty()
+            && !shape.contiguous
+            && !shape.spread
+            && self.nodes.domains.is_empty()
+            && shape.nodes_min as usize <= LOOK;
+        if !goes {
+            return None;
+        }
+        let mut stops = self.stops()?;
+        while stops.len() >= shape.nodes_min as usize {
+            if let Some(chosen) = self.walk(&stops) {
+                return Some(chosen);
+            }
+            // Those that have least take up places of others.
+            let least = stops.iter().map(|stop| stop.cpus).min()?;
+            stops.retain(|stop| stop.cpus > least);
+        }
+        None
+    }
+
+    /// Nodes that would do, in order: the lightest where there are many. None where devices are given in parts, since
+    /// those go by what is left of them.
+    fn stops(&self) -> Option<Vec<Stop>> {
+        let least = self.shape.units_least();
+        let mut found: Vec<(u32, u64, Candidate, u64)> = Vec::new();
+        for fit in self.fits {
+            let kind = &self.nodes.kinds[fit.kind as usize];
+            if kind.gres.iter().any(|it| it.parts > 1) {
+                return None;
+            }
+            for (key, bucket) in kind.buckets.iter().filter(|(key, _)| fit.may_do(key)) {
+                debug_assert!(key.cores >= fit.cores_least);
+                for (order, node) in bucket.iter().take(LOOK) {
+                    let room = self.room(fit, *node);
+                    if room < least {
+                        continue;
+                    }
+                    let slot = self.nodes.slot(*node);
+                    // Whoever is not held back by what is promised could have more than the job asks for.
+                    let units = match room < self.shape.units {
+                        true => room,
+                        false => fit.breadth(self.shape, slot, self.now),
+                    };
+                    let cpus = u64::from(self.shape.cpus_of(units)).max(1);
+                    found.push((kind.weight, *order, Candidate { node: *node, room }, cpus));
+                }
+            }
+        }
+        found.sort_by_key(|(weight, order, ..)| (*weight, *order));
+        found.truncate(LOOK);
+        found.sort_by_key(|(_, order, ..)| *order);
+        let stop = |(weight, _, candidate, cpus): (u32, u64, Candidate, u64)| Stop {
+            place: self.nodes.place(candidate.node),
+            candidate,
+            weight,
+            cpus,
+        };
+        Some(found.into_iter().map(stop).collect())
+    }
+
+    fn walk(&self, stops: &[Stop]) -> Option<Chosen> {
+        let shape = self.shape;
+        let most = match shape.units_follow_nodes {
+            true => shape.nodes_max,
+            false => shape.nodes_max.min(shape.units.max(shape.nodes_min)),
+        };
+        let wide = shape.widest || shape.units_follow_nodes;
+        let neighbours =
+            |a: &Stop, b: &Stop| a.place.abs_diff(b.place) == 1 && a.weight == b.weight;
+        let mut runs: Vec<Run<'_>> = (stops.chunk_by(neighbours))
+            .map(|stops| Run { stops, cpus: stops.iter().map(|stop| stop.cpus).sum() })
+            .collect();
+        let mut need = Need { nodes: shape.nodes_min, cpus: shape.cpus() };
+        let mut found: Vec<&Candidate> = Vec::new();
+        let full = |need: &Need, found: &[&Candidate]| {
+            let enough = need.nodes == 0 && need.cpus == 0;
+            found.len() >= most as usize || enough && !wide
+        };
+        while !full(&need, &found) {
+            let Some(best) = best(&runs, &need) else { break };
+            for stop in runs.remove(best).in_turn(&need) {
+                if full(&need, &found) {
+                    break;
+                }
+                if found.len() + 1 == most as usize && stop.cpus < need.cpus {
+                    continue;
+                }
+                let for_others = u64::from(need.nodes.saturating_sub(1));
+                let given = stop.cpus.min(need.cpus.saturating_sub(for_others));
+                need.cpus = need.cpus.saturating_sub(given.max(1));
+                need.nodes = need.nodes.saturating_sub(1);
+                found.push(&stop.candidate);
+            }
+        }
+        if need.nodes > 0 || need.cpus > 0 {
+            return None;
+        }
+        let mut chosen: Chosen = match shape.units_each().filter(|_| shape.units_follow_nodes) {
+            Some(each) => found.iter().map(|it| (it.node, each)).collect(),
+            None => {
+                let cpus = if shape.dealt.is_some() { 1 } else { shape.unit_cpus };
+                let rooms: Vec<u32> = found.iter().map(|it| it.room).collect();
+                let dealt = deal::deal(shape.units, cpus, &rooms)?;
+                found.iter().map(|it| it.node).zip(dealt).collect()
+            }
+        };
+        chosen.sort_by_key(|(node, _)| self.nodes.rank(*node));
+        Some(chosen)
+    }
+}
+
+impl<'a> Run<'a> {
+    fn has_enough(&self, need: &Need) -> bool {
+        self.cpus >= need.cpus && self.stops.len() >= need.nodes as usize
+    }
+
+    /// Its nodes as they are taken: where one will do the fullest that does comes first.
+    fn in_turn(&self, need: &Need) -> impl Iterator<Item = &'a Stop> + use<'a> {
+        let stops = self.stops;
+        let single = (need.nodes <= 1)
+            .then(|| stops.iter().filter(|stop| stop.cpus >= need.cpus))
+            .and_then(|enough| enough.min_by_key(|stop| stop.cpus))
+            .map(|stop| stop.place);
+        let others = stops.iter().filter(move |stop| Some(stop.place) != single);
+        stops.iter().filter(move |stop| Some(stop.place) == single).chain(others)
+    }
+}
+
+/// The run that goes first.
+fn best(runs: &[Run<'_>], need: &Need) -> Option<usize> {
+    let lightest = runs.iter().map(|run| run.stops[0].weight).min()?;
+    let mut all = runs.iter().enumerate().filter(|(_, run)| run.stops[0].weight == lightest);
+    let first = all.next()?;
+    let best = all.fold(first, |best, next| {
+        let better = match (next.1.has_enough(need), best.1.has_enough(need)) {
+            (true, enough) => !enough || next.1.cpus < best.1.cpus,
+            (false, _) => next.1.cpus > best.1.cpus,
+        };
+        if better { next } else { best }
+    });
+    Some(best.0)
+}
