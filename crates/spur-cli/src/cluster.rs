@@ -364,9 +364,9 @@ impl Controller {
         self.runtime.block_on(self.caller.call(ask)).map(|reply| reply.name)
     }
 
-    /// Signals a step; 0 ends it.
+    /// Signals a step; 0 ends it by `KILL`.
     pub fn signal_step(&mut self, job_id: u32, step_id: u32, signal: u32) -> Result<(), CallError> {
-        let request = SignalStepRequest { job_id, step_id, signal };
+        let request = SignalStepRequest { job_id, step_id, signal, kill: true };
         let ask = |mut client: Client| async move { client.signal_step(request).await };
         self.runtime.block_on(self.caller.call(ask)).map(|_| ())
     }

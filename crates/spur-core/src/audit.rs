@@ -169,6 +169,7 @@ pub fn describe(command: &Command) -> Option<(String, String)> {
                 JobAction::Requeue { .. } => "requeue".to_string(),
                 JobAction::Suspend => "suspend".to_string(),
                 JobAction::Resume => "resume".to_string(),
+                JobAction::LimitSteps { .. } => "limit steps of".to_string(),
                 JobAction::Update(assignments) => format!("update {} of", keys(assignments)),
             };
             (&control.by, format!("{verb} job {}", control.job))
@@ -195,7 +196,7 @@ pub fn describe(command: &Command) -> Option<(String, String)> {
             return Some((format!("uid {}", trigger.owner.uid), "set a trigger".to_string()));
         }
         Command::ClearTriggers(clear) => (&clear.by, "clear triggers".to_string()),
-        Command::EndStep { job, step, by } => (by, format!("end step {job}.{step}")),
+        Command::EndStep { job, step, by, .. } => (by, format!("end step {job}.{step}")),
         Command::EndAllocation { job, by, .. } => (by, format!("give back job {job}")),
         Command::ChangeTrust(change) => {
             let what = match &change.change {

@@ -6,7 +6,7 @@ use crate::blob::BlobHash;
 use crate::config::words::Keep;
 use crate::hostlist;
 use crate::ids::StepId;
-use crate::job::steps::Step;
+use crate::job::steps::{Step, StepEnd};
 use crate::job::{
     Allocation, Array, Cause, Demand, ExitStatus, Hold, Job, JobFlag, JobState, JobStatus, Phase,
     Reason, Share,
@@ -268,6 +268,7 @@ fn step_row(
     let state = match end {
         None if job.pause.since.is_some() => JobState::Suspended,
         None => JobState::Running,
+        Some(_) if step.ended == Some(StepEnd::TimeUp) => JobState::Timeout,
         Some(_) if step.exit.is_success() && (!step.ending || by_itself) => JobState::Completed,
         Some(_) if step.exit == ExitStatus::OUT_OF_MEMORY => JobState::OutOfMemory,
         // A step that is ended because a task failed has failed.
@@ -298,6 +299,10 @@ fn step_row(
         standard_output: request.map(|request| request.output.clone()).unwrap_or_default(),
         standard_error: request.map(|request| request.error.clone()).unwrap_or_default(),
         state: state.number(),
+        cancelled_by: match step.ended {
+            Some(StepEnd::Killed { by }) if state == JobState::Cancelled => Some(by),
+            _ => None,
+        },
         exit_status: step.exit.to_wait(),
         submit_time: step.since.0,
         eligible_time: step.since.0,

@@ -326,7 +326,7 @@ fn moment(secs: i64) -> Value {
 fn state(row: &AccountingView) -> String {
     let status = JobStatus(row.state);
     match row.cancelled_by {
-        Some(uid) if status.base() == JobState::Cancelled && !is_step(row) => {
+        Some(uid) if status.base() == JobState::Cancelled => {
             format!("{} by {uid}", status.base())
         }
         _ => status.name().into(),

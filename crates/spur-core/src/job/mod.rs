@@ -29,7 +29,7 @@ pub use reason::Reason;
 pub use setbacks::Setbacks;
 pub use spec::JobSpec;
 pub use state::{JobFlag, JobState, JobStatus};
-pub use steps::{Step, StepShare, Steps};
+pub use steps::{Step, StepEnd, StepShare, Steps};
 
 use crate::blob::BlobHash;
 use crate::ids::{Epoch, Gid, JobId, Uid};

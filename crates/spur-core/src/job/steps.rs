@@ -9,6 +9,7 @@ use imbl::OrdMap;
 use super::{ExitStatus, RequestId};
 use crate::ids::{NodeName, StepId};
 use crate::idset::IdSet;
+use crate::limit::Limit;
 use crate::step::StepSpec;
 use crate::time::Timestamp;
 use crate::views::Usage;
@@ -41,10 +42,28 @@ pub struct Step {
     pub paused_before: i64,
     /// What it has on each node, in the order of the job's nodes.
     pub shares: Vec<StepShare>,
+    /// For how long it may run, where somebody says so.
+    pub limit: Option<Limit>,
     /// It is to end.
     pub ending: bool,
+    /// How, where it is not its job that ends.
+    pub ended: Option<StepEnd>,
     /// The highest exit status reported so far.
     pub exit: ExitStatus,
+}
+
+/// How a step is brought to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepEnd {
+    /// Its tasks are asked, and killed where they do not heed it.
+    Asked,
+    /// Its tasks are killed; who wanted it.
+    Killed {
+        /// The user.
+        by: u32,
+    },
+    /// As asked: it has run for as long as it may.
+    TimeUp,
 }
 
 /// A step on one node.

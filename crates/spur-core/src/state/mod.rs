@@ -189,7 +189,9 @@ pub fn apply(state: &mut State, entry: &Entry) -> Applied {
         Command::TimeUp { job, epoch } => jobs::time_up(state, *job, *epoch, &mut effects),
         Command::Finished { node, finishes } => jobs::finished(state, node, finishes, &mut effects),
         Command::CreateStep(create) => steps::create(state, create, &mut effects),
-        Command::EndStep { job, step, by } => steps::end(state, *job, *step, by, &mut effects),
+        Command::EndStep { job, step, how, by } => {
+            steps::end(state, *job, *step, *how, by, &mut effects)
+        }
         Command::EndAllocation { job, exit, by } => {
             steps::end_allocation(state, *job, *exit, by, &mut effects)
         }

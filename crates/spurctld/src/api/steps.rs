@@ -7,7 +7,9 @@ use spur_core::auth::{Action, Actor, Target, may};
 use spur_core::errors::SlurmError;
 use spur_core::hostlist;
 use spur_core::ids::{JobId, StepId, Uid};
-use spur_core::job::{Allocation, ExitStatus, Job, JobState, Phase, Reason, Step, StepShare};
+use spur_core::job::{
+    Allocation, ExitStatus, Job, JobState, Phase, Reason, Step, StepEnd, StepShare,
+};
 use spur_core::state::{Command, CreateStep, Reply};
 use spur_core::step::layout;
 use spur_core::views::StepView;
@@ -224,7 +226,11 @@ impl Service {
     ) -> Result<SignalStepReply, Status> {
         let (job, step) = (JobId(request.job_id), StepId(request.step_id));
         if request.signal == 0 {
-            self.propose(Command::EndStep { job, step, by: actor }).await?;
+            let how = match request.kill {
+                true => StepEnd::Killed { by: actor.uid().unwrap_or_default().0 },
+                false => StepEnd::Asked,
+            };
+            self.propose(Command::EndStep { job, step, how, by: actor }).await?;
             return Ok(SignalStepReply {});
         }
         let published = self.latest().await?;
@@ -383,7 +389,7 @@ fn step_view(published: &Published, job: &Job, step: &Step) -> StepView {
         start_time: step.since.0,
         suspended_secs: paused,
         run_secs_before_suspend: job.pause.since.map(|it| (it.0 - step.since.0 - paused).max(0)),
-        time_limit: request.time_limit,
+        time_limit: step.limit,
         nodes: hostlist::compress(step.shares.iter().map(|share| share.node.as_str())),
         num_nodes: step.shares.len() as u32,
         num_tasks: step.tasks(),

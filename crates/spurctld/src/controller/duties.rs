@@ -1,9 +1,11 @@
 //! What the leader looks after as time passes.
 
+use std::sync::Arc;
+
 use spur_core::auth::Actor;
 use spur_core::cron::{Schedule, UNSETTLED};
 use spur_core::ids::JobId;
-use spur_core::job::{Job, Phase};
+use spur_core::job::{Job, Phase, Step, StepEnd};
 use spur_core::limit::Limit;
 use spur_core::partition::Partition;
 use spur_core::state::{Assignment, Command, Control, JobAction, State};
@@ -26,6 +28,7 @@ impl<D: Disk> Controller<D> {
             .map(|node| Command::NodeLost { node })
             .chain(self.agents.given_up(now, &self.state))
             .chain(time_limits(&self.state, at))
+            .chain(step_limits(&self.state, at))
             .chain(warnings(&self.state, at))
             .chain(deadlines(&self.state, at))
             .chain(graces(&self.state, at))
@@ -112,6 +115,29 @@ fn time_limits(state: &State, now: Timestamp) -> impl Iterator<Item = Command> {
     let jobs = state.index.active.iter().filter_map(|id| state.jobs.get(id));
     jobs.filter(move |job| end(state, job, beyond(state, job)).is_some_and(|end| end <= now))
         .map(|job| Command::TimeUp { job: job.id, epoch: job.epoch })
+}
+
+/// Steps whose time is up, in jobs that run.
+fn step_limits(state: &State, now: Timestamp) -> impl Iterator<Item = Command> {
+    let jobs = state.index.active.iter().filter_map(|id| state.jobs.get(id));
+    let runs =
+        |job: &&Arc<Job>| matches!(job.phase, Phase::Running { .. }) && job.pause.since.is_none();
+    jobs.filter(runs).flat_map(move |job| {
+        let is_due = |step: &&Arc<Step>| {
+            let Some(Limit::Is(minutes)) = step.limit else { return false };
+            let secs = i64::try_from(minutes).unwrap_or(i64::MAX).saturating_mul(60);
+            let paused = job.pause.secs - step.paused_before;
+            !step.ending && step.since.plus_secs(paused).plus_secs(secs) <= now
+        };
+        let due = job.steps.live.values().filter(is_due);
+        let end = |step: &Arc<Step>| Command::EndStep {
+            job: job.id,
+            step: step.id,
+            how: StepEnd::TimeUp,
+            by: Actor::Controller,
+        };
+        due.map(end).collect::<Vec<_>>()
+    })
 }
 
 /// When a running job reaches its limit, if it has one.

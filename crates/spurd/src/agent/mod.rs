@@ -18,7 +18,8 @@ use spur_disk::{Disk, Error};
 use spur_proto::internal::agent_message::Message as Says;
 use spur_proto::internal::controller_message::Message as Hears;
 use spur_proto::internal::{
-    Health, HealthRules, Heartbeat, Hello, Launch, Launches, PortTaken, Report, Reports, Run, Table,
+    Health, HealthRules, Heartbeat, Hello, Launch, Launches, PortTaken, Report, Reports, Run,
+    RunSignal, Table,
 };
 
 use crate::load::Load;
@@ -333,19 +334,7 @@ impl<D: Disk> Agent<D> {
                 if !self.is_session(signals.session) || !self.obeys(signals.term)? {
                     return Ok(Vec::new());
                 }
-                let known = signals.signals.iter().filter_map(|signal| {
-                    let run = RunId::from(signal.run.as_ref()?);
-                    let lives = self.runs.get(&run).is_some_and(|known| !known.over);
-                    if !signal.words.is_empty() {
-                        return lives.then(|| Output::Notice(run, signal.words.clone()));
-                    }
-                    if let Some(why) = &signal.farewell {
-                        return lives.then(|| Output::Farewell(run, why.clone()));
-                    }
-                    let number = i32::try_from(signal.signal).ok()?;
-                    lives.then_some(Output::Signal(run, number, signal.script_only))
-                });
-                Ok(known.collect())
+                Ok(signals.signals.iter().flat_map(|signal| self.hear_signal(signal)).collect())
             }
             Hears::Acknowledge(acknowledge) => {
                 // All are forgotten, whatever the disk says about one of them.
@@ -362,6 +351,22 @@ impl<D: Disk> Agent<D> {
                 Ok(vec![Output::Say(Says::Table(table))])
             }
         }
+    }
+
+    /// What a run that lives is to hear: words, why it is about to end, a signal.
+    fn hear_signal(&self, signal: &RunSignal) -> Vec<Output> {
+        let Some(run) = signal.run.as_ref().map(RunId::from) else { return Vec::new() };
+        if !self.runs.get(&run).is_some_and(|known| !known.over) {
+            return Vec::new();
+        }
+        if !signal.words.is_empty() {
+            return vec![Output::Notice(run, signal.words.clone())];
+        }
+        let farewell = signal.farewell.as_ref().map(|why| Output::Farewell(run, why.clone()));
+        let number = i32::try_from(signal.signal).ok();
+        let number = number.filter(|number| *number != 0 || farewell.is_none());
+        let number = number.map(|number| Output::Signal(run, number, signal.script_only));
+        farewell.into_iter().chain(number).collect()
     }
 
     /// Accepts a launch only inside a live lease of this very session, and only a newer run of a job

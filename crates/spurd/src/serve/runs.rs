@@ -155,9 +155,13 @@ impl Runs {
     /// Has people find in the output of its run that it was ended, where, when and why, in Slurm's words.
     pub fn farewell(&mut self, run: RunId, node: &str, why: &str) {
         if self.runs.get(&run).is_some_and(|care| !care.is_to_end) {
-            let (job, at) = (run.job, child::local_time());
+            let at = child::local_time();
+            let what = match run.step {
+                StepId::BATCH => format!("JOB {}", run.job),
+                step => format!("STEP {}.{step}", run.job),
+            };
             let why = if why.is_empty() { String::new() } else { format!(" {why}") };
-            self.notice(run, &format!("*** JOB {job} ON {node} CANCELLED AT {at}{why} ***"));
+            self.notice(run, &format!("*** {what} ON {node} CANCELLED AT {at}{why} ***"));
         }
     }
 

@@ -13,6 +13,7 @@ mod step;
 mod task;
 mod task_hooks;
 mod watch;
+mod words;
 
 use std::ffi::OsString;
 use std::fs;
@@ -46,6 +47,7 @@ use duty::Own;
 pub use duty::{Request, live};
 pub use hooks::sweep as sweep_prologs;
 pub use script::remove as remove_script;
+use words::Words;
 
 /// The first argument of a shepherd that is a program of its own.
 pub const SHEPHERD: &str = "shepherd";
@@ -176,7 +178,8 @@ impl Run<'_> {
         let fault = |error: anyhow::Error| Ending::NodeFault(format!("{error:#}")).into();
         let fence = Fence::of(&self.node.spool, &self.node.boot_id, &launch);
         if launch.step.is_some() {
-            return step::run(&launch, &marker, room, fence).unwrap_or_else(fault);
+            let words = Words::new(self.node.spool.join(RunFile::Words.name(self.run)));
+            return step::run(&launch, &marker, room, fence, words).unwrap_or_else(fault);
         }
         let spool = &self.node.spool;
         let mut plan = match plan::Plan::make(spool, self.own, launch, marker, room, fence) {

@@ -1,7 +1,7 @@
 //! Starts the task, waits for its end, heeds requests to end it, and leaves nobody behind.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -15,6 +15,7 @@ use spur_core::views::{TaskUsage, Usage};
 use super::plan::Plan;
 use super::sampler::Sampler;
 use super::task;
+use super::words::Words;
 use crate::ending::{Ending, LastWord};
 use crate::fence::{Look, REASON};
 use crate::machine::cgroup::Group;
@@ -43,7 +44,7 @@ pub fn run(plan: &mut Plan) -> Result<LastWord> {
     let pid = child::fork(cradle.as_ref().map(AsFd::as_fd), become_script);
     let pid = pid.context("could not fork")?;
     drop(cradle);
-    let mut voice = Voice { passage: words, output: None, told: 0 };
+    let mut voice = Voice { passage: words, output: None, words: Words::new(plan.words.clone()) };
     let (status, used) = await_script(plan, &run, &signals, pid, &mut sampler, &mut voice)?;
     let is_fenced = plan.fence.has_tripped();
     if !plan.hooks.epilogs.is_empty() {
@@ -85,12 +86,8 @@ pub fn run(plan: &mut Plan) -> Result<LastWord> {
 struct Voice {
     passage: OwnedFd,
     output: Option<File>,
-    /// How much of the words in the spool was told.
-    told: u64,
+    words: Words,
 }
-
-/// No more is said at once: a pipe that has room takes as much without making anybody wait.
-const MOST_WORDS: usize = 4000;
 
 impl Voice {
     fn output(&mut self) -> Option<&File> {
@@ -101,19 +98,13 @@ impl Voice {
     }
 
     /// Says what the agent has left since the last time. Where nobody reads, nothing is said.
-    fn pass_on(&mut self, plan: &Plan) {
-        let mut words = Vec::new();
-        let read = File::open(&plan.words).and_then(|mut file| {
-            file.seek(SeekFrom::Start(self.told))?;
-            file.read_to_end(&mut words)
-        });
-        self.told += read.unwrap_or(0) as u64;
+    fn pass_on(&mut self) {
+        let fresh = self.words.fresh();
         let Some(output) = self.output() else { return };
-        for notice in words.split(|byte| *byte == 0).filter(|notice| !notice.is_empty()) {
+        for notice in fresh {
             let mut ready = [PollFd::new(output.as_fd(), PollFlags::POLLOUT)];
             if matches!(poll(&mut ready, PollTimeout::ZERO), Ok(1..)) {
-                let notice = &notice[..notice.len().min(MOST_WORDS)];
-                task::say(output, &String::from_utf8_lossy(notice));
+                task::say(output, &notice);
             }
         }
     }
@@ -166,7 +157,7 @@ fn await_script(
         let heard = signals.wait(pause)?;
         for message in heard.messages {
             match message {
-                NOTICE => voice.pass_on(plan),
+                NOTICE => voice.pass_on(),
                 signal => run.pass_on(signal, script),
             }
         }

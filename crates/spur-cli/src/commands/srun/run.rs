@@ -189,7 +189,7 @@ impl Step<'_> {
                 let answer = self.exchange.name(question);
                 self.nodes[node].answer(task, &answer);
             }
-            News::Abort if !self.aborted => {
+            News::Abort if !self.aborted && !self.terminating => {
                 self.abort().await;
                 self.kill().await;
             }
@@ -287,7 +287,7 @@ impl Step<'_> {
         }
         self.say("forcing job termination").await;
         self.abort().await;
-        self.end_step(Duration::ZERO).await;
+        self.end_step(Duration::ZERO, true).await;
     }
 
     async fn say_how_it_stands(&mut self) {
@@ -306,7 +306,7 @@ impl Step<'_> {
     async fn terminate(&mut self) {
         if !self.terminating {
             self.say(format!("Terminating StepId={}", self.name)).await;
-            self.end_step(Duration::ZERO).await;
+            self.end_step(Duration::ZERO, false).await;
         }
     }
 
@@ -322,7 +322,7 @@ impl Step<'_> {
     }
 
     /// Has the controller end the step on every node; it goes on doing so whatever becomes of us.
-    async fn end_step(&mut self, after: Duration) {
+    async fn end_step(&mut self, after: Duration, kill: bool) {
         self.terminating = true;
         for Part { access, .. } in self.parts {
             let (job_id, step_id) = (access.job_id, access.step_id);
@@ -330,7 +330,7 @@ impl Step<'_> {
             tokio::spawn(async move {
                 tokio::time::sleep(after).await;
                 let ask = |mut client: ControllerClient<_>| async move {
-                    client.signal_step(SignalStepRequest { job_id, step_id, signal: 0 }).await
+                    client.signal_step(SignalStepRequest { job_id, step_id, signal: 0, kill }).await
                 };
                 let _ = cluster::caller().call(ask).await;
             });
@@ -366,7 +366,7 @@ impl Step<'_> {
     /// As in Slurm tasks are killed, not asked; only who is not reached from here is ended by the controller.
     async fn kill(&mut self) {
         self.pass_on(libc::SIGKILL);
-        self.end_step(KILLED_FIRST).await;
+        self.end_step(KILLED_FIRST, false).await;
     }
 
     fn tell_all(&self, all: &[u8]) {

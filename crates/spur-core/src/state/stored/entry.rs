@@ -343,10 +343,11 @@ impl From<&Entry> for StoredEntry {
             }),
             Command::Purge { before } => StoredCommand::Purge(before.0),
             Command::CreateStep(create) => StoredCommand::CreateStep(Box::new((&**create).into())),
-            Command::EndStep { job, step, by } => StoredCommand::EndStep(StoredEndStep {
+            Command::EndStep { job, step, how, by } => StoredCommand::EndStep(StoredEndStep {
                 job: job.0,
                 step: step.0,
                 by: Some(by.into()),
+                how: Some((*how).into()),
             }),
             Command::EndAllocation { job, exit, by } => {
                 StoredCommand::EndAllocation(StoredEndAllocation {

@@ -8,7 +8,8 @@ use super::entry::{StoredActor, request_id};
 use super::{Error, missing};
 use crate::ids::{JobId, NodeName, StepId};
 use crate::idset::IdSet;
-use crate::job::{ExitStatus, Step, StepShare, Steps};
+use crate::job::{ExitStatus, Step, StepEnd, StepShare, Steps};
+use crate::limit::Limit;
 use crate::state::{Command, CreateStep};
 use crate::step::StepSpec;
 use crate::time::Timestamp;
@@ -36,6 +37,42 @@ pub(super) struct StoredEndStep {
     pub(super) step: u32,
     #[prost(message, optional, tag = "3")]
     pub(super) by: Option<StoredActor>,
+    /// Missing where it was asked to end.
+    #[prost(message, optional, tag = "4")]
+    pub(super) how: Option<StoredStepEnd>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct StoredStepEnd {
+    /// 0 asked, 1 killed, 2 its time was up.
+    #[prost(uint32, tag = "1")]
+    how: u32,
+    /// Who had it killed.
+    #[prost(uint32, tag = "2")]
+    by: u32,
+}
+
+impl From<StepEnd> for StoredStepEnd {
+    fn from(end: StepEnd) -> StoredStepEnd {
+        match end {
+            StepEnd::Asked => StoredStepEnd { how: 0, by: 0 },
+            StepEnd::Killed { by } => StoredStepEnd { how: 1, by },
+            StepEnd::TimeUp => StoredStepEnd { how: 2, by: 0 },
+        }
+    }
+}
+
+impl TryFrom<StoredStepEnd> for StepEnd {
+    type Error = Error;
+
+    fn try_from(stored: StoredStepEnd) -> Result<StepEnd, Error> {
+        match stored.how {
+            0 => Ok(StepEnd::Asked),
+            1 => Ok(StepEnd::Killed { by: stored.by }),
+            2 => Ok(StepEnd::TimeUp),
+            other => Err(Error::Garbled(format!("{other} is no end of a step"))),
+        }
+    }
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -76,6 +113,10 @@ struct StoredStep {
     exit_status: u32,
     #[prost(int64, tag = "8")]
     paused_before: i64,
+    #[prost(message, optional, tag = "9")]
+    limit: Option<Limit>,
+    #[prost(message, optional, tag = "10")]
+    ended: Option<StoredStepEnd>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -132,6 +173,7 @@ impl TryFrom<StoredEndStep> for Command {
         Ok(Command::EndStep {
             job: JobId(stored.job),
             step: StepId(stored.step),
+            how: stored.how.map_or(Ok(StepEnd::Asked), StepEnd::try_from)?,
             by: stored.by.ok_or(missing("who ends the step"))?.try_into()?,
         })
     }
@@ -195,7 +237,9 @@ impl From<&Step> for StoredStep {
             since: step.since.0,
             paused_before: step.paused_before,
             shares: step.shares.iter().map(share).collect(),
+            limit: step.limit,
             ending: step.ending,
+            ended: step.ended.map(StoredStepEnd::from),
             exit_status: step.exit.to_wait(),
         }
     }
@@ -222,7 +266,9 @@ impl TryFrom<StoredStep> for Step {
             since: Timestamp(stored.since),
             paused_before: stored.paused_before,
             shares: stored.shares.into_iter().map(share).collect(),
+            limit: stored.limit,
             ending: stored.ending,
+            ended: stored.ended.map(StepEnd::try_from).transpose()?,
             exit: ExitStatus::from_wait(stored.exit_status),
         })
     }

@@ -1,7 +1,9 @@
 //! Steps and allocations, entry by entry.
 
 use super::*;
+use crate::job::StepEnd;
 use crate::job::spec::AllocationSpec;
+use crate::limit::Limit;
 use crate::state::CreateStep;
 use crate::step::StepSpec;
 
@@ -142,9 +144,30 @@ fn a_step_is_ended_by_its_owner() {
     let mut cluster = cluster();
     let job = allocation(&mut cluster, 1);
     cluster.done(ask(job, 10, 1));
-    let end = |by| Command::EndStep { job, step: StepId(0), by };
+    let end = |by| Command::EndStep { job, step: StepId(0), how: StepEnd::Asked, by };
     let mallory = Actor::user(Uid(7), Gid(7), Level::None);
     assert_eq!(cluster.apply(end(mallory)).reply, Err(SlurmError::AccessDenied));
     assert_eq!(cluster.done(end(alice())).len(), 1);
     assert!(matches!(cluster.phase(job), Phase::Running { .. }));
+}
+
+#[test]
+fn a_steps_limit_is_changed_by_its_owner_for_one_or_all() {
+    let mut cluster = cluster();
+    let job = allocation(&mut cluster, 2);
+    cluster.done(ask(job, 10, 1));
+    cluster.done(ask(job, 11, 1));
+    let change = |step, minutes, by| {
+        let action = JobAction::LimitSteps { step, limit: Limit::Is(minutes) };
+        Command::Control(Box::new(Control { job, tasks: None, action, by, request: None }))
+    };
+    cluster.done(change(None, 9, alice()));
+    cluster.done(change(Some(StepId(1)), 5, alice()));
+    let steps = &cluster.state.jobs[&job].steps.live;
+    let limits: Vec<_> = steps.values().map(|step| step.limit).collect();
+    assert_eq!(limits, [Some(Limit::Is(9)), Some(Limit::Is(5))]);
+    let unknown = cluster.apply(change(Some(StepId(7)), 5, alice()));
+    assert_eq!(unknown.reply, Err(SlurmError::InvalidJobId));
+    let mallory = Actor::user(Uid(7), Gid(7), Level::None);
+    assert_eq!(cluster.apply(change(None, 1, mallory)).reply, Err(SlurmError::AccessDenied));
 }

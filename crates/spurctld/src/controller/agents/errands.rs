@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use spur_core::ids::{Epoch, JobId, NodeName, StepId};
-use spur_core::job::{Back, Cause, Phase};
+use spur_core::job::{Back, Cause, Phase, StepEnd};
 use spur_core::state::{Effect, SignalScope};
 use spur_disk::Disk;
 use spur_proto::internal::controller_message::Message as AgentHears;
@@ -13,6 +13,8 @@ use super::super::{Controller, Output, Role};
 use super::launch::launch_messages;
 use super::{RunKey, run_message};
 use crate::store;
+
+const SIGKILL: u32 = 9;
 
 impl<D: Disk> Controller<D> {
     /// The steps of a run on a node that a signal is for.
@@ -34,9 +36,14 @@ impl<D: Disk> Controller<D> {
         here.map(|step| step.id).filter(is_meant).collect()
     }
 
-    /// What a job's script is told of its end, as Slurm says it.
-    fn why_it_ends(&self, job: JobId) -> &'static str {
-        match self.state.jobs.get(&job).map(|job| &job.phase) {
+    /// What people are told of the end of a step in its output, or of a job in its script's, as Slurm says it.
+    fn why_it_ends(&self, job: JobId, step: StepId) -> &'static str {
+        let job = self.state.jobs.get(&job);
+        let ended = job.and_then(|job| job.steps.live.get(&step)).and_then(|step| step.ended);
+        if ended == Some(StepEnd::TimeUp) {
+            return "DUE TO TIME LIMIT";
+        }
+        match job.map(|job| &job.phase) {
             Some(Phase::Completing { cause, .. }) => match cause {
                 Cause::TimeLimit | Cause::Deadline => "DUE TO TIME LIMIT",
                 Cause::Preempted | Cause::Requeued { why: Back::Displaced, .. } => {
@@ -48,6 +55,13 @@ impl<D: Disk> Controller<D> {
             },
             _ => "",
         }
+    }
+
+    /// Whether the tasks of a step are to be killed without being asked.
+    fn is_killed(&self, job: JobId, step: StepId) -> bool {
+        let job = self.state.jobs.get(&job);
+        let ended = job.and_then(|job| job.steps.live.get(&step)).and_then(|step| step.ended);
+        matches!(ended, Some(StepEnd::Killed { .. }))
     }
 
     /// Has the words put into the output of a job's script. Best effort, as signals are.
@@ -112,10 +126,11 @@ impl<D: Disk> Controller<D> {
                     }
                 }
                 Effect::Kill { job, epoch, step, node } => {
-                    if step == StepId::BATCH {
-                        let farewell = Some(self.why_it_ends(job).to_string());
+                    if step != StepId::EXTERN {
+                        let farewell = Some(self.why_it_ends(job, step).to_string());
                         let run = Some(run_message((job, epoch, step)));
-                        let signal = RunSignal { run, farewell, ..RunSignal::default() };
+                        let signal = if self.is_killed(job, step) { SIGKILL } else { 0 };
+                        let signal = RunSignal { run, farewell, signal, ..RunSignal::default() };
                         signals.entry(node.clone()).or_default().push(signal);
                     }
                     kills.entry(node).or_default().push((job, epoch, step));

@@ -24,7 +24,7 @@ use super::tasks::{Task, Tasks};
 use crate::ending::{Ending, LastWord};
 use crate::fence::{Fence, Look, REASON};
 use crate::machine::child::{self, Waited};
-use crate::machine::pidfd::SCRIPT_ONLY;
+use crate::machine::pidfd::{NOTICE, SCRIPT_ONLY};
 
 /// How long whoever is connected may take to read the last words once the step is to end.
 const LAST_WORDS: Duration = Duration::from_secs(2);
@@ -40,6 +40,8 @@ pub struct Flow {
     /// Input the launcher was allowed to send, and what it has sent of it.
     granted: u64,
     received: u64,
+    /// That it ends was said.
+    farewell: bool,
     /// It is to end, by somebody's word.
     end: Option<Insistence>,
     /// Looks at what tasks use.
@@ -70,6 +72,7 @@ impl Flow {
             signals,
             granted: 0,
             received: 0,
+            farewell: false,
             end: None,
             sampler,
             before,
@@ -192,7 +195,10 @@ impl Flow {
     fn work(&mut self) {
         let heard = self.signals.read();
         for message in heard.messages {
-            self.signal(message & !SCRIPT_ONLY);
+            match message & !SCRIPT_ONLY {
+                NOTICE => self.bid_farewell(),
+                signal => self.hear(signal),
+            }
         }
         if heard.end && self.end.is_none() {
             self.ask_to_end();
@@ -265,18 +271,45 @@ impl Flow {
 
     /// As Slurm: a line for people, then `TERM`, then `KILL` for who does not heed it.
     fn ask_to_end(&mut self) {
-        self.say_cancelled();
+        if !self.farewell {
+            self.say_cancelled();
+        }
         self.family().ask_to_end();
         self.end = Some(Insistence::after(self.program.kill_wait));
     }
 
+    /// A signal from the controller.
+    fn hear(&mut self, signal: i32) {
+        match signal {
+            libc::SIGTERM => self.say_cancelled(),
+            // Who started it is not surprised, and has the other nodes end their tasks, too.
+            libc::SIGKILL if self.farewell => {
+                self.clients.tell_launcher(Kind::Abort, EVERYBODY, &[]);
+            }
+            _ => {}
+        }
+        self.signal(signal);
+    }
+
     fn say_cancelled(&mut self) {
-        let line = format!(
-            "slurmstepd: error: *** STEP {} ON {} CANCELLED AT {} ***\n",
+        self.say(&format!(
+            "*** STEP {} ON {} CANCELLED AT {} ***",
             self.program.name,
             self.program.node,
             child::local_time()
-        );
+        ));
+    }
+
+    /// Says why it is about to end.
+    fn bid_farewell(&mut self) {
+        for words in self.program.words.fresh() {
+            self.farewell = true;
+            self.say(&words);
+        }
+    }
+
+    fn say(&mut self, words: &str) {
+        let line = format!("slurmstepd: error: {words}\n");
         self.clients.tell(Kind::Say, EVERYBODY, line.as_bytes());
     }
 

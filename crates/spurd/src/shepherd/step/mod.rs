@@ -23,12 +23,19 @@ use spur_proto::step_io::{EVERYBODY, Kind};
 use super::Room;
 use super::sampler::Sampler;
 use super::watch::Signals;
+use super::words::Words;
 use crate::ending::{Ending, LastWord};
 use crate::fence::{Fence, Look, REASON};
 use crate::gpu::usage;
 
 /// Runs the tasks to their end and beyond: returns when no process of the step is left here.
-pub fn run(launch: &Launch, marker: &str, room: Room, fence: Fence) -> Result<LastWord> {
+pub fn run(
+    launch: &Launch,
+    marker: &str,
+    room: Room,
+    fence: Fence,
+    words: Words,
+) -> Result<LastWord> {
     let signals = Signals::listen()?;
     let mut clients = clients::Clients::new(listener()?);
     // Nobody may ever come: who made the step may be gone.
@@ -36,7 +43,7 @@ pub fn run(launch: &Launch, marker: &str, room: Room, fence: Fence) -> Result<La
         return Ok(Ending::CouldNotStart("nobody came to start the step".to_string()).into());
     };
     let gauges = usage::gauges(room.gpus.as_ref());
-    let program = match program::Program::new(launch, hello, marker, room) {
+    let program = match program::Program::new(launch, hello, marker, room, words) {
         Ok(program) => program,
         Err(refusal) => {
             clients.refuse(&refusal);

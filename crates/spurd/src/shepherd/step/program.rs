@@ -18,6 +18,7 @@ use crate::machine::cgroup::Group;
 use crate::machine::privilege::Credentials;
 use crate::shepherd::Room;
 use crate::shepherd::task_hooks::TaskHooks;
+use crate::shepherd::words::Words;
 
 /// Everything about this node's part of a step.
 pub struct Program {
@@ -45,6 +46,8 @@ pub struct Program {
     pub binding: Option<Binding>,
     /// `--mem-bind`
     pub memory_bind: String,
+    /// What the agent has to say to whoever looks at the tasks' output.
+    pub words: Words,
     /// The launcher's word.
     pub asked: StepProgram,
     values: Values,
@@ -60,6 +63,7 @@ impl Program {
         asked: StepProgram,
         marker: &str,
         room: Room,
+        words: Words,
     ) -> Result<Program, String> {
         let step = launch.step.clone().unwrap_or_default();
         let owner = Credentials::resolve(launch.uid, launch.gid, &launch.user_name)
@@ -90,6 +94,7 @@ impl Program {
         };
         Ok(Program {
             owner,
+            words,
             name: format!("{}.{}", launch.job, step.step),
             node: here.node,
             ranks: here.ranks,
