@@ -55,7 +55,7 @@ pub fn update(session: &mut Session, name: &str, assignments: &[Assignment]) -> 
             None => return 0,
         },
         // Nothing changes.
-        (_, Limit::Is(0)) => return 0,
+        (_, Limit::Unlimited) if said.trim_matches('0').is_empty() => return 0,
         (_, limit) => limit,
     };
     let change = LimitSteps { step_id: step.map(|step| step.0), minutes: limit.number() };
