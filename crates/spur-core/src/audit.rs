@@ -169,6 +169,7 @@ pub fn describe(command: &Command) -> Option<(String, String)> {
                 JobAction::Requeue { .. } => "requeue".to_string(),
                 JobAction::Suspend => "suspend".to_string(),
                 JobAction::Resume => "resume".to_string(),
+                JobAction::LimitSteps { .. } => "limit steps of".to_string(),
                 JobAction::Update(assignments) => format!("update {} of", keys(assignments)),
             };
             (&control.by, format!("{verb} job {}", control.job))

@@ -21,6 +21,8 @@ use crate::waits::Wait;
 /// One of them.
 struct Member {
     job: JobId,
+    /// It gets its nodes before the one that is queued for all.
+    leads: bool,
     charges: Arc<[Charge]>,
     /// Where it may be, the first to be tried first; there is one at least.
     places: Vec<Somewhere>,
@@ -72,13 +74,14 @@ impl Planner {
             return;
         }
         if !pass.failed[class as usize] {
-            // As they were asked for; the hardest to place first where that does not do.
+            // By priority, then as they were asked for; the hardest to place first where that does not do.
             let mut order: Vec<&Member> = members.iter().collect();
             order.sort_by_key(|it| {
                 let likely = it.likely();
                 (self.choices(&likely.fits), std::cmp::Reverse(likely.shape.cpus()))
             });
-            let asked: Vec<&Member> = members.iter().collect();
+            let mut asked: Vec<&Member> = members.iter().collect();
+            asked.sort_by_key(|it| !it.leads);
             // Each on nodes of its own, as Slurm has it, or beside each other where there are too few.
             let ways = [(&asked, true), (&order, true), (&asked, false), (&order, false)];
             let mut started = Some(Reason::Resources);
@@ -144,9 +147,10 @@ impl Planner {
         if let Some(fits) = &it.fits {
             own.fits = fits.clone();
         }
-        let first = Member { job, charges: it.charges.clone(), places: vec![own] };
+        let first = Member { job, leads: false, charges: it.charges.clone(), places: vec![own] };
         let others = it.with.iter().map(|it| Member {
             job: it.job,
+            leads: it.leads,
             charges: it.charges.clone(),
             places: it.places.iter().map(look_up).collect(),
         });

@@ -216,6 +216,8 @@ pub struct PendingJob {
 pub struct Companion {
     /// Its number.
     pub job: JobId,
+    /// It gets its nodes before the one that it is queued with.
+    pub leads: bool,
     /// Where it may run, and what must be found there, in the order in which it is tried.
     pub places: Arc<[(Arc<str>, Arc<Shape>)]>,
     /// What a start uses of the counters.

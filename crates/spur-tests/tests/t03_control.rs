@@ -3,7 +3,11 @@
 use spur_tests::harness::{Cluster, until};
 
 fn submit(cluster: &Cluster, words: &[&str]) -> String {
-    let words = [&["--parsable"], words, &["--wrap", "sleep 300"]].concat();
+    wrapped(cluster, words, "sleep 300")
+}
+
+fn wrapped(cluster: &Cluster, words: &[&str], script: &str) -> String {
+    let words = [&["--parsable"], words, &["-o", "/dev/null", "--wrap", script]].concat();
     let done = cluster.run_words("sbatch", &words);
     assert_eq!(done.status, 0, "{}", done.stderr);
     done.stdout.trim().to_string()
@@ -193,6 +197,81 @@ fn a_job_is_changed_word_by_word() {
     );
     let ended = cluster.run(&format!("scontrol update jobid={job} endtime=now+1hour"));
     assert_eq!(ended.stderr, format!("Job is not running for job {job}\n"));
+}
+
+#[test]
+fn the_limits_of_steps_are_changed() {
+    let cluster = Cluster::up("n1", 2);
+    let script = "srun -n1 -t 7 sleep 300 & srun -n1 sleep 300 & wait";
+    let job = wrapped(&cluster, &["-n2"], script);
+    let limits = || -> Vec<String> {
+        let shown = cluster.run(&format!("scontrol -o show step {job}")).stdout;
+        let limit = |line: &str| {
+            let word = |key: &str| line.split(' ').find_map(|it| it.strip_prefix(key));
+            let (step, limit) = (word("StepId=")?, word("TimeLimit=")?);
+            Some(format!("{} {limit}", step.split('.').nth(1)?))
+        };
+        let mut limits: Vec<String> = shown.lines().filter_map(limit).collect();
+        limits.sort();
+        limits
+    };
+    let mut seven = String::new();
+    until("both steps run", || {
+        let now = limits();
+        seven = now.iter().find(|it| it.ends_with(" 00:07:00"))?[..1].to_string();
+        (now.len() == 3).then_some(())
+    });
+    let refusals = [
+        (format!("stepid={job}.0"), "No changes specified\n"),
+        (format!("stepid={job}.7 timelimit=3"), "slurm_update error: Invalid job id specified\n"),
+        (format!("stepid={job}.0 timelimit=x"), "scontrol: error: Invalid TimeLimit value\n"),
+        (
+            format!("stepid={job}.{seven} timelimit=-30"),
+            "scontrol: error: TimeLimit decrement larger than current time limit (30 > 7)\n",
+        ),
+        (
+            "stepid=x timelimit=3".to_string(),
+            "Invalid StepID parameter: stepid=x\nRequest aborted\n",
+        ),
+        (
+            format!("stepid={job}.0 name=x"),
+            "Update of this parameter is not supported: name=x\nRequest aborted\n",
+        ),
+    ];
+    for (words, expected) in refusals {
+        let told = cluster.run(&format!("scontrol update {words}"));
+        assert_eq!((told.status, told.stderr.as_str()), (1, expected), "{words}");
+    }
+    done(&cluster, &format!("scontrol update stepid={job}.{seven} timelimit=+2"));
+    assert!(limits().contains(&format!("{seven} 00:09:00")), "{:?}", limits());
+    done(&cluster, &format!("scontrol update stepid={job} timelimit=0:30"));
+    assert_eq!(limits(), ["0 00:01:00", "1 00:01:00", "batch 00:01:00"]);
+    done(&cluster, &format!("scontrol update stepid={job}.0 timelimit=unlimited"));
+    assert_eq!(limits(), ["0 UNLIMITED", "1 00:01:00", "batch 00:01:00"]);
+    let job_limit = cluster.squeue(&job, "%l");
+    assert_ne!(job_limit, "1:00", "the job's own is another one");
+}
+
+#[test]
+fn a_job_that_runs_while_it_is_held_says_so() {
+    let cluster = Cluster::up("n1", 1);
+    let job = submit(&cluster, &[]);
+    until("it runs", || (cluster.squeue(&job, "%T") == "RUNNING").then_some(()));
+    done(&cluster, &format!("scontrol uhold {job}"));
+    assert_eq!(cluster.squeue(&job, "%T %r"), "RUNNING JobHeldUser");
+    done(&cluster, &format!("scontrol release {job}"));
+    assert_eq!(cluster.squeue(&job, "%T %r"), "RUNNING None");
+}
+
+#[test]
+fn a_job_that_is_ending_tells_since_when() {
+    let cluster = Cluster::up("n1", 1);
+    let deaf = "trap '' TERM; touch up; sleep 300";
+    let job = wrapped(&cluster, &["-t", "60"], deaf);
+    until("it runs", || cluster.work_dir().join("up").exists().then_some(()));
+    done(&cluster, &format!("scancel {job}"));
+    let shown = cluster.run(&format!("squeue -h -j {job} -t all -o '%t %M %e'")).stdout;
+    assert!(!shown.contains("1:00:00"), "{shown}");
 }
 
 #[test]

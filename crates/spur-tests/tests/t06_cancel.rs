@@ -123,6 +123,30 @@ fn a_script_alone_is_killed_and_a_step_without_time_to_end() {
 }
 
 #[test]
+fn a_cancelled_step_is_killed_at_once_and_srun_says_so() {
+    let cluster = Cluster::up("n1", 2);
+    // Who heeds TERM would end by itself.
+    let deaf = "trap 'echo heard TERM; exit 4' TERM; touch up; sleep 300 & wait";
+    let script = format!("srun -n1 sh -c \"{deaf}\"; echo ended $?; sleep 300");
+    let words = ["--parsable", "-n2", "-o", "out", "--wrap", &script];
+    let job = cluster.run_words("sbatch", &words).stdout.trim().to_string();
+    until("the step runs", || cluster.work_dir().join("up").exists().then_some(()));
+    cluster.run(&format!("scancel {job}.0"));
+    until("the step is over", || read(&cluster, "out").contains("ended").then_some(()));
+    let told = read(&cluster, "out");
+    let line = format!("slurmstepd: error: *** STEP {job}.0 ON n1 CANCELLED AT 20");
+    assert!(told.contains("srun: Job step aborted: Waiting up to "), "{told}");
+    assert!(told.contains(&line) && !told.contains("DUE TO"), "{told}");
+    assert!(told.contains("srun: error: n1: task 0: Killed\n"), "{told}");
+    assert!(told.contains("ended 137") && !told.contains("heard"), "{told}");
+    let ended = format!("{job}.0|CANCELLED by {}|0:9", nix::unistd::getuid());
+    until("accounting knows who", || {
+        let rows = cluster.run(&format!("sacct -n -P -j {job} -o jobid,state,exitcode")).stdout;
+        rows.contains(&ended).then_some(())
+    });
+}
+
+#[test]
 fn each_job_is_asked_about_where_that_is_wanted() {
     use std::io::Write;
     use std::process::Stdio;

@@ -70,3 +70,22 @@ fn a_job_starts_when_what_it_waits_for_has_come_true() {
     until("the one for failures runs", || (read(&cluster, &file) == "ran\n").then_some(()));
     assert_eq!(cluster.squeue(&ok, "%t %r"), "PD DependencyNeverSatisfied");
 }
+
+#[test]
+fn waiting_tasks_share_a_line_also_when_some_were_changed() {
+    let cluster = Cluster::up("n1", 1);
+    let array = submit(&cluster, &["-H", "--array=1-4%2", "--wrap", "true"]);
+    let lines = |options: &str| {
+        let told = cluster.run(&format!("squeue -h -S i -o %i {options}")).stdout;
+        told.lines().map(|line| line.replacen(&array, "A", 1)).collect::<Vec<_>>()
+    };
+    cluster.run(&format!("scontrol update jobid={array}_3 comment=x"));
+    assert_eq!(lines(""), ["A_[1-4]"]);
+    assert_eq!(lines("-r"), ["A_1", "A_2", "A_3", "A_4"]);
+    assert_eq!(lines(&format!("-j {array}_2,{array}_4")), ["A_[2,4]"]);
+    assert_eq!(lines(&format!("-j {array}_2")), ["A_2"]);
+    cluster.run(&format!("scontrol update jobid={array}_3 name=other"));
+    let mut apart = lines("");
+    apart.sort();
+    assert_eq!(apart, ["A_3", "A_[1-2,4%2]"]);
+}

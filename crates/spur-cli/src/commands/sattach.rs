@@ -133,7 +133,15 @@ async fn follow(query: &Query, access: &StepAccess) -> u8 {
                 None => reading = false,
             },
             told = news.recv() => match told {
-                Some(News::Exited { status: of_task, .. }) => status = status.max(of_task),
+                Some(News::Exited { rank, status: of_task, .. }) => {
+                    status = status.max(of_task);
+                    let (code, signal) = (of_task >> 8, of_task & 0x7f);
+                    if code != 0 && signal == 0 {
+                        let how = format!("task {rank} exited with exit code {code}");
+                        let line = Piece::Line(format!("sattach: error: {how}\n"));
+                        let _ = writer.pieces.send(line).await;
+                    }
+                }
                 Some(News::Over(at) | News::Lost(at)) => nodes[at].over = true,
                 Some(News::Refused(at, why)) => {
                     complain("sattach", format!("{}: {why}", nodes[at].name));

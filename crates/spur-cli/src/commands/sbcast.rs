@@ -87,7 +87,9 @@ fn copy(args: &[String]) -> Result<u8, Ended> {
 fn receiver(force: bool, mode: u32, modified: Option<i64>) -> String {
     let guard = match force {
         true => "",
-        false => "[ ! -e \"$1\" ] || { echo \"sbcast: error: $1: File exists\" >&2; exit 1; }; ",
+        false => {
+            "[ ! -e \"$1\" ] || { echo \"sbcast: error: REQUEST_FILE_BCAST($SLURMD_NODENAME): File exists\" >&2; exit 1; }; "
+        }
     };
     let touch = modified.map_or(String::new(), |at| format!(" && touch -d @{at} \"$part\""));
     format!(

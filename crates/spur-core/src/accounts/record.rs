@@ -311,7 +311,7 @@ fn step_row(
         standard_error: request.map(|request| request.error.clone()).unwrap_or_default(),
         state: state.number(),
         cancelled_by: match step.end {
-            Some(StepEnd::Killed { by }) => Some(by),
+            Some(StepEnd::Killed { by }) if state == JobState::Cancelled => Some(by),
             _ => None,
         },
         exit_status: step.exit.to_wait(),

@@ -166,7 +166,8 @@ impl Action {
             | JobAction::Hold { .. }
             | JobAction::Release
             | JobAction::Requeue { .. }
-            | JobAction::Update(_) => Action::ControlJob,
+            | JobAction::Update(_)
+            | JobAction::LimitSteps { .. } => Action::ControlJob,
         }
     }
 }

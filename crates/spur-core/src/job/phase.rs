@@ -22,6 +22,8 @@ pub enum Phase {
     Completing {
         /// When the nodes were given.
         started: Timestamp,
+        /// When its end began.
+        since: Timestamp,
         /// What it still holds.
         allocation: Arc<Allocation>,
         /// Why it ends.

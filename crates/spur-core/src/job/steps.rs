@@ -42,6 +42,8 @@ pub struct Step {
     pub paused_before: i64,
     /// What it has on each node, in the order of the job's nodes.
     pub shares: Vec<StepShare>,
+    /// For how long it may run, where somebody says so.
+    pub limit: Option<Limit>,
     /// Why it is to end, if it is.
     pub end: Option<StepEnd>,
     /// The highest exit status reported so far.
@@ -138,10 +140,9 @@ impl Step {
         self.shares.iter().filter(|share| !share.over).map(|share| &share.node)
     }
 
-    /// When its own time is up, if it has asked for some: what its job was stopped for does not count.
+    /// When its own time is up, if it has a limit: what its job was stopped for does not count.
     pub fn ends_at(&self, pause: Pause) -> Option<Timestamp> {
-        let request = self.spec.as_deref()?.request.as_deref()?;
-        let Limit::Is(minutes) = request.time_limit? else { return None };
+        let Limit::Is(minutes) = self.limit? else { return None };
         let secs = i64::try_from(minutes.saturating_mul(60)).ok()?;
         let stopped = (pause.secs - self.paused_before).max(0);
         pause.since.is_none().then(|| self.since.plus_secs(secs.saturating_add(stopped)))

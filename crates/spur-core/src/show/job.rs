@@ -145,7 +145,7 @@ fn reason(job: &JobView) -> String {
     }
 }
 
-fn minutes(limit: Option<Limit>, unset: &str) -> String {
+pub(super) fn minutes(limit: Option<Limit>, unset: &str) -> String {
     match limit {
         None => unset.into(),
         Some(Limit::Unlimited) => "UNLIMITED".into(),

@@ -1,8 +1,8 @@
 //! `scontrol show step`
 
+use super::job::minutes;
 use super::{Item, first, if_any, moment, or, or_null, then};
 use crate::fields::step::shown_id;
-use crate::fields::{RenderContext, Value};
 use crate::job::JobStatus;
 use crate::views::StepView;
 
@@ -12,7 +12,7 @@ pub static STEP: &[Item<StepView>] = &[
     first("StepId", |s, _| Some(shown_id(s))),
     then("UserId", |s, _| Some(s.uid.to_string())),
     then("StartTime", |s, scene| moment(s.start_time, "Unknown", scene)),
-    then("TimeLimit", |s, scene| time_limit(s, &scene.context)),
+    then("TimeLimit", |s, _| Some(minutes(s.time_limit, "UNLIMITED"))),
     first("State", |s, _| Some(JobStatus(s.state).name().into())),
     then("Partition", |s, _| or_null(&s.partition)),
     then("NodeList", |s, _| or_null(&s.nodes)),
@@ -35,7 +35,3 @@ pub static STEP: &[Item<StepView>] = &[
     first("TresPerSocket", |s, _| if_any(&s.tres_per_socket)),
     first("TresPerTask", |s, _| if_any(&s.tres_per_task)),
 ];
-
-fn time_limit(step: &StepView, context: &RenderContext<'_>) -> Option<String> {
-    Value::Minutes(step.time_limit, "UNLIMITED", "UNLIMITED").text(context)
-}

@@ -9,7 +9,7 @@ use crate::job::{Back, Cause, Hold, Job, Pause, Phase};
 use crate::state::settle::never_started;
 use crate::state::{
     Control, Effect, JobAction, Reply, SignalScope, State, again, arrays, crontabs, het, jobs,
-    preempt, turns, update,
+    preempt, steps, turns, update,
 };
 
 /// Does something to a job, or to the tasks of an array that were named. It is done to all of them that it
@@ -120,6 +120,7 @@ fn act(
             state.put_job(changed);
             Ok(())
         }
+        JobAction::LimitSteps { step, limit } => steps::limit(state, job, *step, *limit),
     }
 }
 

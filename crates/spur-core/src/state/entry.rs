@@ -6,6 +6,7 @@ use crate::auth::Actor;
 use crate::blob::BlobHash;
 use crate::ids::{Epoch, JobId, NodeName, StepId};
 use crate::job::{Allocation, ArraySpec, ExitStatus, JobSpec, Owner, Removal, RequestId, StepEnd};
+use crate::limit::Limit;
 use crate::node::Inventory;
 use crate::state::{ChangeTrust, ClearTriggers, SetCrontab, Settings};
 use crate::step::StepSpec;
@@ -296,6 +297,13 @@ pub enum JobAction {
     Resume,
     /// Change what is asked for, by `Key=value`.
     Update(Vec<Assignment>),
+    /// Change for how long its steps may run.
+    LimitSteps {
+        /// Which; all if nothing is said.
+        step: Option<StepId>,
+        /// For how long, in minutes.
+        limit: Limit,
+    },
 }
 
 /// Which processes of a job a signal is for.

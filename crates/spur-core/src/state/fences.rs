@@ -81,12 +81,12 @@ fn lose(
     jobs::finished(state, node, &finishes, effects)?;
     let still = state.jobs.get(&id).filter(|job| !job.spec.lifecycle().no_kill);
     let Some(job) = still.cloned() else { return Ok(()) };
-    let Phase::Running { since, allocation } = job.phase.clone() else { return Ok(()) };
+    let Phase::Running { since: started, allocation } = job.phase.clone() else { return Ok(()) };
     let mut job = (*job).clone();
     again::shun(state, &mut job, node);
     steps::end_all(&mut job, effects);
     let (cause, exit) = (Cause::NodeFailed, ExitStatus::default());
-    let phase = Phase::Completing { started: since, allocation, cause, exit };
+    let phase = Phase::Completing { started, since: state.now, allocation, cause, exit };
     let phase = jobs::rest(state, &job, phase);
     state.put_job(Job { phase, ..job });
     Ok(())

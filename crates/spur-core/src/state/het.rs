@@ -77,9 +77,9 @@ fn end_with(
         // Back in the queue already, with the one it follows.
         Phase::Pending if takes_all_along(cause) => return,
         Phase::Pending => never_started(state, cause),
-        Phase::Running { since, allocation } => {
+        Phase::Running { since: started, allocation } => {
             steps::end_all(&mut job, effects);
-            let phase = Phase::Completing { started: since, allocation, cause, exit };
+            let phase = Phase::Completing { started, since: state.now, allocation, cause, exit };
             jobs::rest(state, &job, phase)
         }
         Phase::Completing { .. } | Phase::Ended { .. } => return,

@@ -321,7 +321,8 @@ pub(super) fn end(
             let (started, allocation) = (*since, allocation.clone());
             steps::end_all(&mut job, effects);
             let exit = ExitStatus::default();
-            rest(state, &job, Phase::Completing { started, allocation, cause, exit })
+            let since = state.now;
+            rest(state, &job, Phase::Completing { started, since, allocation, cause, exit })
         }
         Phase::Completing { .. } | Phase::Ended { .. } => return Err(SlurmError::AlreadyDone),
     };
@@ -332,7 +333,7 @@ pub(super) fn end(
 /// A job that is being ended is over once none of its steps is left.
 pub(super) fn rest(state: &State, job: &Job, phase: Phase) -> Phase {
     match phase {
-        Phase::Completing { started, allocation, cause, exit } if job.steps.live.is_empty() => {
+        Phase::Completing { started, allocation, cause, exit, .. } if job.steps.live.is_empty() => {
             Phase::Ended {
                 started: Some(started),
                 at: state.now,
@@ -376,14 +377,14 @@ pub(super) fn finished(
             again::shun(state, &mut job, node);
         }
         let phase = match job.phase.clone() {
-            Phase::Running { since, allocation }
+            Phase::Running { since: started, allocation }
                 if finish.outcome == Outcome::PrologFailed && !job.is_allocation() =>
             {
                 steps::end_all(&mut job, effects);
                 let (cause, exit) = (Cause::PrologFailed, ExitStatus::default());
-                Phase::Completing { started: since, allocation, cause, exit }
+                Phase::Completing { started, since: state.now, allocation, cause, exit }
             }
-            Phase::Running { since, allocation } if batch_is_over => {
+            Phase::Running { since: started, allocation } if batch_is_over => {
                 let (cause, exit) = how_it_ended(finish.outcome);
                 let cause = preempt::gone_in_grace(state, &job, exit).unwrap_or(cause);
                 let again = (cause == Cause::Exited)
@@ -394,11 +395,11 @@ pub(super) fn finished(
                 }
                 let cause = again.unwrap_or(cause);
                 steps::end_all(&mut job, effects);
-                Phase::Completing { started: since, allocation, cause, exit }
+                Phase::Completing { started, since: state.now, allocation, cause, exit }
             }
-            Phase::Completing { started, allocation, cause, .. } if batch_is_over => {
+            Phase::Completing { started, since, allocation, cause, .. } if batch_is_over => {
                 let (_, exit) = how_it_ended(finish.outcome);
-                Phase::Completing { started, allocation, cause, exit }
+                Phase::Completing { started, since, allocation, cause, exit }
             }
             phase => phase,
         };

@@ -7,6 +7,7 @@ use crate::errors::SlurmError;
 use crate::ids::{JobId, NodeName, StepId};
 use crate::idset::IdSet;
 use crate::job::{ExitStatus, Job, Phase, RequestId, Step, StepEnd, StepShare};
+use crate::limit::Limit;
 use crate::state::{CreateStep, Effect, Finish, Outcome, Reply, State, jobs};
 use crate::step::{gpus, layout};
 use crate::time::Timestamp;
@@ -38,6 +39,7 @@ pub(super) fn begin_batch(
         since: now,
         paused_before: job.pause.secs,
         shares: vec![share],
+        limit: None,
         end: None,
         exit: ExitStatus::default(),
     };
@@ -69,6 +71,7 @@ pub(super) fn begin_presence(state: &State, job: &mut Job, effects: &mut Vec<Eff
         since: state.now,
         paused_before: job.pause.secs,
         shares: allocation.shares.iter().map(share).collect(),
+        limit: None,
         end: None,
         exit: ExitStatus::default(),
     };
@@ -133,6 +136,7 @@ pub(super) fn create(
         since: state.now,
         paused_before: job.pause.secs,
         shares,
+        limit: create.spec.request.as_ref().and_then(|request| request.time_limit),
         end: None,
         exit: ExitStatus::default(),
     };
@@ -187,6 +191,28 @@ pub(super) fn end(
     Ok(Reply::Done)
 }
 
+/// Changes for how long a step of a job may run, or each of them.
+pub(super) fn limit(
+    state: &mut State,
+    job: &Job,
+    step: Option<StepId>,
+    limit: Limit,
+) -> Result<(), SlurmError> {
+    let mut job = job.clone();
+    let is_meant = |id: &StepId| step.map_or(*id != StepId::EXTERN, |step| step == *id);
+    let meant: Vec<StepId> = job.steps.live.keys().copied().filter(is_meant).collect();
+    if meant.is_empty() {
+        return Err(SlurmError::InvalidJobId);
+    }
+    for id in meant {
+        if let Some(step) = job.steps.live.get_mut(&id) {
+            Arc::make_mut(step).limit = Some(limit);
+        }
+    }
+    state.put_job(job);
+    Ok(())
+}
+
 /// The command that the allocation was made for has ended, and with it the job.
 pub(super) fn end_allocation(
     state: &mut State,
@@ -197,7 +223,7 @@ pub(super) fn end_allocation(
 ) -> Result<Reply, SlurmError> {
     let job = state.jobs.get(&id).cloned().ok_or(SlurmError::InvalidJobId)?;
     may(by, Action::RunInJob, Target::from(&*job))?;
-    let Phase::Running { since, allocation } = job.phase.clone() else {
+    let Phase::Running { since: started, allocation } = job.phase.clone() else {
         // Given up while it waited.
         let by = by.uid().unwrap_or_default().0;
         return jobs::end(state, &job, crate::job::Cause::Cancelled { by }, effects);
@@ -211,7 +237,7 @@ pub(super) fn end_allocation(
         true => crate::job::Cause::OutOfMemory,
         false => crate::job::Cause::Exited,
     };
-    let phase = Phase::Completing { started: since, allocation, cause, exit };
+    let phase = Phase::Completing { started, since: state.now, allocation, cause, exit };
     let phase = jobs::rest(state, &job, phase);
     state.put_job(Job { phase, ..job });
     Ok(Reply::Done)

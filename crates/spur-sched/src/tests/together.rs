@@ -40,6 +40,14 @@ fn components_start_in_one_plan() {
 }
 
 #[test]
+fn the_component_of_the_highest_priority_gets_its_nodes_first() {
+    let urgent = |ntasks| JobSpec { priority: Some(9), ..tasks(ntasks) };
+    let usual = JobSpec { priority: Some(1), ..tasks(1) };
+    let plan = het(cluster(&[4, 4]), vec![usual, urgent(2)]).plan();
+    assert_eq!(plan, ["2 on n1:2", "1 on n2:1"]);
+}
+
+#[test]
 fn who_can_never_start_says_why_and_the_others_wait() {
     let wide = JobSpec { nodes_min: Some(9), nodes_max: Some(9), ..tasks(9) };
     let plan = het(cluster(&[4, 4]), vec![tasks(1), wide]).plan();

@@ -29,18 +29,15 @@ impl Follower {
     ) -> PendingJob {
         let open = open_partitions(state, job);
         let partition = open.first().copied();
-        let (with, together) = self.companions(planner, state, job);
+        let worth = self.worth(state, job, partition);
+        let (with, together) = self.companions(planner, state, job, worth);
         let standing = match standing(state, job, partition) {
             Standing::Ready => {
                 limits::bar(state, job, &self.basis).map_or(together, Standing::Barred)
             }
             other => other,
         };
-        let facts = priority::facts(state, job, partition, &self.basis);
-        let priority = match job.spec.priority {
-            Some(priority) => priority,
-            None => Terms::of(&facts, &state.settings.config.priority).sum(),
-        };
+        let (_, priority) = worth;
         let (partitions, shape) = match partition {
             Some(partition) => {
                 let shape_in = |it: &Partition| self.shape_in(state, job, it);
@@ -82,6 +79,16 @@ impl Follower {
         }
     }
 
+    /// The tier and the priority by which a job stands in the queue.
+    fn worth(&self, state: &State, job: &Job, partition: Option<&Partition>) -> (u16, u32) {
+        let terms = || {
+            let facts = priority::facts(state, job, partition, &self.basis);
+            Terms::of(&facts, &state.settings.config.priority).sum()
+        };
+        let tier = partition.map_or(0, |it| it.rules.priority_tier);
+        (tier, job.spec.priority.unwrap_or_else(terms))
+    }
+
     /// What must be found for a job in a partition.
     fn shape_in(&self, state: &State, job: &Job, partition: &Partition) -> crate::shape::Shape {
         let config = &state.settings.config;
@@ -96,12 +103,13 @@ impl Follower {
         shape
     }
 
-    /// The jobs that start together with one, and whether they let it.
+    /// The jobs that start together with one, those of the highest worth first, and whether they let it.
     fn companions(
         &mut self,
         planner: &mut Planner,
         state: &State,
         job: &Job,
+        leaders: (u16, u32),
     ) -> (Arc<[Companion]>, Standing) {
         let Some(component) = job.component else { return ([].into(), Standing::Ready) };
         // One that is over by itself does not come again.
@@ -131,12 +139,17 @@ impl Follower {
                 (it.name.as_str().into(), self.shapes.one(shape))
             });
             let places: Arc<[_]> = places.collect();
-            found.push(Companion {
+            let worth = self.worth(state, other, open.first().copied());
+            let companion = Companion {
                 job: other.id,
+                leads: worth > leaders,
                 places,
                 charges: self.charges(planner, state, other),
-            });
+            };
+            found.push((worth, companion));
         }
+        found.sort_by_key(|(worth, _)| std::cmp::Reverse(*worth));
+        let found: Vec<Companion> = found.into_iter().map(|(_, companion)| companion).collect();
         (found.into(), together)
     }
 

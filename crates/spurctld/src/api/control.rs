@@ -2,8 +2,9 @@
 
 use spur_core::auth::Actor;
 use spur_core::errors::SlurmError;
-use spur_core::ids::JobId;
+use spur_core::ids::{JobId, StepId};
 use spur_core::job::{ArraySpec, JobSpec, array};
+use spur_core::limit::Limit;
 use spur_core::state::{
     Administer, Assignment, Command, Control, JobAction, Noun, Reply, SignalScope, Verb,
 };
@@ -40,6 +41,10 @@ impl Service {
                     slurm::SignalScope::Batch => SignalScope::Batch,
                     slurm::SignalScope::Full => SignalScope::Full,
                 },
+            },
+            Action::LimitSteps(it) => JobAction::LimitSteps {
+                step: it.step_id.map(StepId),
+                limit: it.minutes.map_or(Limit::Unlimited, Limit::Is),
             },
             Action::Update(update) => JobAction::Update(update.assignments),
             Action::Notify(notify) => {

@@ -8,8 +8,8 @@ use spur_core::cron;
 use spur_core::ids::{JobId, NodeName};
 use spur_core::job::dependency::{self, Dependency};
 use spur_core::job::{
-    Allocation, Array, Cause, Demand, ExitStatus, Hold, Job, JobFlag, JobState, JobStatus, Phase,
-    Reason, Share, signal,
+    Allocation, Array, Cause, Demand, Hold, Job, JobFlag, JobState, JobStatus, Phase, Reason,
+    Share, signal,
 };
 use spur_core::limit::Limit;
 use spur_core::partition::Partition;
@@ -318,12 +318,17 @@ fn times(view: &mut JobView, job: &Job, limit: Limit, now: Timestamp) {
             view.start_time = later.map_or(0, |begin| begin.0);
             view.end_time = later.map_or(0, end);
         }
-        Phase::Running { since, .. } | Phase::Completing { started: since, .. } => {
+        Phase::Running { since, .. } => {
             view.start_time = since.0;
             view.end_time = end(*since);
             if let Some(stopped) = job.pause.since {
                 view.run_secs_before_suspend = (stopped.0 - since.0 - job.pause.secs).max(0);
             }
+        }
+        Phase::Completing { started, since, exit, .. } => {
+            view.start_time = started.0;
+            view.end_time = since.0;
+            view.exit_status = exit.to_wait();
         }
         Phase::Ended { started, at, exit, .. } => {
             view.start_time = started.unwrap_or(*at).0;
@@ -496,14 +501,14 @@ fn status(published: &Published, job: &Job) -> (JobStatus, Reason) {
             (JobStatus(JobState::Pending.number()), reason)
         }
         Phase::Running { .. } if job.pause.since.is_some() => {
-            (JobStatus(JobState::Suspended.number()), Reason::None)
+            (JobStatus(JobState::Suspended.number()), held_back(job))
         }
-        Phase::Running { .. } => (JobStatus(JobState::Running.number()), Reason::None),
+        Phase::Running { .. } => (JobStatus(JobState::Running.number()), held_back(job)),
         Phase::Completing { cause: Cause::Requeued { .. } | Cause::PrologFailed, .. } => {
             (JobStatus(JobState::Pending.number()).with(JobFlag::Completing), Reason::None)
         }
-        Phase::Completing { cause, .. } => {
-            let (state, reason) = ending(*cause, ExitStatus::default());
+        Phase::Completing { cause, exit, .. } => {
+            let (state, reason) = ending(*cause, *exit);
             (JobStatus(state.number()).with(JobFlag::Completing), reason)
         }
         Phase::Ended { cause, exit, started, at, .. } => {
@@ -513,6 +518,15 @@ fn status(published: &Published, job: &Job) -> (JobStatus, Reason) {
             let reason = if reason == Reason::None { kept().unwrap_or(reason) } else { reason };
             (JobStatus(state.number()), reason)
         }
+    }
+}
+
+/// A job that runs while it is held says so.
+fn held_back(job: &Job) -> Reason {
+    match job.hold {
+        Hold::None => Reason::None,
+        Hold::User => Reason::JobHeldUser,
+        _ => Reason::JobHeldAdmin,
     }
 }
 

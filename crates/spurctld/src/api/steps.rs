@@ -392,7 +392,7 @@ fn step_view(published: &Published, job: &Job, step: &Step) -> StepView {
         start_time: step.since.0,
         suspended_secs: paused,
         run_secs_before_suspend: job.pause.since.map(|it| (it.0 - step.since.0 - paused).max(0)),
-        time_limit: request.time_limit,
+        time_limit: step.limit,
         nodes: hostlist::compress(step.shares.iter().map(|share| share.node.as_str())),
         num_nodes: step.shares.len() as u32,
         num_tasks: step.tasks(),

@@ -10,7 +10,7 @@ use spur_proto::slurm::{License, ListJobsRequest};
 
 use super::Session;
 use crate::commands::{Notation, answer};
-use crate::output::{note, print};
+use crate::output::{note, print, reason};
 use crate::zone;
 
 /// `show config`
@@ -169,7 +169,11 @@ fn write_config(session: &mut Session, file: Option<&str>) -> u8 {
             print(&format!("Slurm config saved to {name}\n"));
             0
         }
-        Err(error) => session.refuse(format!("failed to write {name}: {error}")),
+        // Slurm ends well all the same.
+        Err(error) => {
+            session.refuse(format!("Could not create file {name}: {}", reason(&error)));
+            0
+        }
     }
 }
 

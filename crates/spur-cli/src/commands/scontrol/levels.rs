@@ -30,7 +30,7 @@ pub fn set_flags(session: &mut Session, words: &[&str]) -> u8 {
         true => SetLoggingRequest { raise: named, ..Default::default() },
         false => SetLoggingRequest { lower: named, ..Default::default() },
     };
-    ask(session, &request, "slurm_set_debugflags")
+    ask(session, &request, "slurm_set_debug_flags")
 }
 
 fn ask(session: &mut Session, request: &SetLoggingRequest, call: &str) -> u8 {

@@ -10,6 +10,7 @@ mod pids;
 mod reboot;
 mod service;
 mod show;
+mod steps;
 mod update;
 
 use std::io::{BufRead, IsTerminal};

@@ -1,8 +1,11 @@
 //! What `scontrol` asks of the controller itself: to read its configuration again, to make a token, to stop.
 
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
 use super::Session;
 use crate::commands::{Ended, check_cluster};
-use crate::output::{note, print};
+use crate::output::{complain, note, print};
 use crate::{cluster, native};
 
 pub fn reconfigure(session: &mut Session, _: &[&str]) -> u8 {
@@ -64,7 +67,7 @@ pub fn shutdown(session: &mut Session, words: &[&str]) -> u8 {
     };
     match cluster::own_dir() {
         // Its supervisor starts again whatever stops by itself.
-        Some(dir) if !only_controllers => {
+        Some(dir) if !only_controllers && is_ours(&dir) => {
             let dir = format!("--dir={}", dir.display());
             native::down::run(&["--keep-jobs".to_string(), dir])
         }
@@ -73,6 +76,12 @@ pub fn shutdown(session: &mut Session, words: &[&str]) -> u8 {
             Err(error) => session.refuse(format!("slurm_shutdown error: {error}")),
         },
     }
+}
+
+/// Whether what lives in a directory is ours to stop.
+fn is_ours(dir: &Path) -> bool {
+    let us = nix::unistd::geteuid();
+    us.is_root() || std::fs::metadata(dir).is_ok_and(|it| it.uid() == us.as_raw())
 }
 
 /// `token [lifespan=SECONDS] [username=NAME]`; `token revoke [username=NAME]` makes earlier ones worthless.
@@ -100,7 +109,10 @@ pub fn token(session: &mut Session, words: &[&str]) -> u8 {
             print(&format!("SLURM_JWT={token}\n"));
             0
         }
-        Err(error) => session.refuse(format!("error: unable to get token: {error}")),
+        Err(error) => {
+            complain("scontrol", format!("slurm_fetch_token: error with request: {error}"));
+            1
+        }
     }
 }
 

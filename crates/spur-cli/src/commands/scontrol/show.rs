@@ -313,6 +313,7 @@ fn steps(session: &mut Session, id: Option<&str>) -> u8 {
         (false, _) => print_all(session, show::step::STEP, &steps),
         (true, Some(id)) => {
             let id = if reference.is_none() { "0.Invalid" } else { id };
+            let id = if id.contains('.') { id.to_string() } else { format!("{id}.") };
             session.miss(format!("Job step {id} not found"));
             return 1;
         }

@@ -22,6 +22,7 @@ enum Entity {
     Node,
     Partition,
     Reservation,
+    Step,
 }
 
 /// Names of things, and how much of each must be said.
@@ -30,6 +31,7 @@ const ENTITIES: &[(&str, usize, Entity)] = &[
     ("nodename", 3, Entity::Node),
     ("partitionname", 3, Entity::Partition),
     ("reservationname", 3, Entity::Reservation),
+    ("stepid", 3, Entity::Step),
 ];
 
 fn entity(key: &str) -> Option<Entity> {
@@ -78,6 +80,7 @@ pub fn update(session: &mut Session, words: &[&str]) -> u8 {
         Entity::Node => update_node(session, name, assignments),
         Entity::Partition => update_partition(session, name, assignments),
         Entity::Reservation => update_reservation(session, name, assignments),
+        Entity::Step => super::steps::update(session, name, &assignments),
     }
 }
 
@@ -454,7 +457,7 @@ fn is_of(keys: &[&str], key: &str) -> bool {
     key.len() >= 3 && keys.iter().any(|name| name.starts_with(&key))
 }
 
-fn unsupported(session: &Session, assignment: &Assignment) -> u8 {
+pub(super) fn unsupported(session: &Session, assignment: &Assignment) -> u8 {
     let written = written(assignment);
     session.refuse(format!("Update of this parameter is not supported: {written}"));
     session.refuse("Request aborted")

@@ -19,6 +19,8 @@ pub fn reads(query: &Query) -> impl Iterator<Item = &'static str> {
     let asked = [
         (true, "job_id state array_job_id array_task_id array_task_string"),
         (true, "het_job_id het_job_offset"),
+        // Tasks of an array that wait are told together where these are the same.
+        (!query.each_task, "name partition"),
         (query.uids.is_some() || query.not_uid.is_some(), "uid"),
         (!query.partitions.is_empty(), "partition"),
         (!query.names.is_empty(), "name"),

@@ -9,6 +9,7 @@ use spur_core::fields::{Column, RenderContext};
 use spur_core::views::table::Cursor;
 use spur_core::views::{JOB_MEMBERS, JobView, Members, Rows};
 
+use super::arrays::Arrays;
 use super::order::Order;
 use super::query::Query;
 use super::{is_single, select};
@@ -30,13 +31,27 @@ pub fn lines(
 ) {
     let mut meant = Vec::with_capacity(jobs.len());
     let mut sorter = order.jobs();
+    let mut arrays = Arrays::default();
     each_meant(query, jobs, |place, job| {
         meant.push(place);
         sorter.add(job, context);
+        if !query.each_task {
+            arrays.look(place, job);
+        }
     });
+    arrays.join(query, jobs);
+    if arrays.any_elsewhere() {
+        meant.retain(|place| !arrays.is_elsewhere(*place));
+        sorter = order.jobs();
+        let mut cursor = jobs.cursor();
+        for place in &meant {
+            cursor.go(*place);
+            sorter.add(&cursor.row, context);
+        }
+    }
     let mut lines = Lines::new(columns, JOB_MEMBERS);
     let mut text = String::with_capacity(ENOUGH + (64 << 10));
-    let mut walk = Walk::new(jobs);
+    let mut walk = Walk { arrays, ..Walk::new(jobs) };
     // The tasks of one array come latest first.
     for place in sorter.sorted(is_single(query)) {
         walk.each_line(query, meant[place], |job, changed| {
@@ -112,6 +127,8 @@ struct Walk<'a> {
     gid: Members,
     group_name: Members,
     task: Members,
+    told_together: Members,
+    arrays: Arrays,
 }
 
 impl<'a> Walk<'a> {
@@ -123,6 +140,8 @@ impl<'a> Walk<'a> {
             gid: if jobs.has("gid") { member("gid") } else { Members::default() },
             group_name: member("group_name"),
             task: member("array_task_id"),
+            told_together: member("array_task_id array_task_string state_description"),
+            arrays: Arrays::default(),
         }
     }
 
@@ -138,6 +157,15 @@ impl<'a> Walk<'a> {
             });
             job.group_name.clone_from(name);
             changed = changed.and(self.group_name);
+        }
+        if self.arrays.has(place) {
+            let before = (job.array_task_string.clone(), job.state_description.clone());
+            self.arrays.tell(place, job);
+            show(job, &changed.and(self.told_together));
+            (job.array_task_string, job.state_description) = before;
+            job.array_task_id = None;
+            self.cursor.mark(&self.told_together);
+            return;
         }
         let Some(tasks) = select::tasks_meant(query, job) else { return show(job, &changed) };
         for task in tasks {

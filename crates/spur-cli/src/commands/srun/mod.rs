@@ -113,6 +113,18 @@ async fn execute(mut asked: Vec<Asked>) -> u8 {
         let requests: Vec<Request> = asked.into_iter().map(|it| it.request).collect();
         return submission::test_only(TOOL, &requests).await;
     }
+    if request.tool.no_allocate {
+        voice.say("do not allocate resources");
+        // Nodes run only what the controller gives them: who may say so gets a job all the same.
+        if !nix::unistd::geteuid().is_root() {
+            let nodes = &request.job.placement().nodelist;
+            let why = SlurmError::AccessDenied;
+            complain(voice.name(), format!("Task launch failed on node {nodes}: {why}"));
+            complain(voice.name(), format!("Application launch failed: {why}"));
+            voice.say("Job step aborted");
+            return 210;
+        }
+    }
     if let Some(job) = request.tool.job_id {
         let mut attended = allocation::attend(TOOL, job);
         let step = launch(&voice, &asked, job, true, &mut attended).await;

@@ -4,8 +4,9 @@ use prost::Message;
 
 use super::entry::{StoredActor, request_id};
 use super::{Error, missing};
-use crate::ids::JobId;
+use crate::ids::{JobId, StepId};
 use crate::job::{ArraySpec, RequestId};
+use crate::limit::Limit;
 use crate::state::{Administer, Assignment, Command, Control, JobAction, Noun, SignalScope, Verb};
 
 #[derive(Clone, PartialEq, Message)]
@@ -19,7 +20,7 @@ pub(super) struct StoredControl {
     /// Empty if the client gave none.
     #[prost(bytes = "vec", tag = "4")]
     request: Vec<u8>,
-    #[prost(oneof = "StoredAction", tags = "10, 11, 12, 13, 14, 15, 16, 17")]
+    #[prost(oneof = "StoredAction", tags = "10, 11, 12, 13, 14, 15, 16, 17, 18")]
     action: Option<StoredAction>,
 }
 
@@ -43,6 +44,17 @@ enum StoredAction {
     Resume(bool),
     #[prost(message, tag = "17")]
     Update(StoredUpdate),
+    #[prost(message, tag = "18")]
+    LimitSteps(StoredStepLimit),
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct StoredStepLimit {
+    /// Missing where all are meant.
+    #[prost(uint32, optional, tag = "1")]
+    step: Option<u32>,
+    #[prost(message, optional, tag = "2")]
+    limit: Option<Limit>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -102,6 +114,10 @@ impl From<&Control> for StoredControl {
             JobAction::Update(assignments) => {
                 StoredAction::Update(StoredUpdate { assignments: assignments.clone() })
             }
+            JobAction::LimitSteps { step, limit } => StoredAction::LimitSteps(StoredStepLimit {
+                step: step.map(|step| step.0),
+                limit: Some(*limit),
+            }),
         };
         StoredControl {
             job: control.job.0,
@@ -134,6 +150,10 @@ impl TryFrom<StoredControl> for Command {
             StoredAction::Suspend(_) => JobAction::Suspend,
             StoredAction::Resume(_) => JobAction::Resume,
             StoredAction::Update(update) => JobAction::Update(update.assignments),
+            StoredAction::LimitSteps(it) => JobAction::LimitSteps {
+                step: it.step.map(StepId),
+                limit: it.limit.ok_or(missing("for how long a step may run"))?,
+            },
         };
         Ok(Command::Control(Box::new(Control {
             job: JobId(stored.job),

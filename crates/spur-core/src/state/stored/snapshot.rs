@@ -440,8 +440,9 @@ impl From<&Job> for StoredJob {
                 stored.started = Some(since.0);
                 stored.shares = stored_shares(allocation);
             }
-            Phase::Completing { started, allocation, cause, exit } => {
+            Phase::Completing { started, since, allocation, cause, exit } => {
                 stored.phase = 2;
+                stored.ended = since.0;
                 stored.exit_status = exit.to_wait();
                 stored.started = Some(started.0);
                 stored.shares = stored_shares(allocation);
@@ -491,6 +492,7 @@ impl TryFrom<StoredJob> for Job {
             },
             2 => Phase::Completing {
                 started: started.ok_or(missing("the start"))?,
+                since: Timestamp(stored.ended),
                 allocation: held.ok_or(missing("the allocation"))?,
                 cause,
                 exit: ExitStatus::from_wait(stored.exit_status),

@@ -9,6 +9,7 @@ use super::{Error, missing};
 use crate::ids::{JobId, NodeName, StepId};
 use crate::idset::IdSet;
 use crate::job::{ExitStatus, Step, StepEnd, StepShare, Steps};
+use crate::limit::Limit;
 use crate::state::{Command, CreateStep};
 use crate::step::StepSpec;
 use crate::time::Timestamp;
@@ -87,6 +88,8 @@ struct StoredStep {
     paused_before: i64,
     #[prost(message, optional, tag = "9")]
     end: Option<StoredStepEnd>,
+    #[prost(message, optional, tag = "10")]
+    limit: Option<Limit>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -231,6 +234,7 @@ impl From<&Step> for StoredStep {
             since: step.since.0,
             paused_before: step.paused_before,
             shares: step.shares.iter().map(share).collect(),
+            limit: step.limit,
             end: step.end.map(StoredStepEnd::from),
             exit_status: step.exit.to_wait(),
         }
@@ -258,6 +262,7 @@ impl TryFrom<StoredStep> for Step {
             since: Timestamp(stored.since),
             paused_before: stored.paused_before,
             shares: stored.shares.into_iter().map(share).collect(),
+            limit: stored.limit,
             end: stored.end.map(StepEnd::try_from).transpose()?,
             exit: ExitStatus::from_wait(stored.exit_status),
         })

@@ -176,11 +176,30 @@ fn a_step_has_a_time_of_its_own_that_stands_still_with_its_job() {
     cluster.done(ask(job, 10, 1));
     let mut step = (*cluster.state.jobs[&job].steps.live[&StepId(0)]).clone();
     assert_eq!(step.ends_at(Pause::default()), None);
-    let mut spec = (**step.spec.as_ref().expect("asked for")).clone();
-    spec.request.get_or_insert_default().time_limit = Some(Limit::Is(2));
-    step.spec = Some(spec.into());
+    step.limit = Some(Limit::Is(2));
     let end = |secs| Some(step.since.plus_secs(secs));
     assert_eq!(step.ends_at(Pause::default()), end(120));
     assert_eq!(step.ends_at(Pause { since: None, secs: 30 }), end(150));
     assert_eq!(step.ends_at(Pause { since: Some(step.since), secs: 0 }), None);
+}
+
+#[test]
+fn a_steps_limit_is_changed_by_its_owner_for_one_or_all() {
+    let mut cluster = cluster();
+    let job = allocation(&mut cluster, 2);
+    cluster.done(ask(job, 10, 1));
+    cluster.done(ask(job, 11, 1));
+    let change = |step, minutes, by| {
+        let action = JobAction::LimitSteps { step, limit: Limit::Is(minutes) };
+        Command::Control(Box::new(Control { job, tasks: None, action, by, request: None }))
+    };
+    cluster.done(change(None, 9, alice()));
+    cluster.done(change(Some(StepId(1)), 5, alice()));
+    let steps = &cluster.state.jobs[&job].steps.live;
+    let limits: Vec<_> = steps.values().map(|step| step.limit).collect();
+    assert_eq!(limits, [Some(Limit::Is(9)), Some(Limit::Is(5))]);
+    let unknown = cluster.apply(change(Some(StepId(7)), 5, alice()));
+    assert_eq!(unknown.reply, Err(SlurmError::InvalidJobId));
+    let mallory = Actor::user(Uid(7), Gid(7), Level::None);
+    assert_eq!(cluster.apply(change(None, 1, mallory)).reply, Err(SlurmError::AccessDenied));
 }
