@@ -5,6 +5,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
 /// The words for one run.
+#[derive(Default)]
 pub struct Words {
     path: PathBuf,
     /// How much of them was told.

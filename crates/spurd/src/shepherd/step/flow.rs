@@ -66,7 +66,6 @@ impl Flow {
         signals: Signals,
         sampler: Sampler,
         fence: Fence,
-        words: Words,
     ) -> Flow {
         let before = child::usage_of_children();
         Flow {
@@ -81,9 +80,14 @@ impl Flow {
             sampler,
             before,
             fence,
-            words,
+            words: Words::default(),
             rest: Pause::default(),
         }
+    }
+
+    /// With what people are to read of it.
+    pub fn telling(self, words: Words) -> Flow {
+        Flow { words, ..self }
     }
 
     /// Goes on until every task has ended, everything they left is gone, and everything was told.

@@ -60,7 +60,7 @@ pub fn run(
     let mut pmi = launch.step.as_ref().and_then(|step| pmi::Pmi::new(step, &program));
     let tasks = tasks::Tasks::start(&program, pmi.as_mut())?;
     let sampler = Sampler::new(launch).with_gauges(gauges);
-    flow::Flow::new(program, tasks, pmi, clients, signals, sampler, fence, words).run()
+    flow::Flow::new(program, tasks, pmi, clients, signals, sampler, fence).telling(words).run()
 }
 
 /// The first node looks whether the job's port is free, which no other job has, but a stranger may.
