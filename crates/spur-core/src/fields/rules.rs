@@ -57,7 +57,7 @@ pub static CLUSTER_FIELDS: &[Field<ClusterView>] = &[
         number(tres::read(&c.tres).into_iter().find_map(node).unwrap_or(0))
     }),
     // Nobody keeps them, as in Slurm.
-    field("NodeNames", "NodeName", 15, |_| text("")),
+    field("NodeNames", "NodeName", 15, |_: &ClusterView| text("")).left(),
     field("PluginIDSelect", "PluginIDSelect", 14, |_| number(SELECT_CONS_TRES)),
     field("Flags", "Flags", 20, |_| text("None")),
     field("Federation", "Federation", 10, |c| text(&c.federation)),

@@ -16,6 +16,12 @@ const fn shown(name: &'static str, shortest: usize, header: &'static str, width:
     Shown { shortest, empty }
 }
 
+impl Shown {
+    const fn left(self) -> Shown {
+        Shown { empty: self.empty.left(), ..self }
+    }
+}
+
 /// The column of this name, or of one that begins with it.
 pub fn find(said: &str) -> Option<&'static Shown> {
     let fits = |one: &&Shown| {
@@ -113,7 +119,7 @@ static SHOWN: &[Shown] = &[
     shown("MinTRESPerJob", 7, "MinTRES", 13),
     shown("Name", 2, "Name", 10),
     shown("NodeCount", 5, "NodeCount", 9),
-    shown("NodeNames", 5, "NodeName", 15),
+    shown("NodeNames", 5, "NodeName", 15).left(),
     shown("Organization", 1, "Org", 20),
     shown("ParentID", 7, "ParentID", 8),
     shown("ParentName", 7, "ParentName", 10),

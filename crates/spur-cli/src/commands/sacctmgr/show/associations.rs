@@ -73,15 +73,14 @@ pub(super) fn associations(
     mixed(style, &[], ASSOCIATION_FIELDS, &words.join(","), &rows)
 }
 
-/// A tree wants room: accounts stand flush left in it, in twenty letters at least.
+/// A tree wants room: accounts stand flush left in it, in twenty letters where nobody says how many.
 fn grown(word: &str, tree: bool) -> String {
     let (name, shape) = format::accounting_word(word);
     let is_account = shown::find(name).is_some_and(|one| one.empty.header == "Account");
     if !tree || !is_account {
         return word.to_string();
     }
-    let width = shape.and_then(|shape| shape.trim_start_matches('-').parse().ok()).unwrap_or(0);
-    format!("{name}%-{}", width.max(20))
+    format!("{name}%-{}", shape.map_or("20", |shape| shape.trim_start_matches('-')))
 }
 
 /// All associations, each with what is below it behind it, the newest first.

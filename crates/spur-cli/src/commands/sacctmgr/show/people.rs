@@ -25,16 +25,18 @@ pub(super) fn accounts(
     things.retain(|one| {
         has(&more.organizations, &one.organization) && has(&more.descriptions, &one.description)
     });
-    if wanted.with_coordinators || wanted.format.is_some() {
-        // Whoever looks after an account looks after what is below it.
-        let cluster = own(all);
-        for one in &mut things {
-            let line = all.lineage(&cluster, &one.name);
-            let above = line.iter().filter_map(|above| all.account(&above.account));
-            one.coordinators.extend(above.flat_map(|above| above.coordinators.iter().cloned()));
-            one.coordinators.sort();
-            one.coordinators.dedup();
+    // Whoever looks after an account looks after what is below it; it is told to those who ask with `withcoord`.
+    let cluster = own(all);
+    for one in &mut things {
+        if !wanted.with_coordinators {
+            one.coordinators.clear();
+            continue;
         }
+        let line = all.lineage(&cluster, &one.name);
+        let above = line.iter().filter_map(|above| all.account(&above.account));
+        one.coordinators.extend(above.flat_map(|above| above.coordinators.iter().cloned()));
+        one.coordinators.sort();
+        one.coordinators.dedup();
     }
     things.sort_by(|a, b| a.name.cmp(&b.name));
     let coordinators = if wanted.with_coordinators { ",Coordinators" } else { "" };
@@ -101,11 +103,13 @@ pub(super) fn users(
                 one.user_name == thing.name && conditions.meets(one) && more.allows(all, one)
             })
             .collect();
-        let looks_after = all.accounts.iter().map(|account| account.name.clone());
-        let cluster = own(all);
-        let mut looks_after: Vec<String> =
-            looks_after.filter(|name| all.coordinates(&thing.name, &cluster, name)).collect();
-        looks_after.sort();
+        let mut looks_after = Vec::new();
+        if wanted.with_coordinators {
+            let cluster = own(all);
+            let names = all.accounts.iter().map(|account| account.name.clone());
+            looks_after.extend(names.filter(|name| all.coordinates(&thing.name, &cluster, name)));
+            looks_after.sort();
+        }
         let thing = PersonRow { user: thing, looks_after };
         if asks {
             rows.extend(mine.iter().map(|one| (thing.clone(), said(all, wanted, one))));
