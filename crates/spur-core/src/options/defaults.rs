@@ -50,8 +50,8 @@ pub fn fill_defaults(request: &mut Request, around: Surroundings<'_>) -> Result<
     conflicts::check(request, around.command)?;
     moments(request, around)?;
     names_and_files(request, around);
-    specialized(request, around.core_spec_allowed);
     power(request);
+    specialized(request, around.core_spec_allowed);
     if !request.job.layout().hint.is_empty() {
         match conflicts::says_threads(request) {
             true => request.job.layout_mut().hint.clear(),
