@@ -25,14 +25,17 @@ pub struct Nap {
     memory: u16,
 }
 
-/// What nodes that gained since a moment have free, with their kinds.
+/// What a node has free, and its kind.
+type Freed = (u64, BucketKey);
+
+/// What nodes that gained since a moment have free; for that moment, and a state of the nodes.
 #[derive(Debug, Default)]
 pub struct Gained {
-    known: Option<((Stamp, Stamp), Option<Vec<(u64, BucketKey)>>)>,
+    known: Option<((Stamp, Stamp), Option<Vec<Freed>>)>,
 }
 
 impl Gained {
-    fn since(&mut self, stamp: Stamp, nodes: &Nodes) -> Option<&[(u64, BucketKey)]> {
+    fn since(&mut self, stamp: Stamp, nodes: &Nodes) -> Option<&[Freed]> {
         // Nearly all ask for the same moment.
         let asked = (stamp, nodes.changes.stamp());
         if self.known.as_ref().is_none_or(|(known, _)| *known != asked) {
@@ -78,7 +81,7 @@ impl Nap {
             return true;
         }
         let Some(gained) = gained.since(self.short.since, nodes) else { return false };
-        let may_do = |(kind, free): &&(u64, BucketKey)| {
+        let may_do = |(kind, free): &&Freed| {
             self.kinds & kind != 0
                 && free.cores >= self.cores
                 && free.devices >= self.devices
