@@ -6,6 +6,7 @@ mod plot;
 mod simulate;
 mod trace;
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
@@ -20,6 +21,8 @@ cargo xtask replay FILE [--policy fcfs|easy|spur|shortest|predict] [--nodes N] [
                                run a trace (SWF, muri CSV, openb pods) through the planner; without a
                                policy all of them side by side
 ";
+
+const ABOVE_ZERO: &str = "--nodes and --first are numbers above zero";
 
 #[derive(Debug, Default)]
 struct Options {
@@ -51,6 +54,9 @@ pub fn run(words: &[&str]) -> Result<()> {
         trace.jobs.truncate(first);
     }
     println!("{name}: {} jobs on {}", trace.jobs.len(), trace.machine);
+    if trace.left_out > 0 {
+        println!("{} lines tell of no job that could run", trace.left_out);
+    }
     println!("{}", Summary::HEADING);
     let mut drawn = Vec::new();
     for way in &options.policies {
@@ -78,8 +84,14 @@ fn read(words: &[&str]) -> Result<Options> {
                     format!("there is no policy {name}: {}", all.join(", "))
                 })?);
             }
-            "--nodes" => options.nodes = Some(value()?.parse().context("--nodes is a number")?),
-            "--first" => options.first = Some(value()?.parse().context("--first is a number")?),
+            "--nodes" => {
+                let nodes: NonZeroU32 = value()?.parse().context(ABOVE_ZERO)?;
+                options.nodes = Some(nodes.get());
+            }
+            "--first" => {
+                let first: NonZeroU32 = value()?.parse().context(ABOVE_ZERO)?;
+                options.first = Some(first.get() as usize);
+            }
             "--plot" => options.plot = Some(value()?.into()),
             file if !file.starts_with("--") => options.file = file.into(),
             other => bail!("there is no option {other}\n\n{USAGE}"),

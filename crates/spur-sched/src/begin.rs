@@ -1,21 +1,21 @@
 //! How a pass begins: who is to be looked at, in which order, and who need not be.
 
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use spur_core::ids::JobId;
 use spur_core::job::Reason;
 
 use crate::decision::Decisions;
-use crate::nap::{Gained, Nap};
+use crate::nap::Nap;
 use crate::nodes::Nodes;
 use crate::pass::Pass;
 use crate::planner::Planner;
 use crate::possible::Fits;
-use crate::queue::{Class, Key};
+use crate::queue::Class;
 use crate::reasons::Kept;
 use crate::timeline::{Calendar, Reserved};
 use crate::turns::{Turn, Turns};
+use crate::walk::Walk;
 
 impl Planner {
     /// A pass that has decided nothing yet.
@@ -25,6 +25,8 @@ impl Planner {
             mix: self.mix(),
             calendar: Calendar::new(self.policy.trust, self.reserved()),
             turns: Turns::default(),
+            walk: Walk::default(),
+            since: self.nodes.gains.stamp(),
             by_class: vec![Reason::Priority.into(); self.queue.classes.len()],
             special: BTreeMap::new(),
             promised: BTreeMap::new(),
@@ -43,28 +45,20 @@ impl Planner {
             wondered: 0,
             found: BTreeMap::new(),
         };
+        for class in self.queue.naps.spoilt(&self.nodes) {
+            let known = self.queue.naps.wake(class);
+            let it = &mut self.queue.classes[class as usize];
+            it.short = known.map_or(it.short, |nap| Some(nap.short));
+        }
+        pass.failed.copy_from_slice(self.queue.naps.asleep());
         let mut turns: Vec<Turn> = Vec::new();
-        let mut asleep = Asleep::new(self.queue.wards.len(), self.depth());
-        let mut gained = Gained::default();
-        let all = self.queue.classes.iter_mut().zip(&mut self.queue.naps);
-        for (id, (class, nap)) in (0..).zip(all) {
-            if let Some(nap) = nap.as_mut().filter(|nap| nap.holds(&self.nodes)) {
-                match nap.goes_on(&self.nodes, &mut gained) {
-                    true => {
-                        pass.failed[id as usize] = true;
-                        asleep.put(nap.ward, nap.key, id);
-                    }
-                    // When its turn comes, somebody else may have what woke it.
-                    false => turns.push((0, 0, nap.key, id)),
-                }
-                continue;
-            }
-            let known = nap.take();
+        let awake: Vec<u32> = (0..).zip(&pass.failed).filter(|it| !it.1).map(|it| it.0).collect();
+        for id in awake {
+            let class = &mut self.queue.classes[id as usize];
             let reason = match (class.barred, class.first) {
                 (Some(reason), _) => reason,
                 (None, None) => Reason::None,
                 (None, Some(key)) => {
-                    class.short = known.map_or(class.short, |nap| Some(nap.short));
                     class.look_up(&self.nodes);
                     let never = class.fits.as_ref().and_then(|fits| fits.never);
                     if never.is_none() {
@@ -73,10 +67,7 @@ impl Planner {
                             && class.is_possible_now(&self.nodes);
                         pass.failed[id as usize] = sleeps;
                         match sleeps {
-                            true => {
-                                *nap = Nap::of(class, &self.nodes);
-                                asleep.put(class.ward, key, id);
-                            }
+                            true => self.queue.naps.put(id, Nap::of(class, &self.nodes)),
                             false => turns.push((0, 0, key, id)),
                         }
                     }
@@ -85,8 +76,8 @@ impl Planner {
             };
             pass.by_class[id as usize] = reason.into();
         }
-        turns.extend(asleep.first().map(|(key, class)| (0, 0, key, class)));
         pass.turns = Turns::of(turns);
+        pass.walk = Walk::of(&self.queue.naps, &self.nodes);
         pass
     }
 }
@@ -152,42 +143,5 @@ impl Class {
         let spare = fits.and_then(|fits| fits.spare_now(&self.shape, nodes));
         self.possible = Some((nodes.lost, nodes.usable, spare));
         spare.is_some()
-    }
-}
-
-/// Classes that cannot start, by partition: of each the first few, to which something may be promised.
-struct Asleep {
-    depth: usize,
-    wards: Vec<BinaryHeap<(Key, u32)>>,
-    /// Who comes after this one in its partition is not among them.
-    last: Vec<Key>,
-}
-
-impl Asleep {
-    fn new(wards: usize, depth: u32) -> Asleep {
-        Asleep {
-            depth: depth as usize,
-            wards: (0..wards).map(|_| BinaryHeap::new()).collect(),
-            last: vec![(u64::MAX, JobId(u32::MAX)); wards],
-        }
-    }
-
-    fn put(&mut self, ward: u32, key: Key, class: u32) {
-        let last = &mut self.last[ward as usize];
-        if key > *last {
-            return;
-        }
-        let first = &mut self.wards[ward as usize];
-        first.push((key, class));
-        if first.len() > self.depth {
-            first.pop();
-        }
-        if first.len() == self.depth {
-            *last = first.peek().map_or(*last, |(key, _)| *key);
-        }
-    }
-
-    fn first(self) -> impl Iterator<Item = (Key, u32)> {
-        self.wards.into_iter().flatten()
     }
 }

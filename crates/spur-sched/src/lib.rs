@@ -37,6 +37,7 @@ mod turns;
 pub mod view;
 mod waits;
 mod wake;
+mod walk;
 
 #[cfg(test)]
 mod tests;

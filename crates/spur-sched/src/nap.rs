@@ -1,8 +1,10 @@
 //! What a pass must know of a class that cannot start, in a few bytes: a long queue is mostly such classes, and a
 //! pass walks over all of them.
 
+use std::collections::BTreeSet;
+
 use crate::gains::Stamp;
-use crate::nodes::{NodeIndex, Nodes};
+use crate::nodes::{BucketKey, NodeIndex, Nodes};
 use crate::queue::{Class, Key};
 use crate::short::Short;
 
@@ -23,23 +25,29 @@ pub struct Nap {
     memory: u16,
 }
 
-/// Nodes that gained since a moment.
+/// What a node has free, and its kind.
+type Freed = (u64, BucketKey);
+
+/// What nodes that gained since a moment have free; for that moment, and a state of the nodes.
 #[derive(Debug, Default)]
-pub struct Gained<'a> {
-    known: Option<(Stamp, Option<&'a [NodeIndex]>)>,
+pub struct Gained {
+    known: Option<((Stamp, Stamp), Option<Vec<Freed>>)>,
 }
 
-impl<'a> Gained<'a> {
-    fn since(&mut self, stamp: Stamp, nodes: &'a Nodes) -> Option<&'a [NodeIndex]> {
+impl Gained {
+    fn since(&mut self, stamp: Stamp, nodes: &Nodes) -> Option<&[Freed]> {
         // Nearly all ask for the same moment.
-        match self.known {
-            Some((since, known)) if since == stamp => known,
-            _ => {
-                let found = nodes.gains.since(stamp);
-                self.known = Some((stamp, found));
-                found
-            }
+        let asked = (stamp, nodes.changes.stamp());
+        if self.known.as_ref().is_none_or(|(known, _)| *known != asked) {
+            let free = |node: &NodeIndex| {
+                let slot = nodes.slot(*node);
+                Some((bit(slot.kind), slot.bucket()?))
+            };
+            let found = nodes.gains.since(stamp);
+            let found = found.map(|nodes| nodes.iter().filter_map(free).collect());
+            self.known = Some((asked, found));
         }
+        self.known.as_ref()?.1.as_deref()
     }
 }
 
@@ -63,25 +71,116 @@ impl Nap {
     }
 
     /// Whether nodes are as they were, or changed in a way that makes no difference but by what is free.
-    pub fn holds(&self, nodes: &Nodes) -> bool {
+    fn holds(&self, nodes: &Nodes) -> bool {
         self.version == nodes.version && nodes.lost <= self.lost
     }
 
     /// Whether too few nodes have come to have enough.
-    pub fn goes_on<'a>(&mut self, nodes: &'a Nodes, gained: &mut Gained<'a>) -> bool {
+    pub fn goes_on(&mut self, nodes: &Nodes, gained: &mut Gained) -> bool {
+        if self.short.since == nodes.gains.stamp() {
+            return true;
+        }
         let Some(gained) = gained.since(self.short.since, nodes) else { return false };
-        let may_do = |node: &&NodeIndex| {
-            let slot = nodes.slot(**node);
-            self.kinds & bit(slot.kind) != 0
-                && slot.bucket().is_some_and(|free| {
-                    free.cores >= self.cores
-                        && free.devices >= self.devices
-                        && free.memory >= self.memory
-                })
+        let may_do = |(kind, free): &&Freed| {
+            self.kinds & kind != 0
+                && free.cores >= self.cores
+                && free.devices >= self.devices
+                && free.memory >= self.memory
         };
         let still = self.short.less(gained.iter().filter(may_do).count(), nodes);
         self.short = still.unwrap_or(self.short);
         still.is_some()
+    }
+}
+
+/// The notes of all classes. A pass looks through them only when something has changed that may concern them.
+#[derive(Debug, Default)]
+pub struct Naps {
+    notes: Vec<Option<Nap>>,
+    /// Which classes have one.
+    asleep: Vec<bool>,
+    /// Those by partition, in the order of the queue.
+    order: Vec<BTreeSet<(Key, u32)>>,
+    /// Everybody knows who gained before.
+    told: Stamp,
+    /// The state of the nodes that all were told from, and how many may be lost until it matters to one of them.
+    version: u64,
+    lost: u64,
+}
+
+impl Naps {
+    /// There is one more class.
+    pub fn grow(&mut self) {
+        self.notes.push(None);
+        self.asleep.push(false);
+    }
+
+    /// Which classes sleep.
+    pub fn asleep(&self) -> &[bool] {
+        &self.asleep
+    }
+
+    pub fn get_mut(&mut self, class: u32) -> Option<&mut Nap> {
+        self.notes[class as usize].as_mut()
+    }
+
+    /// A class sleeps from now on.
+    pub fn put(&mut self, class: u32, nap: Option<Nap>) {
+        self.wake(class);
+        let Some(nap) = nap else { return };
+        let ward = nap.ward as usize;
+        if self.order.len() <= ward {
+            self.order.resize_with(ward + 1, BTreeSet::new);
+        }
+        self.order[ward].insert((nap.key, class));
+        self.lost = self.lost.min(nap.lost);
+        self.asleep[class as usize] = true;
+        self.notes[class as usize] = Some(nap);
+    }
+
+    /// A class has to be looked at again; what was known of it.
+    pub fn wake(&mut self, class: u32) -> Option<Nap> {
+        let nap = self.notes[class as usize].take()?;
+        self.asleep[class as usize] = false;
+        self.order[nap.ward as usize].remove(&(nap.key, class));
+        Some(nap)
+    }
+
+    /// Those whose notes hold no longer, because nodes changed otherwise than in what is free.
+    pub fn spoilt(&mut self, nodes: &Nodes) -> Vec<u32> {
+        if self.version == nodes.version && nodes.lost <= self.lost {
+            return Vec::new();
+        }
+        (self.version, self.lost) = (nodes.version, u64::MAX);
+        let mut spoilt = Vec::new();
+        for (class, nap) in (0..).zip(&self.notes) {
+            match nap {
+                Some(nap) if nap.holds(nodes) => self.lost = self.lost.min(nap.lost),
+                Some(_) => spoilt.push(class),
+                None => {}
+            }
+        }
+        spoilt
+    }
+
+    /// In how many partitions some may sleep.
+    pub fn wards(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Who sleeps in a partition, in the order of the queue.
+    pub fn order(&self, ward: usize) -> &BTreeSet<(Key, u32)> {
+        &self.order[ward]
+    }
+
+    /// Whether no node has gained since all were told.
+    pub fn all_know(&self, nodes: &Nodes) -> bool {
+        self.told == nodes.gains.stamp()
+    }
+
+    /// All have been told of who gained before.
+    pub fn told(&mut self, stamp: Stamp) {
+        self.told = stamp;
     }
 }
 

@@ -10,6 +10,7 @@ use spur_core::time::Timestamp;
 
 use crate::decision::Decisions;
 use crate::fit::Fit;
+use crate::gains::Stamp;
 use crate::nap::Gained;
 use crate::nodes::NodeIndex;
 use crate::place::Mix;
@@ -21,15 +22,20 @@ use crate::recall::Found;
 use crate::shape::Shape;
 use crate::start::Whose;
 use crate::timeline::{Calendar, Place};
-use crate::turns::Turns;
+use crate::turns::{Turn, Turns};
 use crate::view::{Charge, RunId};
 use crate::waits::{Promised, Wait, Waits};
+use crate::walk::Walk;
 
 pub(crate) struct Pass {
     pub(crate) now: i64,
     pub(crate) mix: Mix,
     pub(crate) calendar: Calendar,
     pub(crate) turns: Turns,
+    /// Those that sleep.
+    pub(crate) walk: Walk,
+    /// Who gained before this pass is told of in it.
+    pub(crate) since: Stamp,
     pub(crate) by_class: Vec<Wait>,
     pub(crate) special: BTreeMap<JobId, Option<Wait>>,
     /// Promises made to jobs of each partition.
@@ -85,7 +91,7 @@ impl Planner {
         self.set_now(now.0);
         self.nodes.settle();
         let mut pass = self.begin();
-        while let Some((turn, _, key, class)) = pass.turns.next() {
+        while let Some((turn, _, key, class)) = self.next_turn(&mut pass) {
             if pass.out.starts.len() >= self.policy.starts_max {
                 break;
             }
@@ -93,6 +99,9 @@ impl Planner {
             self.look(&mut pass, turn, key, class);
         }
         pass.out.cut_short = pass.out.starts.len() >= self.policy.starts_max;
+        if !pass.out.cut_short {
+            self.queue.naps.told(pass.since);
+        }
         self.wake(&mut pass, None);
         self.tell_reasons(&mut pass);
         let seen = look(self, &mut pass);
@@ -104,19 +113,33 @@ impl Planner {
         if self.policy.backfill { self.policy.depth } else { 1 }
     }
 
+    /// Who is to be looked at next.
+    fn next_turn(&mut self, pass: &mut Pass) -> Option<Turn> {
+        self.nodes.settle();
+        let Pass { turns, walk, failed, full, .. } = pass;
+        let sleeper = walk.peek(&mut self.queue.naps, &self.nodes, full, failed);
+        let first = sleeper.map(|(key, class)| (0, 0, key, class));
+        match turns.peek() {
+            Some(turn) if first.is_none_or(|first| turn < first) => turns.next(),
+            _ => {
+                walk.pass_by(sleeper?);
+                first
+            }
+        }
+    }
+
     /// Looks at the first job of a class that has no decision yet.
     fn look(&mut self, pass: &mut Pass, turn: u8, key: Key, class: u32) {
         let depth = self.depth();
         self.nodes.settle();
-        // Most that a gain has woken find that somebody else has it.
-        if let Some(nap) = &mut self.queue.naps[class as usize] {
+        if let Some(nap) = self.queue.naps.get_mut(class) {
             if pass.full[nap.ward as usize] && nap.goes_on(&self.nodes, &mut Gained::default()) {
                 pass.failed[class as usize] = true;
                 return;
             }
             let short = nap.short;
             self.queue.classes[class as usize].short = Some(short);
-            self.queue.naps[class as usize] = None;
+            self.queue.naps.wake(class);
         }
         let it = &self.queue.classes[class as usize];
         let (shape, partition) = (it.shape.clone(), it.partition.clone());

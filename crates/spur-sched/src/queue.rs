@@ -6,7 +6,7 @@ use std::sync::Arc;
 use spur_core::ids::JobId;
 use spur_core::job::Reason;
 
-use crate::nap::Nap;
+use crate::nap::Naps;
 use crate::possible::Fits;
 use crate::recall::Failure;
 use crate::shape::Shape;
@@ -56,7 +56,7 @@ type ClassKey = (Arc<str>, Arc<Shape>, Arc<[Charge]>, Arc<[Companion]>, u32, Opt
 pub struct Queue {
     pub classes: Vec<Class>,
     /// Of the classes that cannot start.
-    pub naps: Vec<Option<Nap>>,
+    pub naps: Naps,
     /// Partitions that jobs wait in; classes name them by number.
     pub wards: Vec<Arc<str>>,
     ids: BTreeMap<ClassKey, u32>,
@@ -109,7 +109,7 @@ impl Queue {
             let class = self.class(job, place, barred);
             // The first of several partitions of a tier is tried first.
             let rank = rank(*tier, job.priority.saturating_sub(place as u32), reserved);
-            self.naps[class as usize] = None;
+            self.naps.wake(class);
             let it = &mut self.classes[class as usize];
             it.tasks += u64::from(job.count.max(1));
             it.in_several += u32::from(job.partitions.len() > 1);
@@ -168,7 +168,7 @@ impl Queue {
         let others = self.others.remove(&job).unwrap_or_default();
         let in_several = u32::from(!others.is_empty());
         for place in others.into_iter().chain([place]) {
-            self.naps[place.class as usize] = None;
+            self.naps.wake(place.class);
             let class = &mut self.classes[place.class as usize];
             class.jobs.remove(&(place.rank, job));
             class.first = class.jobs.first().copied();
@@ -205,7 +205,7 @@ impl Queue {
     fn sort_in(&mut self) {
         if self.fresh.len() < 64 {
             for (class, key) in self.fresh.drain(..) {
-                self.naps[class as usize] = None;
+                self.naps.wake(class);
                 let class = &mut self.classes[class as usize];
                 class.jobs.insert(key);
                 class.first = class.jobs.first().copied();
@@ -215,7 +215,7 @@ impl Queue {
         // Many at once: sets are built from sorted runs.
         self.fresh.sort_unstable();
         for run in self.fresh.chunk_by(|a, b| a.0 == b.0) {
-            self.naps[run[0].0 as usize] = None;
+            self.naps.wake(run[0].0);
             let class = &mut self.classes[run[0].0 as usize];
             let mut keys: BTreeSet<Key> = run.iter().map(|(_, key)| *key).collect();
             class.jobs.append(&mut keys);
@@ -270,11 +270,11 @@ impl Queue {
             match self.unused.pop() {
                 Some(unused) => {
                     self.classes[unused as usize] = fresh;
-                    self.naps[unused as usize] = None;
+                    self.naps.wake(unused);
                 }
                 None => {
                     self.classes.push(fresh);
-                    self.naps.push(None);
+                    self.naps.grow();
                 }
             }
         }

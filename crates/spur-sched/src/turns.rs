@@ -26,6 +26,12 @@ impl Turns {
         self.more.push(Reverse(turn));
     }
 
+    /// The next one.
+    pub(crate) fn peek(&self) -> Option<Turn> {
+        let more = self.more.peek().map(|Reverse(more)| *more);
+        self.first.last().copied().into_iter().chain(more).min()
+    }
+
     pub(crate) fn next(&mut self) -> Option<Turn> {
         match (self.first.last(), self.more.peek()) {
             (Some(first), Some(Reverse(more))) if more < first => self.more.pop().map(|it| it.0),

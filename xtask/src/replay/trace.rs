@@ -46,7 +46,12 @@ pub struct Trace {
     pub machine: Machine,
     /// The jobs.
     pub jobs: Vec<Job>,
+    /// Lines that tell of no job that ran, or of one that no machine is large enough for.
+    pub left_out: usize,
 }
+
+/// The most processors or GPUs of one job that are believed; more is a mistake in a file.
+const LARGEST: i64 = 1 << 24;
 
 /// Reads a file, packed or not.
 pub fn read(path: &Path) -> Result<String> {
@@ -74,9 +79,10 @@ pub fn swf(text: &str, nodes: Option<u32>) -> Trace {
             digits.replace(',', "").parse().ok()
         })
     };
+    let told = |line: &&str| !line.trim_start().starts_with(';') && !line.trim().is_empty();
     let mut jobs: Vec<Job> = text
         .lines()
-        .filter(|line| !line.trim_start().starts_with(';'))
+        .filter(told)
         .filter_map(|line| {
             let fields: Vec<i64> = line
                 .split_whitespace()
@@ -84,13 +90,13 @@ pub fn swf(text: &str, nodes: Option<u32>) -> Trace {
                 .collect();
             let get = |number: usize| fields.get(number - 1).copied().unwrap_or(-1);
             let size = if get(8) > 0 { get(8) } else { get(5) };
-            let run = get(4);
-            if size <= 0 || run < 0 {
+            let run = get(4).min(FOR_EVER);
+            if !(1..=LARGEST).contains(&size) || run < 0 {
                 return None;
             }
-            let limit = if get(9) > 0 { get(9) } else { run.max(1) };
+            let limit = if get(9) > 0 { get(9).min(FOR_EVER) } else { run.max(1) };
             Some(Job {
-                submit: get(2),
+                submit: get(2).clamp(0, FOR_EVER),
                 run: run.min(limit),
                 limit,
                 size: size as u32,
@@ -100,16 +106,25 @@ pub fn swf(text: &str, nodes: Option<u32>) -> Trace {
         .collect();
     jobs.sort_by_key(|job| job.submit);
     let largest = jobs.iter().map(|job| job.size).max().unwrap_or(1);
-    let procs = header("MaxProcs").or(header("MaxNodes")).unwrap_or(largest).max(largest);
+    let believed = |procs: &u32| i64::from(*procs) <= LARGEST;
+    let procs = header("MaxProcs").or(header("MaxNodes")).filter(believed).unwrap_or(largest);
+    let procs = procs.max(largest);
     let nodes = nodes.unwrap_or(if procs <= 1024 { procs } else { 1 });
-    Trace { machine: Machine { nodes, each: procs.div_ceil(nodes), gpus: false }, jobs }
+    let left_out = text.lines().filter(told).count() - jobs.len();
+    Trace { machine: Machine { nodes, each: procs.div_ceil(nodes), gpus: false }, jobs, left_out }
 }
+
+/// Longer than anything runs, and short enough to be added up: a thousand years.
+const FOR_EVER: i64 = 1000 * 365 * 86_400;
 
 /// Limits people ask for, in minutes.
 const ROUND: &[i64] = &[
     5, 10, 15, 30, 60, 120, 240, 480, 720, 1440, 2880, 4320, 7200, 10_080, 14_400, 20_160, 30_240,
     43_200, 64_800, 86_400, 129_600, 172_800,
 ];
+
+/// GPUs of a node.
+const EACH: u32 = 8;
 
 /// Reads gang jobs: `job_id,num_gpu,submit_time,…,duration,…`, times in milliseconds. Limits are the next
 /// round ones from one and a half of the run time on.
@@ -121,25 +136,31 @@ pub fn gangs(text: &str, nodes: u32) -> Result<Trace> {
         place.with_context(|| format!("the trace has no column {name}"))
     };
     let (size, submit, run) = (column("num_gpu")?, column("submit_time")?, column("duration")?);
-    let mut jobs = Vec::new();
-    for line in lines.filter(|line| !line.is_empty()) {
+    let (mut jobs, mut left_out) = (Vec::new(), 0);
+    for line in lines.filter(|line| !line.trim().is_empty()) {
         let fields: Vec<&str> = line.split(',').collect();
         let get = |place: usize| -> Result<f64> {
             let field = fields.get(place).with_context(|| format!("a short line: {line}"))?;
-            field.parse().with_context(|| format!("not a number: {field}"))
+            let number: Option<f64> = field.trim().parse().ok().filter(|it: &f64| it.is_finite());
+            number.with_context(|| format!("not a number: {field}"))
         };
-        let run = (get(run)? / 1000.0).max(1.0) as i64;
+        let (size, run) = (get(size)? as i64, ((get(run)? / 1000.0).max(1.0) as i64).min(FOR_EVER));
+        // A gang that is larger than the machine never runs.
+        if !(1..=i64::from(nodes) * i64::from(EACH)).contains(&size) {
+            left_out += 1;
+            continue;
+        }
         let limit = ROUND.iter().map(|minutes| minutes * 60).find(|limit| 2 * limit >= 3 * run);
         jobs.push(Job {
-            submit: (get(submit)? / 1000.0) as i64,
+            submit: ((get(submit)? / 1000.0) as i64).clamp(0, FOR_EVER),
             run,
             limit: limit.unwrap_or(2 * run),
-            size: get(size)? as u32,
+            size: size as u32,
             user: 0,
         });
     }
     jobs.sort_by_key(|job| job.submit);
-    Ok(Trace { machine: Machine { nodes, each: 8, gpus: true }, jobs })
+    Ok(Trace { machine: Machine { nodes, each: EACH, gpus: true }, jobs, left_out })
 }
 
 #[cfg(test)]
@@ -168,6 +189,18 @@ mod tests {
             assert_eq!((machine.nodes * machine.each, trace.jobs.len()), (procs, 1), "{heading}");
             assert_eq!((trace.jobs[0].limit, trace.jobs[0].size), (10, 4));
         }
+    }
+
+    #[test]
+    fn what_no_machine_could_run_is_left_out() {
+        let line = |size: i64, run: i64| format!("1 0 0 {run} {size} -1 -1 {size} -1 -1 1 1\n");
+        let all = [(4, 60), (0, 60), (4, -1), (1 << 40, 60)].map(|(size, run)| line(size, run));
+        let trace = swf(&format!("; MaxProcs: 99999999999\n\n{}", all.concat()), None);
+        assert_eq!((trace.jobs.len(), trace.left_out, trace.machine.nodes), (1, 3, 4));
+        let text = "job_id,num_gpu,submit_time,duration\n1,0,0,1\n2,17,0,1\n3,-4,0,1\n4,16,0,1\n";
+        let trace = gangs(text, 2).unwrap();
+        assert_eq!((trace.jobs.len(), trace.left_out), (1, 3));
+        assert!(gangs("job_id,num_gpu,submit_time,duration\n1,nan,0,1\n", 2).is_err());
     }
 
     #[test]

@@ -396,6 +396,17 @@ fn a_pass_may_be_cut_short_and_goes_on() {
 }
 
 #[test]
+fn who_comes_while_a_long_queue_starts_waits_for_one_slice_at_most() {
+    let mut cluster = cluster(&[64]);
+    cluster.policy.starts_max = 2;
+    for _ in 0..20 {
+        cluster = cluster.job(|_| {});
+    }
+    let cluster = cluster.started().job_with(|_| {}, |job| job.priority = 9);
+    assert_eq!(cluster.plan()[..2], ["21 on n1:1", "3 on n1:1"]);
+}
+
+#[test]
 fn a_reservation_comes_again_and_a_flexible_one_binds_nobody() {
     let mut nodes = cluster(&[1, 1]);
     let daily = ViewReservation {

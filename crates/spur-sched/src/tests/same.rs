@@ -338,8 +338,9 @@ proptest! {
         changes in prop::collection::vec(change(), 1..40),
         depth in 1..4u32,
         shortest_first in any::<bool>(),
+        starts_max in prop_oneof![4 => Just(10_000usize), 1 => 1..4usize],
     ) {
-        let policy = Policy { depth, shortest_first, ..Policy::default() };
+        let policy = Policy { depth, shortest_first, starts_max, ..Policy::default() };
         let planner = Planner::new(policy);
         let mut both = Both { view: ClusterView::default(), planner, next: 1 };
         for change in &changes {
