@@ -40,7 +40,6 @@ impl Search<'_> {
             && self.wanted.is_empty()
             && shape.gres.is_empty()
             && !shape.contiguous
-            && !shape.spread
             && self.nodes.domains.is_empty()
             && shape.nodes_min as usize <= LOOK;
         if !goes {
