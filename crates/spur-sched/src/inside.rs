@@ -9,6 +9,7 @@ use spur_core::reservation::names;
 use crate::nodes::NodeIndex;
 use crate::pass::Pass;
 use crate::planner::Planner;
+use crate::possible::Fits;
 use crate::shape::Shape;
 use crate::view::ViewReservation;
 
@@ -44,6 +45,35 @@ impl Planner {
             all.extend(pass.calendar.nodes_of(name).into_iter().flatten());
         }
         Some(all)
+    }
+
+    /// Nodes of a reservation that a job names and is not bound to.
+    pub(crate) fn flexible<'a>(
+        &self,
+        pass: &'a Pass,
+        shape: &Shape,
+    ) -> Option<&'a BTreeSet<NodeIndex>> {
+        let mut flexible = names(&shape.reservation)
+            .filter(|name| self.reservations.get(*name).is_some_and(|it| it.flexible));
+        flexible.next().and_then(|name| pass.calendar.nodes_of(name))
+    }
+
+    /// A job as if it had asked for those of some nodes that have room for it.
+    pub(crate) fn beginning_with(
+        &self,
+        fits: &Fits,
+        shape: &Shape,
+        nodes: &BTreeSet<NodeIndex>,
+    ) -> Option<Fits> {
+        let has_room = |node: &NodeIndex| {
+            let slot = self.nodes.slot(*node);
+            let fit = fits.of_kind(slot.kind).filter(|_| slot.present && slot.node.usable);
+            fit.is_some_and(|fit| fit.room(shape, slot, &slot.free, i64::MIN) > 0)
+        };
+        let most = shape.nodes_max as usize;
+        let wanted: Vec<NodeIndex> = nodes.iter().copied().filter(has_room).take(most).collect();
+        let helps = fits.wanted.is_empty() && !wanted.is_empty();
+        helps.then(|| Fits { wanted, ..fits.clone() })
     }
 
     /// How long a job may run: no longer than its reservation.

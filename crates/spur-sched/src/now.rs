@@ -27,13 +27,21 @@ impl Planner {
         let within = self.within(pass, shape);
         // Who is drawn into a reservation is put there where there is room.
         let drawn = pass.calendar.nodes_of(&shape.drawn).filter(|_| !shape.drawn.is_empty());
+        // Nobody is bound to a flexible reservation, and yet its nodes come first.
+        let flexible = self.flexible(pass, shape);
+        let first = drawn.or(flexible);
+        let with_others = flexible.and_then(|nodes| self.beginning_with(fits, shape, nodes));
         let in_size = |shape: &Shape, secs: i64| {
-            let there = drawn.and_then(|nodes| {
-                self.place_for(pass, fits, shape, secs.min(left), Some(nodes), false)
-            });
-            there.or_else(|| {
-                self.place_for(pass, fits, shape, secs.min(left), within.as_ref(), false)
-            })
+            let secs = secs.min(left);
+            let inside =
+                first.and_then(|nodes| self.place_for(pass, fits, shape, secs, Some(nodes), false));
+            let partly = || {
+                let fits = with_others.as_ref()?;
+                self.place_for(pass, fits, shape, secs, None, false)
+            };
+            inside
+                .or_else(partly)
+                .or_else(|| self.place_for(pass, fits, shape, secs, within.as_ref(), false))
         };
         let for_secs = |secs: i64| match shape.sizes.is_empty() {
             true if shape.widest => widest(shape, |size| in_size(size, secs)),

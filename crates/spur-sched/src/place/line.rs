@@ -40,7 +40,8 @@ impl Search<'_> {
             && self.wanted.is_empty()
             && shape.gres.is_empty()
             && !shape.contiguous
-            && !shape.spread
+            // Where a partition wants the emptiest nodes its jobs get those.
+            && (!shape.spread || shape.widest)
             && self.nodes.domains.is_empty()
             && shape.nodes_min as usize <= LOOK;
         if !goes {

@@ -439,6 +439,30 @@ fn a_reservation_comes_again_and_a_flexible_one_binds_nobody() {
 }
 
 #[test]
+fn nodes_of_a_flexible_reservation_come_first() {
+    let mut nodes = cluster(&[1; 6]);
+    let flexible = ViewReservation {
+        start: Timestamp(0),
+        end: Timestamp(600),
+        nodes: ["n3".into(), "n4".into()].into(),
+        flexible: true,
+        ..ViewReservation::default()
+    };
+    nodes.view.reservations.insert("flex".into(), Arc::new(flexible));
+    let on = |count: u32| {
+        let job = move |shape: &mut Shape| {
+            tasks(count, count)(shape);
+            shape.reservation = "flex".into();
+        };
+        nodes.clone().job(job).plan()
+    };
+    assert_eq!(on(1), ["1 on n3:1"]);
+    assert_eq!(on(2), ["1 on n3:1 n4:1"]);
+    assert_eq!(on(3)[0].matches(":1").count(), 3);
+    assert!(on(3)[0].contains("n3:1 n4:1"), "{:?}", on(3));
+}
+
+#[test]
 fn some_cores_of_a_node_are_kept_and_the_others_are_not() {
     let mut nodes = cluster(&[8]);
     let half = ViewReservation {

@@ -1,5 +1,7 @@
 //! Why jobs wait, when they are expected to start, and when others would.
 
+use std::collections::BTreeMap;
+
 use spur_core::auth::Actor;
 use spur_core::blob::BlobHash;
 use spur_core::errors::SlurmError;
@@ -10,11 +12,12 @@ use spur_core::state::{Blob, Command, Entry, JobAction, Origin, Reply, State, Su
 use spur_core::views::JobView;
 use spur_proto::slurm::{
     Advice, Blocker, ExpectedStart, ExplainJobReply, ExplainJobRequest, Explanation, LimitUse,
-    NodeRejection, PlanReply, PlanRequest, PriorityTerm, ResourceNeed, TryJobReply, TryJobRequest,
+    NodeReason, NodeRejection, PlanReply, PlanRequest, PriorityTerm, ResourceNeed, TryJobReply,
+    TryJobRequest,
 };
 use spur_proto::status::to_status;
-use spur_sched::Promised;
 use spur_sched::priority::{self, Terms};
+use spur_sched::{Promised, Test};
 use tonic::Status;
 
 use super::jobs::asked_by;
@@ -45,7 +48,7 @@ impl Service {
         let told = self.inbox.adviser().explain(published.state.clone(), id, request.advice).await;
         let (told, advice) = match told {
             Some((told, advice)) => {
-                let mut explained = explanation(&told, &view);
+                let mut explained = explanation(&published.state, &told, &view);
                 explained.priority_terms = priority_terms(&published, job);
                 for limit in &mut explained.limits {
                     limit.name = limit_in_words(&published.state, &limit.name);
@@ -117,7 +120,7 @@ impl Service {
         match &told.expected {
             Some(promised) => Ok(TryJobReply {
                 expected: Some(expected(job, promised)),
-                explanation: Some(explanation(&told, &JobView::default())),
+                explanation: Some(explanation(&published.state, &told, &JobView::default())),
             }),
             None => Err(to_status(never(reason))),
         }
@@ -160,7 +163,19 @@ fn compress(nodes: &[NodeName]) -> String {
     hostlist::compress(nodes.iter().map(NodeName::as_str))
 }
 
-fn explanation(told: &spur_sched::Explanation, view: &JobView) -> Explanation {
+/// What was said of nodes that are out of service, and of how many; most often said first.
+fn reasons(state: &State, nodes: &[NodeName]) -> Vec<NodeReason> {
+    let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+    let notes = nodes.iter().filter_map(|node| state.nodes.get(node)?.service.reason.as_ref());
+    notes.for_each(|note| *counts.entry(note.text.as_str()).or_default() += 1);
+    let mut found: Vec<NodeReason> = (counts.into_iter())
+        .map(|(reason, count)| NodeReason { reason: reason.to_string(), count })
+        .collect();
+    found.sort_by_key(|it| std::cmp::Reverse(it.count));
+    found
+}
+
+fn explanation(state: &State, told: &spur_sched::Explanation, view: &JobView) -> Explanation {
     Explanation {
         reason: told.wait.map(|wait| wait.reason.name().to_string()).unwrap_or_default(),
         partition: told.partition.to_string(),
@@ -187,6 +202,10 @@ fn explanation(told: &spur_sched::Explanation, view: &JobView) -> Explanation {
                 text: test.words().1.to_string(),
                 count: nodes.len() as u32,
                 nodes: compress(nodes),
+                reasons: match test {
+                    Test::Unavailable => reasons(state, nodes),
+                    _ => Vec::new(),
+                },
             })
             .collect(),
         limits: told

@@ -129,6 +129,9 @@ fn in_json(reply: &ExplainJobReply) -> Json {
             "fitting_count": told.fitting_count,
             "rejected": told.rejections.iter().map(|it| json!({
                 "test": it.test, "text": it.text, "count": it.count, "nodes": it.nodes,
+                "reasons": it.reasons.iter().map(|it| json!({
+                    "reason": it.reason, "count": it.count,
+                })).collect::<Vec<_>>(),
             })).collect::<Vec<_>>(),
             "limits": told.limits.iter().map(|it| json!({
                 "name": it.name, "needed": it.needed, "used": it.used, "max": it.max,

@@ -134,7 +134,11 @@ fn lines(
     let rejected: Vec<String> = told
         .rejections
         .iter()
-        .map(|it| format!("{} {} ({})", it.count, it.text, shortened(&it.nodes)))
+        .map(|it| {
+            let said = it.reasons.iter().map(|it| format!("{} \"{}\"", it.count, it.reason));
+            let about: Vec<String> = std::iter::once(shortened(&it.nodes)).chain(said).collect();
+            format!("{} {} ({})", it.count, it.text, about.join(", "))
+        })
         .collect();
     if !rejected.is_empty() {
         lines.push(rejected.join(" · "));
