@@ -28,10 +28,13 @@ pub struct Nap {
 /// What a node has free, and its kind.
 type Freed = (u64, BucketKey);
 
-/// What nodes that gained since a moment have free; for that moment, and a state of the nodes.
+/// What was asked about: a moment, and a state of the nodes.
+type Asked = (Stamp, Stamp);
+
+/// What nodes that gained since a moment have free, as it was found last.
 #[derive(Debug, Default)]
 pub struct Gained {
-    known: Option<((Stamp, Stamp), Option<Vec<Freed>>)>,
+    known: Option<(Asked, Option<Vec<Freed>>)>,
 }
 
 impl Gained {

@@ -206,7 +206,7 @@ async fn on_jobs(mut client: ControllerClient<Channel>, jobs: &[u32]) -> Told {
                 StepAccessRequest { job_id, step_id }
             );
             for signal in [0, 9] {
-                let request = SignalStepRequest { job_id, step_id, signal, kill: false };
+                let request = SignalStepRequest { job_id, step_id, signal };
                 attempt!(format!("signal {signal} to {step_id}"), signal_step, request);
             }
         }

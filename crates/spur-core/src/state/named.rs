@@ -35,10 +35,9 @@ pub(super) fn neighbours(state: &State, spec: &JobSpec) -> Result<Vec<String>, S
     let mut all: Vec<&str> = state.nodes.keys().map(NodeName::as_str).collect();
     all.sort_by(|a, b| hostlist::natural(a, b));
     let is_wanted = |name: &&str| wanted.iter().any(|it| it == *name);
-    let (Some(first), Some(last)) = (
-        all.iter().position(|name| is_wanted(&name)),
-        all.iter().rposition(|name| is_wanted(&name)),
-    ) else {
+    let (Some(first), Some(last)) =
+        (all.iter().position(&is_wanted), all.iter().rposition(&is_wanted))
+    else {
         return Ok(wanted);
     };
     Ok(all[first..=last].iter().map(|name| (*name).to_string()).collect())
