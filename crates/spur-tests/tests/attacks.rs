@@ -205,7 +205,7 @@ async fn on_jobs(mut client: ControllerClient<Channel>, jobs: &[u32]) -> Told {
                 access_step,
                 StepAccessRequest { job_id, step_id }
             );
-            for signal in [0, 9] {
+            for signal in [0, 9, 15] {
                 let request = SignalStepRequest { job_id, step_id, signal };
                 attempt!(format!("signal {signal} to {step_id}"), signal_step, request);
             }

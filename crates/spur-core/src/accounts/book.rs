@@ -259,7 +259,7 @@ pub(crate) mod tests {
         put(&mut rules, RulesView::founding());
         put(&mut rules, RulesView::cluster_rows("c"));
         for line in lines {
-            let mut words = line.split(' ');
+            let mut words = line.split_whitespace();
             let verb = words.next().expect("a verb");
             let entity = match words.next().expect("a noun") {
                 "account" => Entity::Account,

@@ -43,9 +43,16 @@ pub fn of_job(state: &State, before: Option<&Job>, job: &Job) -> Vec<AccountingR
         then.steps = gone_steps(state, before, job, &then);
         records.push(record(run(before), then));
     } else if let Phase::Ended { cause, .. } = &before.phase
-        && !matches!(cause, Cause::NodeFailed | Cause::NodeFault | Cause::Preempted)
+        && !matches!(
+            cause,
+            Cause::NodeFailed
+                | Cause::NodeFault
+                | Cause::Preempted
+                | Cause::Requeued { .. }
+                | Cause::PrologFailed
+        )
     {
-        // So does one that was over when somebody sent it back; its exit code stays.
+        // So does one that was over when somebody sent it back; its exit code stays. Other ends are told already.
         then.state = requeued();
         records.push(record(run(before), then));
     }

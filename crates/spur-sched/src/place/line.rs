@@ -6,9 +6,10 @@
 //! must follow.
 
 use super::{Candidate, Choice, Chosen, Search, deal};
+use crate::fit::Fit;
 
-/// The most nodes that are looked at for one job.
-const LOOK: usize = 512;
+/// Where more nodes than these may do, looking at each of them for every job would cost too much.
+const LOOK: usize = 128;
 
 /// A node that would do.
 struct Stop {
@@ -59,36 +60,44 @@ impl Search<'_> {
         None
     }
 
-    /// Nodes that would do, in order: the lightest where there are many. None where devices are given in parts, since
+    /// Nodes that would do, in order; none where there are many, and none where devices are given in parts, since
     /// those go by what is left of them.
     fn stops(&self) -> Option<Vec<Stop>> {
         let least = self.shape.units_least();
         let mut found: Vec<(u32, u64, Candidate, u64)> = Vec::new();
-        for fit in self.fits {
-            let kind = &self.nodes.kinds[fit.kind as usize];
-            if kind.gres.iter().any(|it| it.parts > 1) {
-                return None;
-            }
-            for (key, bucket) in kind.buckets.iter().filter(|(key, _)| fit.may_do(key)) {
-                debug_assert!(key.cores >= fit.cores_least);
-                for (order, node) in bucket.iter().take(LOOK) {
-                    let room = self.room(fit, *node);
-                    if room < least {
-                        continue;
-                    }
-                    let slot = self.nodes.slot(*node);
-                    // Whoever is not held back by what is promised could have more than the job asks for.
-                    let units = match room < self.shape.units {
-                        true => room,
-                        false => fit.breadth(self.shape, slot, self.now),
-                    };
-                    let cpus = u64::from(self.shape.cpus_of(units)).max(1);
-                    found.push((kind.weight, *order, Candidate { node: *node, room }, cpus));
+        if self.fits.iter().any(|fit| self.in_parts(fit)) {
+            return None;
+        }
+        let buckets = || {
+            self.fits.iter().flat_map(|fit| {
+                let all = self.nodes.kinds[fit.kind as usize].buckets.iter();
+                all.filter(|(key, _)| fit.may_do(key)).map(move |(_, nodes)| (fit, nodes))
+            })
+        };
+        let mut looked = buckets().scan(0, |sum, (_, nodes)| {
+            *sum += nodes.len();
+            Some(*sum)
+        });
+        if looked.any(|sum| sum > LOOK) {
+            return None;
+        }
+        for (fit, nodes) in buckets() {
+            let weight = self.nodes.kinds[fit.kind as usize].weight;
+            for (order, node) in nodes {
+                let room = self.room(fit, *node);
+                if room < least {
+                    continue;
                 }
+                let slot = self.nodes.slot(*node);
+                // Whoever is not held back by what is promised could have more than the job asks for.
+                let units = match room < self.shape.units {
+                    true => room,
+                    false => fit.breadth(self.shape, slot, self.now),
+                };
+                let cpus = u64::from(self.shape.cpus_of(units)).max(1);
+                found.push((weight, *order, Candidate { node: *node, room }, cpus));
             }
         }
-        found.sort_by_key(|(weight, order, ..)| (*weight, *order));
-        found.truncate(LOOK);
         found.sort_by_key(|(_, order, ..)| *order);
         let stop = |(weight, _, candidate, cpus): (u32, u64, Candidate, u64)| Stop {
             place: self.nodes.place(candidate.node),
@@ -97,6 +106,10 @@ impl Search<'_> {
             cpus,
         };
         Some(found.into_iter().map(stop).collect())
+    }
+
+    fn in_parts(&self, fit: &Fit) -> bool {
+        self.nodes.kinds[fit.kind as usize].gres.iter().any(|it| it.parts > 1)
     }
 
     fn walk(&self, stops: &[Stop]) -> Option<Chosen> {

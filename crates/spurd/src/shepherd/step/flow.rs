@@ -212,6 +212,10 @@ impl Flow {
                 NOTICE => self.pass_words_on(),
                 message => {
                     let signal = self.rest.meant_by(message & !SCRIPT_ONLY);
+                    if signal == libc::SIGKILL {
+                        // Whoever started it is not surprised, and has the other nodes end their tasks, too.
+                        self.clients.tell_launcher(Kind::Abort, EVERYBODY, &[]);
+                    }
                     self.signal(signal);
                 }
             }
