@@ -290,7 +290,7 @@ fn a_job_is_its_owner_s_to_touch() {
     for (name, said) in &told {
         assert_eq!(said, "denied", "{name}");
     }
-    assert_eq!(told.len(), 2 * 19);
+    assert_eq!(told.len(), 2 * 21);
     for words in [
         &["scancel", &victim.held][..],
         &["scancel", "-s", "KILL", &victim.running],
