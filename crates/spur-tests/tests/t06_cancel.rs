@@ -127,7 +127,8 @@ fn a_cancelled_step_is_killed_at_once_and_srun_says_so() {
     let cluster = Cluster::up("n1", 2);
     // Who heeds TERM would end by itself.
     let deaf = "trap 'echo heard TERM; exit 4' TERM; touch up; sleep 300 & wait";
-    let script = format!("srun -n1 sh -c \"{deaf}\"; echo ended $?; sleep 300");
+    let srun = cluster.dir().join("bin/srun").display().to_string();
+    let script = format!("{srun} -n1 sh -c \"{deaf}\"; echo ended $?; sleep 300");
     let words = ["--parsable", "-n2", "-o", "out", "--wrap", &script];
     let job = cluster.run_words("sbatch", &words).stdout.trim().to_string();
     until("the step runs", || cluster.work_dir().join("up").exists().then_some(()));
