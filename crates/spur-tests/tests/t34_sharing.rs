@@ -91,7 +91,7 @@ fn a_job_sleeps_while_one_of_a_better_qos_runs() {
 
 #[test]
 fn jobs_on_the_same_processors_take_turns() {
-    let config = "[preemption]\nmode = \"off,gang\"\n[scheduler]\ntime_slice = 1\n\
+    let config = "[preemption]\nmode = \"off,gang\"\n[scheduler]\ntime_slice = 4\n\
                   [[partitions]]\nname = \"shared\"\nover_subscribe = \"force:2\"\n";
     let cluster = cluster("n1", config);
     let jobs = [0, 1].map(|_| submit(&cluster, &["-n2", "--mem=1"]));
