@@ -178,7 +178,8 @@ fn a_run_that_will_not_end_is_killed() {
 #[test]
 fn a_stopped_run_can_be_ended() {
     let spool = Spool::new();
-    let shepherd = spool.start(launch("#!/bin/sh\necho $$ > pid\nkill -STOP $$\nexec sleep 1000\n"));
+    let shepherd =
+        spool.start(launch("#!/bin/sh\necho $$ > pid\nkill -STOP $$\nexec sleep 1000\n"));
     until(|| spool.work_dir().join("pid").exists());
     let pid = || String::from_utf8(spool.output("pid")).expect("is text").trim().to_string();
     until(|| common::state(&pid()) == Some('T'));
