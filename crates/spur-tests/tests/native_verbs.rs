@@ -108,7 +108,7 @@ fn an_array_is_waited_for_as_a_whole_and_what_failed_runs_again() {
 #[test]
 fn tasks_of_a_step_are_shown_together_or_one_by_one() {
     let cluster = Cluster::up("n[1-2]", 2);
-    let srun = cluster.dir().join("bin/srun").display().to_string();
+    let srun = cluster.tool("srun");
     let script = format!(
         "{srun} -N2 -n4 -o task-%t sh -c 'echo rank $SLURM_PROCID'; {srun} -N1 -n1 echo to srun"
     );

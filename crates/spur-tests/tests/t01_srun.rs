@@ -297,7 +297,7 @@ fn a_terminal_is_passed_through() {
 fn who_attaches_sees_what_a_step_writes_and_files_reach_every_node() {
     let cluster = Cluster::up("n[1-2]", 2);
     let go = cluster.work_dir().join("go");
-    let srun = cluster.dir().join("bin/srun").display().to_string();
+    let srun = cluster.tool("srun");
     let wait =
         format!("while [ ! -e {} ]; do echo tick; sleep 0.05; done; echo said", go.display());
     let script = format!("{srun} -N2 -n2 sh -c '{wait}'");

@@ -202,7 +202,7 @@ fn a_job_is_changed_word_by_word() {
 #[test]
 fn the_limits_of_steps_are_changed() {
     let cluster = Cluster::up("n1", 2);
-    let srun = cluster.dir().join("bin/srun").display().to_string();
+    let srun = cluster.tool("srun");
     let script =
         format!("{srun} --overlap -n1 -t 7 sleep 300 & {srun} --overlap -n1 sleep 300 & wait");
     let job = wrapped(&cluster, &["-n2"], &script);

@@ -117,7 +117,7 @@ fn questions_that_cannot_be_answered_are_refused() {
 #[test]
 fn a_closed_pipe_is_no_trouble() {
     let cluster = busy();
-    let bin = cluster.dir().join("bin/squeue").display().to_string();
+    let bin = cluster.tool("squeue");
     let line = format!("{bin} | true; echo ${{PIPESTATUS[0]}}");
     let done = std::process::Command::new("bash").args(["-c", &line]).output().expect("bash runs");
     assert_eq!(String::from_utf8_lossy(&done.stdout), "0\n");

@@ -43,7 +43,7 @@ fn jobs_are_ended_by_id_name_and_state() {
 #[test]
 fn a_step_is_ended_and_its_job_goes_on() {
     let cluster = Cluster::up("n1", 2);
-    let srun = cluster.dir().join("bin/srun").display().to_string();
+    let srun = cluster.tool("srun");
     let script = format!("{srun} -n1 sleep 300; sleep 300");
     let words = ["--parsable", "-n2", "--wrap", &script];
     let job = cluster.run_words("sbatch", &words).stdout.trim().to_string();
@@ -73,7 +73,7 @@ fn tasks_have_time_to_end_although_srun_is_asked_to_end_with_them() {
     let cluster = Cluster::up("n1", 2);
     let exists = |name: &str| cluster.work_dir().join(name).exists().then_some(());
     std::fs::write(cluster.work_dir().join("saves"), SAVES).expect("writes");
-    let srun = cluster.dir().join("bin/srun").display().to_string();
+    let srun = cluster.tool("srun");
     for words in ["scancel", "scancel -s KILL", "scancel -f -s KILL"] {
         for name in ["begun", "asked", "go", "saved"] {
             let _ = std::fs::remove_file(cluster.work_dir().join(name));
@@ -108,7 +108,7 @@ fn a_script_alone_is_killed_and_a_step_without_time_to_end() {
     assert_eq!(cluster.run(&format!("scancel -b {job}")).status, 0);
     until("its script was killed", || (cluster.squeue(&job, "%T") == "FAILED").then_some(()));
     std::fs::remove_file(cluster.work_dir().join("begun")).expect("is there");
-    let srun = cluster.dir().join("bin/srun").display().to_string();
+    let srun = cluster.tool("srun");
     let script = format!("{srun} -n1 sh saves; sleep 300");
     let job = cluster.run_words("sbatch", &["--parsable", "--wrap", &script]).stdout;
     let job = job.trim();
@@ -127,7 +127,7 @@ fn a_cancelled_step_is_killed_at_once_and_srun_says_so() {
     let cluster = Cluster::up("n1", 2);
     // Who heeds TERM would end by itself.
     let deaf = "trap 'echo heard TERM; exit 4' TERM; touch up; sleep 300 & wait";
-    let srun = cluster.dir().join("bin/srun").display().to_string();
+    let srun = cluster.tool("srun");
     let script = format!("{srun} -n1 sh -c \"{deaf}\"; echo ended $?; sleep 300");
     let words = ["--parsable", "-n2", "-o", "out", "--wrap", &script];
     let job = cluster.run_words("sbatch", &words).stdout.trim().to_string();

@@ -35,7 +35,7 @@ fn steps_tasks_and_runs_have_lines_of_their_own() {
     let script = cluster.work_dir().join("steps.sh");
     fs::write(&script, SCRIPT).expect("a script");
     fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).expect("permissions");
-    let srun = cluster.dir().join("bin/srun").display().to_string();
+    let srun = cluster.tool("srun");
     let job = submit(&cluster, &["--wait", "-N2", "-n2", "-J", "steps", "steps.sh", &srun]);
     assert_eq!(
         sacct(
@@ -93,7 +93,7 @@ fn gpus_of_steps_and_notes_of_administrators_are_kept() {
     let script = cluster.work_dir().join("gpus.sh");
     fs::write(&script, GPU_STEPS).expect("a script");
     fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).expect("permissions");
-    let srun = cluster.dir().join("bin/srun").display().to_string();
+    let srun = cluster.tool("srun");
     let job = submit(&cluster, &["--wait", "-n2", "--gpus=2", "gpus.sh", &srun]);
     let lines = sacct(&cluster, &format!("-j {job} -o JobID,AllocTRES"));
     let gpus: Vec<(&str, Vec<&str>)> = lines

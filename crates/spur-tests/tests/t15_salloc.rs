@@ -31,7 +31,7 @@ fn a_command_runs_in_an_allocation_that_ends_with_it() {
 #[test]
 fn steps_run_inside() {
     let cluster = Cluster::up("n[1-2]", 4);
-    let srun = cluster.dir().join("bin/srun").display().to_string();
+    let srun = cluster.tool("srun");
     let words =
         ["-Q", "-N2", "-n3", &srun, "-l", "sh", "-c", "echo $SLURM_STEP_ID $SLURMD_NODENAME"];
     let done = cluster.run_words("salloc", &words);
@@ -92,7 +92,7 @@ fn an_allocation_outlives_the_controller_but_not_its_client() {
 fn a_word_for_the_job_is_printed_where_it_was_asked_for() {
     let cluster = Cluster::up("n1", 2);
     let told = std::fs::File::create(cluster.work_dir().join("told")).expect("a file");
-    let scontrol = cluster.dir().join("bin/scontrol").display().to_string();
+    let scontrol = cluster.tool("scontrol");
     // The allocation goes on until its words have come.
     let script = format!(
         "{scontrol} notify $SLURM_JOB_ID hello 'to you' && \

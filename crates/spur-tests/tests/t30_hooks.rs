@@ -73,7 +73,7 @@ fn nodes_are_made_ready_and_tidied_up_and_tasks_are_told() {
     let site = Site::new();
     let mut sbatch = site.cluster.command("sbatch");
     sbatch.args(["-W", "-N2", "-n2", "-o", "out", "--comment", "a remark", "--wrap"]);
-    let srun = site.cluster.dir().join("bin/srun").display().to_string();
+    let srun = site.cluster.tool("srun");
     sbatch.arg(format!("echo \"$MADE $GONE\"; {srun} sh -c 'echo \"task $MADE $GONE\"'"));
     let done = sbatch.env("SECRET", "x").env("GONE", "still there").output().expect("runs");
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));

@@ -21,7 +21,7 @@ fn whoever_waits_is_told_how_well_a_job_used_what_it_held() {
 #[test]
 fn a_running_step_is_measured_on_all_its_nodes() {
     let cluster = Cluster::up("n[1-2]", 2);
-    let srun = cluster.dir().join("bin/srun").display().to_string();
+    let srun = cluster.tool("srun");
     // Each task reads and writes a million bytes and holds thirty million, until a file is there.
     let task = "head -c 1000000 /dev/zero > written.$SLURM_PROCID; \
                 a=$(head -c 30000000 /dev/zero | tr '\\\\0' x); \

@@ -44,7 +44,7 @@ fn a_node_has_its_own_name_and_tasks_find_each_other() {
 #[test]
 fn tasks_end_with_whoever_waits_for_them() {
     let cluster = Cluster::up("n1", 2);
-    let srun = cluster.dir().join("bin/srun").display().to_string();
+    let srun = cluster.tool("srun");
     // The script is not ended by what happens to its srun, and tells how it went.
     let script = format!("{srun} sleep 4711 & echo $! > srun.pid; wait; sleep 300");
     let done = cluster.command("sbatch").args(["--wrap", &script]).stdout(Stdio::null()).status();
@@ -115,7 +115,7 @@ fn tasks_are_bound_to_processors_of_their_own() {
     let said = format!("cpu-bind=MASK - {host}, task  0  0 [");
     assert!(ran.stderr.contains(&said) && ran.stderr.contains(": mask 0x"), "{}", ran.stderr);
     // Steps beside each other have processors of their own, though nobody asks for that.
-    let srun = cluster.dir().join("bin/srun").display().to_string();
+    let srun = cluster.tool("srun");
     let step = format!("{srun} -n1 --exact grep Cpus_allowed_list /proc/self/status");
     let script = format!("{step} & {step} & wait");
     let words = ["--wait", "-n2", "-o", "beside", "--wrap", &script];

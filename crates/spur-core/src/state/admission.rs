@@ -136,8 +136,11 @@ pub(super) fn enforce(state: &State, spec: &JobSpec) -> Result<(), SlurmError> {
 /// The request with what follows from the cluster's nodes and limits: more processors for each task, where more memory
 /// is asked for with each than goes with one; and those between the nodes that are to be neighbours.
 pub(super) fn fitted(state: &State, mut spec: JobSpec) -> Result<JobSpec, SlurmError> {
-    let neighbours = named::neighbours(state, &spec)?.len();
-    if spec.placement().contiguous && neighbours > 0 {
+    let neighbours = match spec.placement().contiguous {
+        true => named::neighbours(state, &spec)?.len(),
+        false => 0,
+    };
+    if neighbours > 0 {
         let nodes = u32::try_from(neighbours).unwrap_or(u32::MAX).max(spec.nodes_min.unwrap_or(1));
         if spec.nodes_max.is_some_and(|most| most < nodes) {
             return Err(SlurmError::InvalidNodeCount);

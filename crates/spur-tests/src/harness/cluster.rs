@@ -69,6 +69,11 @@ impl Cluster {
         self.dir.path().join("cluster")
     }
 
+    /// A command by its whole name, as scripts of jobs must call it: their `PATH` is that of the tests.
+    pub fn tool(&self, name: &str) -> String {
+        self.dir().join("bin").join(name).display().to_string()
+    }
+
     /// Where commands are run and jobs write.
     pub fn work_dir(&self) -> PathBuf {
         self.dir.path().join("work")

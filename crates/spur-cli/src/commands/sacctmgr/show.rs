@@ -243,11 +243,7 @@ async fn answer_to(
         if let Some(text) = strange(&wanted.conditions, &["accounts", "clusters", "users"]) {
             return Ok(Err(text));
         }
-        let said = |known: &[&str]| -> Vec<String> {
-            let of = wanted.conditions.iter().filter(|word| word.is(known));
-            of.flat_map(Word::list).collect()
-        };
-        let (accounts, users) = (said(&["accounts"]), said(&["users"]));
+        let (accounts, users) = (wanted.said(&["accounts"]), wanted.said(&["users"]));
         let mut rows = truth::problems(&all);
         rows.retain(|one| has(&accounts, &one.account) && has(&users, &one.user));
         return Ok(table(style, PROBLEM_FIELDS, wanted, rules::PROBLEM, &rows));
@@ -277,8 +273,9 @@ async fn answer_to(
         }
         Err(refusal) => return Ok(Err(refusal.text())),
     };
+    let asked = Question { style, wanted, all: &all, which: &which, more: &more };
     Ok(match about {
-        Entity::Association => associations::associations(style, wanted, &all, &which, &more),
+        Entity::Association => associations::associations(&asked),
         Entity::Qos => {
             let mut rows = all.qos.clone();
             rows.retain(|one| {
@@ -299,21 +296,21 @@ async fn answer_to(
             }
         }
         Entity::Coordinator | Entity::Resource => Err(NO_ENTITY.to_string()),
-        Entity::Federation => clusters::federations(style, wanted, &all, &which),
-        Entity::Account => people::accounts(style, wanted, &all, &which, &more),
-        Entity::User => people::users(style, wanted, &all, &which, &more),
+        Entity::Federation => clusters::federations(&asked),
+        Entity::Account => people::accounts(&asked),
+        Entity::User => people::users(&asked),
         Entity::Cluster => {
             // What a cluster has now is told by its last event.
             let request = ListEventsRequest { open: true, ..ListEventsRequest::default() };
             let events = client.list_events(request).await.map_err(accounting::refused)?;
             let events = events.into_inner().events;
-            let mut all = all;
+            let mut all = all.clone();
             for cluster in all.clusters.iter_mut().filter(|it| it.tres.is_empty()) {
                 let mut own = events.iter().filter(|it| it.cluster == cluster.name);
                 let has = own.find(|it| it.node.is_empty() && !it.tres.is_empty());
                 cluster.tres = has.map(|it| it.tres.clone()).unwrap_or_default();
             }
-            clusters::clusters(style, wanted, &all, &which)
+            clusters::clusters(&Question { all: &all, ..asked })
         }
     })
 }
@@ -323,6 +320,22 @@ fn strange(conditions: &[Word], known: &[&str]) -> Option<String> {
     let is_known = |word: &&Word| word.name.is_empty() || word.is(known);
     let word = conditions.iter().find(|word| !is_known(word))?;
     Some(format!(" Unknown condition: {}", word.text))
+}
+
+impl Wanted {
+    /// What the conditions of these names say.
+    fn said(&self, known: &[&str]) -> Vec<String> {
+        self.conditions.iter().filter(|word| word.is(known)).flat_map(Word::list).collect()
+    }
+}
+
+/// What is asked about accounts, users, associations and clusters, and all that is known.
+struct Question<'a> {
+    style: &'a Style,
+    wanted: &'a Wanted,
+    all: &'a RulesView,
+    which: &'a Conditions,
+    more: &'a More,
 }
 
 fn own(all: &RulesView) -> String {

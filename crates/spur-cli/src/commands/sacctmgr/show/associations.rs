@@ -5,25 +5,19 @@ use spur_core::fields::association::{self, ASSOCIATION_FIELDS};
 use spur_core::fields::{format, render, shown};
 use spur_core::views::{AssociationView, RulesView};
 
-use super::more::{More, has};
+use super::more::has;
 use super::tables::mixed;
-use super::{Wanted, own};
+use super::{Question, own};
 use crate::commands::answer;
-use crate::commands::sacctmgr::Style;
 
-pub(super) fn associations(
-    style: &Style,
-    wanted: &Wanted,
-    all: &RulesView,
-    which: &Conditions,
-    more: &More,
-) -> Result<String, String> {
-    let asked: Vec<String> = which.accounts.iter().chain(&which.names).cloned().collect();
+pub(super) fn associations(asked: &Question<'_>) -> Result<String, String> {
+    let Question { style, wanted, all, which, more } = *asked;
+    let accounts: Vec<String> = which.accounts.iter().chain(&which.names).cloned().collect();
     let others = Conditions { accounts: Vec::new(), names: Vec::new(), ..which.clone() };
     let of_account = |one: &AssociationView| {
         let line = || all.lineage(&one.cluster, &one.account);
-        has(&asked, &one.account)
-            || wanted.with_below && line().iter().any(|it| has(&asked, &it.account))
+        has(&accounts, &one.account)
+            || wanted.with_below && line().iter().any(|it| has(&accounts, &it.account))
     };
     let meets = |one: &AssociationView| {
         of_account(one)

@@ -1,22 +1,16 @@
 //! `sacctmgr show cluster` and `show federation`.
 
-use spur_core::accounts::manage::Conditions;
 use spur_core::fields::association::ASSOCIATION_FIELDS;
 use spur_core::fields::rules::{self, CLUSTER_FIELDS, FEDERATION_FIELDS};
-use spur_core::views::{ClusterView, RulesView};
+use spur_core::views::ClusterView;
 
-use super::Wanted;
+use super::Question;
 use super::more::has;
 use super::tables::{mixed, table};
-use crate::commands::sacctmgr::Style;
 
 /// A line for each cluster of a federation; one that has none is alone in its line.
-pub(super) fn federations(
-    style: &Style,
-    wanted: &Wanted,
-    all: &RulesView,
-    which: &Conditions,
-) -> Result<String, String> {
+pub(super) fn federations(asked: &Question<'_>) -> Result<String, String> {
+    let Question { style, wanted, all, which, .. } = *asked;
     let mut named: Vec<&str> = all.federations.iter().map(|one| one.name.as_str()).collect();
     named.retain(|name| has(&which.names, name));
     named.sort_unstable();
@@ -33,12 +27,8 @@ pub(super) fn federations(
     table(style, FEDERATION_FIELDS, wanted, rules::FEDERATION, &rows)
 }
 
-pub(super) fn clusters(
-    style: &Style,
-    wanted: &Wanted,
-    all: &RulesView,
-    which: &Conditions,
-) -> Result<String, String> {
+pub(super) fn clusters(asked: &Question<'_>) -> Result<String, String> {
+    let Question { style, wanted, all, which, .. } = *asked;
     let names = || which.names.iter().chain(&which.clusters);
     let mut things = all.clusters.clone();
     things.retain(|one| names().next().is_none() || names().any(|name| *name == one.name));

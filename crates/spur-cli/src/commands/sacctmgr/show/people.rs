@@ -7,18 +7,12 @@ use spur_core::fields::{format, shown};
 use spur_core::views::{AssociationView, RulesView};
 
 use super::associations::standing;
-use super::more::{More, has};
+use super::more::has;
 use super::tables::mixed;
-use super::{Wanted, own};
-use crate::commands::sacctmgr::Style;
+use super::{Question, Wanted, own};
 
-pub(super) fn accounts(
-    style: &Style,
-    wanted: &Wanted,
-    all: &RulesView,
-    which: &Conditions,
-    more: &More,
-) -> Result<String, String> {
+pub(super) fn accounts(asked: &Question<'_>) -> Result<String, String> {
+    let Question { style, wanted, all, which, more } = *asked;
     let names = || which.names.iter().chain(&which.accounts);
     let mut things = all.accounts.clone();
     things.retain(|one| names().next().is_none() || names().any(|name| *name == one.name));
@@ -61,13 +55,8 @@ pub(super) fn accounts(
     mixed(style, ACCOUNT_FIELDS, ASSOCIATION_FIELDS, &format, &rows)
 }
 
-pub(super) fn users(
-    style: &Style,
-    wanted: &Wanted,
-    all: &RulesView,
-    which: &Conditions,
-    more: &More,
-) -> Result<String, String> {
+pub(super) fn users(asked: &Question<'_>) -> Result<String, String> {
+    let Question { style, wanted, all, which, more } = *asked;
     let names = || which.names.iter().chain(&which.users);
     let mut things = all.users.clone();
     things.retain(|one| names().next().is_none() || names().any(|name| *name == one.name));

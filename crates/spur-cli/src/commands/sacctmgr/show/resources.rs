@@ -35,10 +35,7 @@ pub(super) fn wckeys(style: &Style, wanted: &Wanted, all: &RulesView) -> Result<
     {
         return Err(text);
     }
-    let said = |known: &[&str]| -> Vec<String> {
-        let of = wanted.conditions.iter().filter(|word| word.is(known));
-        of.flat_map(Word::list).collect()
-    };
+    let said = |known: &[&str]| wanted.said(known);
     let bare = wanted.conditions.iter().filter(|word| word.name.is_empty());
     let (mut names, clusters) = (said(&["names", "wckeys"]), said(&["clusters"]));
     names.extend(bare.flat_map(Word::list));
@@ -70,16 +67,11 @@ pub(super) fn resources(style: &Style, wanted: &Wanted, all: &RulesView) -> Resu
     if let Some(text) = strange(&wanted.conditions, &known) {
         return Err(text);
     }
-    let names = |known: &str| -> Vec<String> {
-        let words = wanted.conditions.iter();
-        let of = words.filter(|word| match known {
-            "names" => word.name.is_empty() || word.is(&["names"]),
-            known => word.is(&[known]),
-        });
-        of.flat_map(Word::list).collect()
-    };
-    let (with, named, servers, clusters) =
-        (wanted.with_clusters, names("names"), names("servers"), names("clusters"));
+    let is_name = |word: &&Word| word.name.is_empty() || word.is(&["names"]);
+    let named: Vec<String> =
+        wanted.conditions.iter().filter(is_name).flat_map(Word::list).collect();
+    let (with, servers, clusters) =
+        (wanted.with_clusters, wanted.said(&["servers"]), wanted.said(&["clusters"]));
     let mut rows = Vec::new();
     let mut all = all.resources.clone();
     all.retain(|one| has(&named, &one.name) && has(&servers, &one.server));
