@@ -137,8 +137,40 @@ fn a_killed_shepherds_group_is_swept() {
     until(|| !common::lives(pid.trim()));
 }
 
-/// Four device files that no driver serves: opening one fails one way where it is allowed, and another way
-/// where it is not.
+/// A device file that no driver serves: opening it fails one way where it is allowed, and another way where it is not.
+fn device(spool: &Spool, number: u64) -> String {
+    let file = spool.work_dir().join(format!("gpu{number}"));
+    let device = nix::sys::stat::makedev(240, number);
+    let mode = nix::sys::stat::Mode::from_bits_truncate(0o666);
+    nix::sys::stat::mknod(&file, nix::sys::stat::SFlag::S_IFCHR, mode, device).expect("makes");
+    file.display().to_string()
+}
+
+const DENIED: &str = "Operation not permitted\n";
+const ALLOWED: &str = "No such device or address\n";
+
+#[test]
+fn what_the_site_has_closed_to_a_run_cannot_be_opened() {
+    let Some((spool, places)) = spool() else { return };
+    if places.0.host.lacks().contains(&"devices") {
+        eprintln!("SKIPPED: devices cannot be denied");
+        return;
+    }
+    let files: Vec<String> = (0..3).map(|number| device(&spool, number)).collect();
+    let mut launch =
+        launch("#!/bin/bash\nfor n in 0 1 2; do cat gpu$n; done 2>&1 | sed 's/.*: //'\n");
+    // A file that is not there, or that everybody needs, harms nobody.
+    let closed_files = [&files[0], &files[2], "/dev/nosuch", "/dev/null"].map(str::to_string);
+    launch.confinement = Some(Confinement {
+        devices: true,
+        closed_files: closed_files.to_vec(),
+        ..Confinement::default()
+    });
+    assert_eq!(spool.run(launch), Ending::Exited(0));
+    let output = String::from_utf8(spool.output("slurm-1.out")).expect("is text");
+    assert_eq!(output, [DENIED, ALLOWED, DENIED].concat());
+}
+
 #[test]
 fn only_the_gpus_of_a_run_can_be_opened_and_they_are_counted_from_zero() {
     let Some((spool, places)) = spool() else { return };
@@ -148,11 +180,7 @@ fn only_the_gpus_of_a_run_can_be_opened_and_they_are_counted_from_zero() {
     }
     let mut lines = String::new();
     for number in 0..4 {
-        let file = spool.work_dir().join(format!("gpu{number}"));
-        let device = nix::sys::stat::makedev(240, number);
-        let mode = nix::sys::stat::Mode::from_bits_truncate(0o666);
-        nix::sys::stat::mknod(&file, nix::sys::stat::SFlag::S_IFCHR, mode, device).expect("makes");
-        lines += &format!("amd {number}  {} \n", file.display());
+        lines += &format!("amd {number}  {} \n", device(&spool, number));
     }
     fs::write(spool.path().join("gpus"), lines).expect("writes");
     let script = "#!/bin/bash\nfor n in 0 1 2 3; do cat gpu$n; done 2>&1 | sed 's/.*: //'\n\
@@ -167,7 +195,7 @@ fn only_the_gpus_of_a_run_can_be_opened_and_they_are_counted_from_zero() {
     };
     launch.shares[0].gres = vec![gres];
     assert_eq!(spool.run(launch.clone()), Ending::Exited(0));
-    let (denied, allowed) = ("Operation not permitted\n", "No such device or address\n");
+    let (denied, allowed) = (DENIED, ALLOWED);
     let output = || String::from_utf8(spool.output("slurm-1.out")).expect("is text");
     let told = "ROCR_VISIBLE_DEVICES=0,1\nSLURM_GPUS_ON_NODE=2\nSLURM_JOB_GPUS=2,3\n";
     assert_eq!(output(), [denied, denied, allowed, allowed, told].concat());
