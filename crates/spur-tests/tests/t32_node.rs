@@ -88,6 +88,27 @@ fn an_exit_code_can_mean_once_more() {
     assert_eq!(runs, "\n1\n");
 }
 
+/// It is bounded by itself too: no more than a hundred, should nobody hold it.
+#[test]
+fn a_fork_bomb_is_held_to_what_the_site_allows_a_job() {
+    let cluster = Cluster::up_with("n1", 2, &["--set", "cgroup.max_processes=40"]);
+    let log = fs::read_to_string(cluster.dir().join("log/spurd-n1.log")).unwrap_or_default();
+    if log.contains("without control groups") || log.contains("have no pids") {
+        eprintln!("SKIPPED: processes cannot be limited");
+        return;
+    }
+    let bomb = "#!/bin/sh\nborn=0\nwhile [ $born -lt 100 ]; do sleep 1000 & born=$((born + 1)); \
+                echo $born > born; done\n";
+    fs::write(cluster.work_dir().join("bomb"), bomb).expect("writes");
+    cluster.run("sbatch --wait bomb");
+    let born = fs::read_to_string(cluster.work_dir().join("born")).expect("some were born");
+    let born: u32 = born.trim().parse().expect("a number");
+    assert!((1..40).contains(&born), "{born}");
+    // Another job has as many again.
+    let ran = cluster.run_words("srun", &["sh", "-c", "sleep 0 & wait; echo fine"]);
+    assert_eq!(ran.stdout, "fine\n", "{}", ran.stderr);
+}
+
 /// A node that is this very machine: its tasks are bound to real processors.
 #[test]
 fn tasks_are_bound_to_processors_of_their_own() {
@@ -138,8 +159,7 @@ fn a_node_that_is_not_fit_takes_no_jobs() {
     let folder = tempfile::Builder::new().prefix("spur-test-").tempdir().expect("a folder");
     let check = folder.path().join("check");
     let ill = folder.path().join("ill");
-    let text =
-        format!("#!/bin/sh\n[ -e {} ] || exit 0\necho the fan is broken\nexit 1\n", ill.display());
+    let text = format!("#!/bin/sh\n[ -e {0} ] || exit 0\ncat {0}\nexit 1\n", ill.display());
     fs::write(&check, text).expect("writes");
     fs::set_permissions(&check, PermissionsExt::from_mode(0o755)).expect("permissions");
     let config = folder.path().join("spur.conf");
@@ -148,12 +168,16 @@ fn a_node_that_is_not_fit_takes_no_jobs() {
     let cluster = Cluster::up_with("n1", 2, &["--config", &config.display().to_string()]);
     let fit = cluster.run("spur health");
     assert_eq!((fit.status, fit.stdout.as_str()), (0, "n1  fit\n"), "{}", fit.stderr);
-    fs::write(&ill, "").expect("writes");
-    let told = until("the node is drained", || {
-        let told = cluster.run("spur health");
-        (told.status == 1).then_some(told.stdout)
-    });
-    assert_eq!(told, "n1  DRAIN: Health: the fan is broken\n");
+    // What is told is what is wrong now, not what was wrong first.
+    for trouble in ["the fan is broken", "no \"light\"; $(reboot)"] {
+        fs::write(folder.path().join("new"), trouble).expect("writes");
+        fs::rename(folder.path().join("new"), &ill).expect("renames");
+        let expected = format!("n1  DRAIN: Health: {trouble}\n");
+        until("the node is drained for it", || {
+            let told = cluster.run("spur health");
+            (told.status == 1 && told.stdout == expected).then_some(())
+        });
+    }
     fs::remove_file(&ill).expect("removes");
     until("the node is back", || (cluster.run("spur health").status == 0).then_some(()));
     // What somebody has closed by hand stays closed.

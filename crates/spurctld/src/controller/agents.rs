@@ -10,6 +10,7 @@ use std::sync::Arc;
 use spur_core::auth::Actor;
 use spur_core::ids::{Epoch, JobId, NodeName, StepId, Uid};
 use spur_core::job::{ExitStatus, Job};
+use spur_core::node::Service;
 use spur_core::state::{
     Administer, Assignment, Command, Finish, Noun, Outcome, RegisterNode, Verb,
 };
@@ -87,10 +88,17 @@ impl<D: Disk> Controller<D> {
 
     /// Takes a node out of service that says what is wrong with it.
     fn unfit(&mut self, node: &NodeName, problems: &[String]) {
-        let is_out = self.state.nodes.get(node).is_none_or(|node| node.service.drain);
-        if !is_out {
-            let mut reason = format!("{UNFIT}{}", problems.join("; "));
-            reason.truncate(reason.floor_char_boundary(LONGEST_REASON));
+        let mut reason = format!("{UNFIT}{}", problems.join("; "));
+        reason.truncate(reason.floor_char_boundary(LONGEST_REASON));
+        let is_told = match self.state.nodes.get(node).map(|node| &node.service) {
+            // Somebody else's reason stays.
+            Some(service) if service.drain => {
+                let before = service.reason.as_ref().filter(|_| is_ours(service));
+                before.is_none_or(|before| before.text == reason)
+            }
+            service => service.is_none(),
+        };
+        if !is_told {
             self.update(node, &[("State", "DRAIN"), ("Reason", &reason)]);
         }
     }
@@ -98,12 +106,7 @@ impl<D: Disk> Controller<D> {
     /// Puts a node back whose trouble has passed, if that was all that kept it out.
     fn mended(&mut self, node: &NodeName) {
         let service = self.state.nodes.get(node).map(|node| &node.service);
-        let is_ours = service.is_some_and(|service| {
-            let reason = service.reason.as_ref();
-            let by_us = reason.is_some_and(|it| it.by == Uid::ROOT && it.text.starts_with(UNFIT));
-            service.drain && !service.down && !service.fail && by_us
-        });
-        if is_ours {
+        if service.is_some_and(|it| it.drain && !it.down && !it.fail && is_ours(it)) {
             self.update(node, &[("State", "RESUME")]);
         }
     }
@@ -216,6 +219,12 @@ impl<D: Disk> Controller<D> {
         let waiter = Waiter::Agent { connection, sequences };
         self.proposals.add(Command::Finished { node, finishes }, waiter);
     }
+}
+
+/// Whether the node is out of service for what it said of itself, and for nothing else that anybody said.
+fn is_ours(service: &Service) -> bool {
+    let reason = service.reason.as_ref();
+    reason.is_some_and(|it| it.by == Uid::ROOT && it.text.starts_with(UNFIT))
 }
 
 fn run_key(run: &Run) -> RunKey {

@@ -23,7 +23,7 @@ pub(super) fn of(rules: &Cgroup, share: &Share, state: &State) -> Confinement {
         }),
         cores: rules.constrain_cores,
         devices: rules.constrain_devices,
-        processes: None,
+        processes: rules.max_processes,
         closed_files: closed_files(gres, share),
     }
 }

@@ -31,14 +31,12 @@ pub fn read(args: &[String]) -> Result<Option<Vec<Asked>>, OptionError> {
     let mut asked = Vec::new();
     for (group, mut settings, command) in wanted {
         // Each component has variables of its own.
-        let look_up = |name: &str| {
+        let own = |name: &str| {
             // The job is the whole one.
             let group = group.filter(|_| !matches!(name, "SLURM_JOB_ID" | "SLURM_JOBID"));
-            let own =
-                group.and_then(|group| std::env::var(format!("{name}_HET_GROUP_{group}")).ok());
-            own.or_else(|| std::env::var(name).ok())
+            look_up(name, group, |name| std::env::var(name).ok())
         };
-        settings.extend(environment::read(TOOL, look_up));
+        settings.extend(environment::read(TOOL, own));
         let mut request = match several {
             // What concerns the whole step is said with the first.
             true => {
@@ -54,6 +52,19 @@ pub fn read(args: &[String]) -> Result<Option<Vec<Asked>>, OptionError> {
         asked.push(Asked { request, command, group });
     }
     Ok(Some(asked))
+}
+
+/// A variable of a component, or of the whole job. One of the memory of a component makes those of the job void, which
+/// may be told in another kind.
+fn look_up(
+    name: &str,
+    group: Option<u32>,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Option<String> {
+    const MEMORY: [&str; 3] = ["SLURM_MEM_PER_CPU", "SLURM_MEM_PER_GPU", "SLURM_MEM_PER_NODE"];
+    let own = |name: &str| group.and_then(|group| variable(&format!("{name}_HET_GROUP_{group}")));
+    let is_void = MEMORY.contains(&name) && MEMORY.into_iter().any(|name| own(name).is_some());
+    own(name).or_else(|| if is_void { None } else { variable(name) })
 }
 
 /// The components that are meant: those named, or by place; nothing said is the first, where there are
@@ -128,6 +139,25 @@ pub fn join(job: u32, request: &Request, parts: &mut [Part], prepared: &mut Prep
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn memory_of_a_component_stands_alone() {
+        let set = [
+            ("SLURM_MEM_PER_CPU", "1000"),
+            ("SLURM_MEM_PER_CPU_HET_GROUP_0", "1000"),
+            ("SLURM_MEM_PER_NODE_HET_GROUP_1", "20"),
+            ("SLURM_NTASKS", "3"),
+        ];
+        let found = |name: &str, group| {
+            let of = |name: &str| set.iter().find(|it| it.0 == name).map(|it| it.1.to_string());
+            look_up(name, group, of)
+        };
+        assert_eq!(found("SLURM_MEM_PER_CPU", Some(0)).as_deref(), Some("1000"));
+        assert_eq!(found("SLURM_MEM_PER_CPU", Some(1)), None);
+        assert_eq!(found("SLURM_MEM_PER_NODE", Some(1)).as_deref(), Some("20"));
+        assert_eq!(found("SLURM_MEM_PER_CPU", None).as_deref(), Some("1000"));
+        assert_eq!(found("SLURM_NTASKS", Some(1)).as_deref(), Some("3"));
+    }
 
     #[test]
     fn groups_are_lists_of_ranges() {

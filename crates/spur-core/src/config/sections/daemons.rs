@@ -113,6 +113,8 @@ section! {
     max_swap_percent: f64 = 100.0, Agents, ["MaxSwapPercent"];
     /// No job is limited to less than this.
     min_memory_mb: Megabytes = Megabytes(30), Agents, ["MinRAMSpace"];
+    /// How many processes and threads a job may have on a node. None: as many as its user.
+    max_processes: Option<u64> = None, Now, [];
     /// Where the hierarchy is mounted.
     mount_point: String = "/sys/fs/cgroup".to_string(), Agents, ["CgroupMountpoint"];
 }
