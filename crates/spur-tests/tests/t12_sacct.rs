@@ -148,3 +148,14 @@ fn history_is_kept_in_the_database_that_the_configuration_names() {
         assert!(!cluster.dir().join("accounting.db").exists(), "nothing is kept beside it");
     }
 }
+
+#[test]
+fn whoever_starts_a_cluster_is_told_that_accounting_does_not_come_up() {
+    let cluster = Cluster::up("n1", 2);
+    cluster.down();
+    let url = "accounting.database_url=postgresql://nobody@127.0.0.1:1/nowhere";
+    let said = cluster.start_with("n1", 2, &["--set", url]);
+    assert!(said.contains("spur: spurdbd does not come up: "), "{said}");
+    assert!(said.contains("spurdbd.log"), "{said}");
+    assert_eq!(cluster.run("sbatch -W --wrap true").status, 0, "jobs run all the same");
+}

@@ -2,7 +2,10 @@
 
 use spur_core::accounts::rules::Kind;
 use spur_core::limit::Limit;
-use spur_core::views::{AccountView, AssociationView, ClusterView, QosView, RuleRow, RulesView};
+use spur_core::views::{
+    AccountView, AssociationView, ClusterView, QosView, ResourceShare, ResourceView, RuleRow,
+    RulesView,
+};
 
 /// One transaction.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,6 +44,9 @@ pub fn change(former: Option<&RuleRow>, row: &RuleRow, kind: Kind, name: &str) -
     if let Some(account) = &row.account {
         told.extend(coordinators(former.and_then(|row| row.account.as_ref()), account));
     }
+    if let Some(resource) = &row.resource {
+        told.extend(shares(former.and_then(|row| row.resource.as_ref()), resource));
+    }
     told
 }
 
@@ -65,6 +71,32 @@ fn coordinators(former: Option<&AccountView>, account: &AccountView) -> Vec<Told
         info: String::new(),
     });
     added.chain(gone).collect()
+}
+
+/// What clusters are given of a resource, each told by itself.
+fn shares(former: Option<&ResourceView>, resource: &ResourceView) -> Vec<Told> {
+    let had = former.map(|resource| resource.shares.as_slice()).unwrap_or_default();
+    let of = |shares: &[ResourceShare], cluster: &str| {
+        shares.iter().find(|share| share.cluster == cluster).map(|share| share.percent)
+    };
+    let told = |action: &str, object: String, percent: Option<u32>| Told {
+        action: format!("{action} Resources"),
+        object,
+        info: percent.map(|it| format!("percent_allowed={it}")).unwrap_or_default(),
+    };
+    let condition = |cluster: &str| format!("(name='{}' && cluster='{cluster}')", resource.key());
+    let has = resource.shares.iter().filter_map(|share| match of(had, &share.cluster) {
+        None => {
+            let object = format!("{}@{}", resource.key(), share.cluster);
+            Some(told("Add", object, Some(share.percent)))
+        }
+        Some(percent) if percent != share.percent => {
+            Some(told("Modify", condition(&share.cluster), Some(share.percent)))
+        }
+        Some(_) => None,
+    });
+    let gone = had.iter().filter(|share| of(&resource.shares, &share.cluster).is_none());
+    has.chain(gone.map(|share| told("Remove", condition(&share.cluster), None))).collect()
 }
 
 fn object(row: &RuleRow, name: &str) -> String {
@@ -102,7 +134,7 @@ fn members(row: &RuleRow) -> Vec<Member> {
         RuleRow { qos: Some(one), .. } => of_qos(one),
         RuleRow { cluster: Some(one), .. } => of_cluster(one),
         RuleRow { resource: Some(one), .. } => {
-            vec![("count", one.count.to_string()), ("percent_allowed", one.promised().to_string())]
+            vec![("count", one.count.to_string()), ("description", quoted(&one.description))]
         }
         RuleRow { wckey: Some(one), .. } => {
             vec![("wckey_name", quoted(&one.name)), ("user", quoted(&one.user_name))]
@@ -268,5 +300,48 @@ mod tests {
         );
         let added = change(None, &old, Kind::Account, "physics");
         assert_eq!(added[0].info, "description='a', organization='science'");
+    }
+
+    #[test]
+    fn what_a_cluster_is_given_of_a_resource_is_told_by_itself() {
+        let resource = |shares: &[(&str, u32)]| -> RuleRow {
+            let share = |(cluster, percent): &(&str, u32)| ResourceShare {
+                cluster: cluster.to_string(),
+                percent: *percent,
+            };
+            ResourceView {
+                name: "matlab".to_string(),
+                server: "flex".to_string(),
+                description: "matlab".to_string(),
+                count: 100,
+                shares: shares.iter().map(share).collect(),
+                ..ResourceView::default()
+            }
+            .into()
+        };
+        let told = |former: Option<&RuleRow>, row: &RuleRow| -> Vec<String> {
+            change(former, row, Kind::Resource, "matlab@flex")
+                .into_iter()
+                .map(|told| format!("{}|{}|{}", told.action, told.object, told.info))
+                .collect()
+        };
+        let (none, half) = (resource(&[]), resource(&[("a", 50)]));
+        let (more, other) = (resource(&[("a", 60)]), resource(&[("b", 60)]));
+        assert_eq!(
+            told(None, &none),
+            ["Add Resources|matlab@flex|count=100, description='matlab'"]
+        );
+        assert_eq!(told(Some(&none), &half), ["Add Resources|matlab@flex@a|percent_allowed=50"]);
+        assert_eq!(
+            told(Some(&half), &more),
+            ["Modify Resources|(name='matlab@flex' && cluster='a')|percent_allowed=60"]
+        );
+        assert_eq!(
+            told(Some(&more), &other),
+            [
+                "Add Resources|matlab@flex@b|percent_allowed=60",
+                "Remove Resources|(name='matlab@flex' && cluster='a')|",
+            ]
+        );
     }
 }

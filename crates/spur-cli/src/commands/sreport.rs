@@ -153,29 +153,30 @@ fn choose(query: &Query, table: &mut Table) -> Result<(), String> {
         name.chars().filter(|letter| letter.is_ascii_alphanumeric()).collect()
     };
     let (mut places, mut columns, mut unknown) = (Vec::new(), Vec::new(), None);
+    // Those of the sizes are no columns to choose: they stand behind what is chosen.
+    let chosen = table.columns.len() - table.fixed;
     for word in &query.format {
         let (name, width) = word.split_once('%').unwrap_or((word.as_str(), ""));
-        let is =
-            |name: &str| table.columns.iter().position(|(known, _)| plain(known).starts_with(name));
+        let is = |name: &str| {
+            table.columns[..chosen].iter().position(|(known, _)| plain(known).starts_with(name))
+        };
         // One may be called many: `accounts`.
         let place = is(name).or_else(|| is(name.strip_suffix('s')?));
         let Some(place) = place else {
-            unknown = Some(name.to_string());
-            break;
+            unknown.get_or_insert_with(|| name.to_string());
+            continue;
         };
         let (known, own) = table.columns[place];
         let width = width.trim_start_matches('-').parse().unwrap_or(own);
         places.push(place);
         columns.push((known, width));
     }
-    if unknown.is_some() {
-        *table = Table::default();
-        return Err(unknown.unwrap_or_default());
-    }
+    places.extend(chosen..table.columns.len());
+    columns.extend_from_slice(&table.columns[chosen..]);
     let pick = |row: &Vec<String>| places.iter().map(|place| row[*place].clone()).collect();
     table.rows = table.rows.iter().map(pick).collect();
     table.columns = columns;
-    Ok(())
+    unknown.map_or(Ok(()), Err)
 }
 
 fn shown(query: &Query, report: &Report) -> String {
@@ -184,7 +185,7 @@ fn shown(query: &Query, report: &Report) -> String {
         let line = "-".repeat(80);
         text.push_str(&format!("{line}\n{}\n{}\n{line}\n", report.title, report.unit));
     }
-    let Table { columns, rows } = &report.table;
+    let Table { columns, rows, .. } = &report.table;
     match &query.layout {
         Layout::Fixed => {
             let cut = |word: &str, width: usize| word.chars().take(width).collect::<String>();
@@ -238,4 +239,47 @@ fn shown(query: &Query, report: &Report) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(line: &str) -> (Result<(), String>, String) {
+        let words: Vec<String> = line.split(' ').map(str::to_string).collect();
+        let query = Query::read(&words).expect("a query");
+        let facts = Facts {
+            usage: vec![UsageView {
+                cluster: "c".to_string(),
+                account: "a".to_string(),
+                cpus: 2,
+                jobs: 3,
+                ..UsageView::default()
+            }],
+            events: Vec::new(),
+            rules: RulesView::default(),
+            reservations: Vec::new(),
+        };
+        let mut report = report::make(&query, &facts);
+        let outcome = choose(&query, &mut report.table);
+        let names: Vec<&str> = report.table.columns.iter().map(|(name, _)| *name).collect();
+        let row = report.table.rows.first().map(|row| row.join("|")).unwrap_or_default();
+        (outcome, format!("{} {row}", names.join("|")))
+    }
+
+    #[test]
+    fn sizes_stand_behind_whatever_is_chosen() {
+        let sizes = "0-49 CPUs|50-249 CPUs|250-499 CPUs|500-999 CPUs|>= 1000 CPUs|% of cluster";
+        let row = "0|0|0|0|0|0.00%";
+        for (format, refusal, names, values) in [
+            ("account", None, "Account|", "a|"),
+            ("jobcount,account", None, "Job Count|Account|", "3|a|"),
+            ("bogus,account", Some("bogus"), "Account|", "a|"),
+            ("bogus", Some("bogus"), "", ""),
+        ] {
+            let (outcome, told) = chosen(&format!("job sizesbyaccount format={format}"));
+            assert_eq!(outcome.err().as_deref(), refusal, "{format}");
+            assert_eq!(told, format!("{names}{sizes} {values}{row}"), "{format}");
+        }
+    }
 }

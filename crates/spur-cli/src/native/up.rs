@@ -368,7 +368,7 @@ fn daemons(
         if let Some(config) = config {
             args.extend(["--config".to_string(), text(config)]);
         }
-        daemons.push(Daemon { name: "spurdbd".to_string(), program: beside("spurdbd")?, args });
+        daemons.push(Daemon { name: ACCOUNTING.to_string(), program: beside("spurdbd")?, args });
     }
     for number in 1..=count {
         let mut args = vec![
@@ -489,14 +489,37 @@ async fn ready(layout: &Layout, daemons: &[Daemon]) -> anyhow::Result<()> {
                     && NodeStatus(node.state).base() != NodeState::Down
             })
         };
-        let Some(missing) = agents(daemons).find(|daemon| !is_there(daemon)) else {
-            return Ok(());
-        };
+        let Some(missing) = agents(daemons).find(|daemon| !is_there(daemon)) else { break };
         if Instant::now() > deadline {
             bail!("{} does not come up; see {}", missing.name, layout.log(&missing.name).display());
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
+    if daemons.iter().any(|daemon| daemon.name == ACCOUNTING) && !accounting_answers(layout).await {
+        let log = layout.log(ACCOUNTING);
+        let text = std::fs::read_to_string(&log).unwrap_or_default();
+        let last = text.lines().last().unwrap_or_default();
+        note(format!(
+            "spur: {ACCOUNTING} does not come up: {last}\nspur: jobs run all the same, and their history is \
+             kept until it does; see {}",
+            log.display()
+        ));
+    }
+    Ok(())
 }
 
+/// Whether accounting is there soon; nothing else waits for it.
+async fn accounting_answers(layout: &Layout) -> bool {
+    let deadline = Instant::now() + ACCOUNTING_TIMEOUT;
+    while Instant::now() < deadline {
+        if tokio::net::UnixStream::connect(layout.accounting_socket()).await.is_ok() {
+            return true;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    false
+}
+
+const ACCOUNTING: &str = "spurdbd";
+const ACCOUNTING_TIMEOUT: Duration = Duration::from_secs(3);
 const START_TIMEOUT: Duration = Duration::from_secs(30);

@@ -177,8 +177,8 @@ settings! {
     "MaxJobsAccruePerUser     ": "MaxJobsAccruePerUser" | "MaxJobsAccruePU" => limit max_jobs_accrue_per_user;
     "MaxJobsPerAccount        ": "MaxJobsPerAccount" | "MaxJobsPA" => limit max_jobs_per_account;
     "MaxJobsPerUser ": "MaxJobsPerUser" | "MaxJobsPU" => limit max_jobs_per_user;
-    "MaxSubmitJobsPerAccount  ": "MaxSubmitJobsPerAccount" | "MaxSubmitJobsPA" | "MaxSubmitPA" => limit max_submit_per_account;
-    "MaxSubmitJobsPerUser     ": "MaxSubmitJobsPerUser" | "MaxSubmitJobsPU" | "MaxSubmitPU" => limit max_submit_per_user;
+    "MaxSubmitJobsPerAccount  ": "MaxSubmitJobsPerAccount" | "MaxSubmitJobsPA" => limit max_submit_per_account;
+    "MaxSubmitJobsPerUser     ": "MaxSubmitJobsPerUser" | "MaxSubmitJobsPU" => limit max_submit_per_user;
     "MaxTRESPerAccount        ": "MaxTRESPerAccount" | "MaxTRESPA" => amounts max_tres_per_account;
     "MaxTRESPerJob            ": "MaxTRESPerJob" | "MaxTRES" => amounts max_tres_per_job;
     "MaxTRESPerJob            ": "MaxCPUsPerJob" | "MaxCPUs" => cpus max_tres_per_job;

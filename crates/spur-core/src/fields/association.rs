@@ -6,6 +6,7 @@ use super::short::*;
 use super::value::tres_list;
 use super::{Field, Value};
 use crate::limit::Limit;
+use crate::tres::{self, Tres};
 use crate::views::AssociationView;
 
 /// `sacctmgr show assoc`
@@ -43,7 +44,7 @@ pub static ASSOCIATION_FIELDS: &[Field<AssociationView>] = &[
     field("GrpCPUs", "GrpCPUs", 8, |a| part(&a.grp_tres, "cpu")),
     field("GrpJobs", "GrpJobs", 7, |a| limit(a.grp_jobs)).json("max.jobs.active"),
     field("GrpJobsAccrue", "GrpJobsAccrue", 13, |a| limit(a.grp_jobs_accrue)).json("max.jobs.accruing"),
-    field("GrpMem", "GrpMem", 7, |a| part(&a.grp_tres, "mem")),
+    field("GrpMem", "GrpMem", 7, |a| megabytes(&a.grp_tres)),
     field("GrpNodes", "GrpNodes", 8, |a| part(&a.grp_tres, "node")),
     field("GrpSubmitJobs", "GrpSubmit", 9, |a| limit(a.grp_submit)).json("max.jobs.total"),
     field("GrpTRES", "GrpTRES", 13, |a| tres(&a.grp_tres)).json("max.tres.total"),
@@ -114,6 +115,13 @@ fn part(amounts: &str, name: &str) -> Value {
     text(parts.find(|(of, _)| *of == name).map_or("", |(_, amount)| amount))
 }
 
+/// The memory, as a bare number.
+fn megabytes(amounts: &str) -> Value {
+    let memory = |(tres, amount): (Tres, Option<u64>)| amount.filter(|_| tres == Tres::Memory);
+    let found = tres::read(amounts).into_iter().find_map(memory);
+    found.map_or_else(|| text(""), number)
+}
+
 fn lineage(association: &AssociationView) -> String {
     let mut path = String::from("/");
     if association.depth > 0 || association.account != "root" {
@@ -172,6 +180,14 @@ mod tests {
                 "-------------------- ---------- --------- ------------- ",
             ]
         );
+    }
+
+    #[test]
+    fn memory_alone_is_a_bare_number() {
+        let columns = accounting(ASSOCIATION_FIELDS, "GrpCPUs,GrpMem").unwrap();
+        let one = AssociationView { grp_tres: "cpu=2,mem=10G".to_string(), ..chem() };
+        let row = accounting_row(&columns, &one, &Layout::Fixed, &RenderContext::default());
+        assert_eq!(row, "       2   10240 ");
     }
 
     #[test]

@@ -28,7 +28,7 @@ MaxJobs,MaxNodes,MaxCPUs,MaxSubmit,MaxWall,MaxCPUMins,QOS,DefaultQOS";
 /// `sacctmgr show wckey`
 pub const WCKEY: &str = "WCKey,Cluster,User";
 /// `sacctmgr show tres`
-pub const TRES: &str = "Type,Name,ID";
+pub const TRES: &str = "Type,Name%15,ID";
 /// `sacctmgr show transactions`
 pub const TRANSACTION: &str = "Time,Action,Actor,Where,Info";
 
@@ -70,13 +70,13 @@ pub static CLUSTER_FIELDS: &[Field<ClusterView>] = &[
 ];
 
 /// `sacctmgr show federation`
-pub const FEDERATION: &str = "Federation,Cluster,ID,Features,FedState";
+pub const FEDERATION: &str = "Federation,Cluster,ID%2,Features,FedState";
 
 /// Federations, a row for each of their clusters.
 pub static FEDERATION_FIELDS: &[Field<ClusterView>] = &[
     field("Federation", "Federation", 10, |c| text(&c.federation)),
     field("Cluster", "Cluster", 10, |c| text(&c.name)),
-    field("ID", "ID", 2, |c| if c.name.is_empty() { text("") } else { number(c.federation_id) }),
+    field("ID", "ID", 6, |c| if c.name.is_empty() { text("") } else { number(c.federation_id) }),
     field("Features", "Features", 20, |c| list(&c.features)),
     field("FedState", "FedState", 12, |c| text(&c.federation_state)),
 ];
@@ -131,7 +131,7 @@ pub const EVENT: &str = "Cluster,NodeName,TimeStart,TimeEnd,State,Reason,User";
 /// Events.
 pub static EVENT_FIELDS: &[Field<EventView>] = &[
     field("Cluster", "Cluster", 10, |e| text(&e.cluster)),
-    field("ClusterNodes", "Cluster Nodes", 20, |e: &EventView| text(&e.nodes)).left(),
+    field("ClusterNodes", "Cluster Nodes", 20, |e| text(&e.nodes)),
     field("NodeName", "NodeName", 15, |e: &EventView| text(&e.node)).left(),
     field("TimeStart", "TimeStart", 19, |e| Value::Moment(e.start_time, "Unknown")),
     field("Start", "TimeStart", 19, |e| Value::Moment(e.start_time, "Unknown")),
@@ -221,11 +221,10 @@ pub static RESOURCE_FIELDS: &[Field<ResourceRow>] = &[
     field("Allocated", "% Allocated", 11, |r| number(r.one.promised())),
     field("ServerType", "ServerType", 10, |r| text(&r.one.server_type)),
     field("Cluster", "Cluster", 10, |r| text(r.share.as_ref().map_or("", |(cluster, _)| cluster))),
-    field("Allowed", "% Allowed", 10, |r| match &r.share {
-        Some((_, percent)) => number(*percent),
-        None => text(""),
+    field("Allowed", "% Allowed", 10, |r| {
+        number(r.share.as_ref().map_or(0, |(_, percent)| *percent))
     }),
-    field("Description", "Description", 20, |r| text(&r.one.description)),
+    field("Description", "Descr", 20, |r| text(&r.one.description)),
 ];
 
 /// An event for an archive.
@@ -294,7 +293,7 @@ pub struct TresRow {
 /// Resources.
 pub static TRES_FIELDS: &[Field<TresRow>] = &[
     field("Type", "Type", 8, |t| text(&t.kind)),
-    field("Name", "Name", 15, |t| text(&t.name)),
+    field("Name", "Name", 10, |t| text(&t.name)),
     field("ID", "ID", 6, |t| number(t.id)),
 ];
 

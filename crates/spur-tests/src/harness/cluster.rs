@@ -55,13 +55,15 @@ impl Cluster {
         self.start_with(nodes, cpus, &[]);
     }
 
-    /// The same, with more words for `spur up`.
-    pub fn start_with(&self, nodes: &str, cpus: u32, more: &[&str]) {
+    /// The same, with more words for `spur up`; what it says.
+    pub fn start_with(&self, nodes: &str, cpus: u32, more: &[&str]) -> String {
         let cpus = cpus.to_string();
         let args = ["up", "--detach", "--nodes", nodes, "--cpus", &cpus, "--dir"];
         let mut up = Command::new(binary("spur"));
         let up = up.args(args).arg(self.dir()).args(more).output().expect("runs");
-        assert!(up.status.success(), "{}", String::from_utf8_lossy(&up.stderr));
+        let said = String::from_utf8_lossy(&up.stderr).into_owned();
+        assert!(up.status.success(), "{said}");
+        String::from_utf8_lossy(&up.stdout).into_owned() + &said
     }
 
     /// The cluster's directory.

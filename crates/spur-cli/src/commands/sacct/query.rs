@@ -168,6 +168,10 @@ pub fn read(args: &[String]) -> Result<Query, u8> {
             "duplicates" => request.duplicates = true,
             "endtime" => end = Some(time(value)?),
             "starttime" => start = Some(time(value)?),
+            "file" if !std::path::Path::new(value).is_file() => {
+                eprintln!("{value} is not a valid file");
+                return Err(1);
+            }
             "flags" => query.flags.extend(flags(value)?),
             "completion" => {
                 eprintln!("Slurm job completion is disabled");

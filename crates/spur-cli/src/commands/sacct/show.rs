@@ -112,7 +112,8 @@ fn is_named(query: &Query, job: &AccountingView) -> bool {
 }
 
 fn is_wanted(query: &Query, job: &AccountingView) -> bool {
-    if query.whole == Some(false) && job.het_job_id > 0 && !is_named(query, job) {
+    let names_jobs = !query.request.jobs.is_empty();
+    if query.whole == Some(false) && names_jobs && job.het_job_id > 0 && !is_named(query, job) {
         return false;
     }
     let is = |list: &[String], word: &str| list.iter().any(|one| one.eq_ignore_ascii_case(word));
@@ -129,6 +130,10 @@ fn prepared(query: &Query, mut job: AccountingView) -> AccountingView {
     if job.group_name.is_empty() {
         job.group_name = group(job.gid);
     }
+    // What a job's own steps have used, not its script.
+    let numbered = job.steps.iter().filter(|step| step.step_id.parse::<u32>().is_ok());
+    let energy = numbered.filter_map(|step| step.consumed_energy_joules).reduce(|a, b| a + b);
+    job.consumed_energy_joules = job.consumed_energy_joules.or(energy);
     job.user_cpu_micros += job.steps.iter().map(|step| step.user_cpu_micros).sum::<u64>();
     job.system_cpu_micros += job.steps.iter().map(|step| step.system_cpu_micros).sum::<u64>();
     if query.no_convert || query.unit.is_some() {

@@ -17,13 +17,13 @@ use spur_core::fields::rules::{
     self, EVENT_FIELDS, PROBLEM_FIELDS, RESERVATION_FIELDS, TRANSACTION_FIELDS,
 };
 use spur_core::time::moment::{self, Toward};
-use spur_core::views::{AssociationView, RulesView};
+use spur_core::views::RulesView;
 use spur_proto::slurm::{
     GetRulesRequest, ListEventsRequest, ListTransactionsRequest, PingAccountingRequest,
 };
 
 use self::more::{More, has};
-use self::tables::mixed;
+use self::tables::{mixed, shown_table};
 use super::change::{agreed, fail, request};
 use super::{Style, entity, events, kept, truth};
 use crate::accounting::{self, Trouble};
@@ -206,7 +206,7 @@ async fn answer_to(
             let all = all.map_err(accounting::refused)?.into_inner();
             rows.retain(|row| truth::is_about(row, &all, &wanted.conditions));
         }
-        return Ok(table(style, TRANSACTION_FIELDS, wanted, rules::TRANSACTION, &rows));
+        return Ok(shown_table(style, TRANSACTION_FIELDS, wanted, rules::TRANSACTION, rows));
     }
     let request = GetRulesRequest { with_deleted: wanted.with_deleted, ..Default::default() };
     let all = client.get_rules(request).await.map_err(accounting::refused)?.into_inner();
@@ -233,11 +233,11 @@ async fn answer_to(
         let mut rows = reply.map_err(accounting::refused)?.into_inner().events;
         rows.retain(|event| asked.meets(event));
         let default = if asked.is_about_clusters() { events::OF_CLUSTERS } else { rules::EVENT };
-        return Ok(table(style, EVENT_FIELDS, wanted, default, &rows));
+        return Ok(shown_table(style, EVENT_FIELDS, wanted, default, rows));
     }
     if is("reservations", 4) {
         let rows = kept::reservations(&mut client, wanted).await?;
-        return Ok(table(style, RESERVATION_FIELDS, wanted, rules::RESERVATION, &rows));
+        return Ok(shown_table(style, RESERVATION_FIELDS, wanted, rules::RESERVATION, rows));
     }
     if is("problems", 2) {
         if let Some(text) = strange(&wanted.conditions, &["accounts", "clusters", "users"]) {
@@ -246,7 +246,7 @@ async fn answer_to(
         let (accounts, users) = (wanted.said(&["accounts"]), wanted.said(&["users"]));
         let mut rows = truth::problems(&all);
         rows.retain(|one| has(&accounts, &one.account) && has(&users, &one.user));
-        return Ok(table(style, PROBLEM_FIELDS, wanted, rules::PROBLEM, &rows));
+        return Ok(shown_table(style, PROBLEM_FIELDS, wanted, rules::PROBLEM, rows));
     }
     if is("stats", 2) {
         let reply = client.ping_accounting(PingAccountingRequest {}).await;
@@ -290,8 +290,7 @@ async fn answer_to(
                 Ok(answer::written(&answer::enclosed(&own(&all), "qos", list, &[], &[]), notation))
             } else {
                 let format = wanted.format.as_deref().unwrap_or(qos::DEFAULT);
-                let rows: Vec<_> =
-                    rows.into_iter().map(|one| (one, AssociationView::default())).collect();
+                let rows: Vec<_> = rows.into_iter().map(|one| (one, None)).collect();
                 mixed(style, QOS_FIELDS, &[], format, &rows)
             }
         }

@@ -22,6 +22,8 @@ pub struct Report {
 pub struct Table {
     pub columns: Vec<(&'static str, usize)>,
     pub rows: Vec<Vec<String>>,
+    /// How many columns at the end are there whatever is asked for.
+    pub fixed: usize,
 }
 
 /// Makes the report that is asked for.
@@ -226,7 +228,7 @@ fn utilization(query: &Query, facts: &Facts) -> Table {
             rows.push(row);
         }
     }
-    Table { columns, rows }
+    Table { columns, rows, fixed: 0 }
 }
 
 fn is_wanted(query: &Query, row: &UsageView) -> bool {
@@ -320,7 +322,7 @@ fn accounts_by_user(query: &Query, facts: &Facts) -> Table {
         }
     }
     rows.sort_by(|(one, _), (other, _)| one.cmp(other));
-    Table { columns, rows: rows.into_iter().map(|(_, row)| row).collect() }
+    Table { columns, rows: rows.into_iter().map(|(_, row)| row).collect(), fixed: 0 }
 }
 
 fn user_columns(query: &Query) -> Vec<(&'static str, usize)> {
@@ -351,7 +353,7 @@ fn users_by_account(query: &Query, facts: &Facts) -> Table {
             rows.push(row);
         }
     }
-    Table { columns, rows }
+    Table { columns, rows, fixed: 0 }
 }
 
 type ByUser = BTreeMap<(String, String, String), u64>;
@@ -366,7 +368,7 @@ fn by_user(query: &Query, facts: &Facts, tres: &str) -> ByUser {
 }
 
 fn top_users(query: &Query, facts: &Facts) -> Table {
-    let mut table = Table { columns: user_columns(query), rows: Vec::new() };
+    let mut table = Table { columns: user_columns(query), rows: Vec::new(), fixed: 0 };
     for tres in &query.tres {
         // `group` puts what somebody did in several accounts on one line.
         let mut sums: BTreeMap<(String, String, String), (u64, BTreeSet<String>)> = BTreeMap::new();
@@ -419,7 +421,7 @@ fn by_wckey(query: &Query, facts: &Facts, user_first: bool) -> Table {
             false => vec![cluster, first, second.clone(), proper_name(&second), used],
         }
     };
-    Table { columns, rows: sums.into_iter().map(row).collect() }
+    Table { columns, rows: sums.into_iter().map(row).collect(), fixed: 0 }
 }
 
 /// The highest account of those asked for that a job is below; without any it is the root of all.
@@ -442,6 +444,10 @@ fn sizes(query: &Query, facts: &Facts, by: impl Fn(&UsageView) -> String) -> Tab
         _ => ("Account", 9),
     };
     let mut columns: Vec<(&'static str, usize)> = vec![("Cluster", 9), second];
+    let names_count = query.format.iter().any(|word| word.starts_with("jobc"));
+    if names_count {
+        columns.push(("Job Count", 9));
+    }
     for (place, from) in query.sizes.iter().enumerate() {
         let name = match query.sizes.get(place + 1) {
             Some(next) => format!("{from}-{} {units}", next - 1),
@@ -451,7 +457,7 @@ fn sizes(query: &Query, facts: &Facts, by: impl Fn(&UsageView) -> String) -> Tab
         columns.push((Box::leak(name.into_boxed_str()), 13));
     }
     columns.push(("% of cluster", 12));
-    let mut sums: BTreeMap<(String, String), Vec<u64>> = BTreeMap::new();
+    let mut sums: BTreeMap<(String, String), (u64, Vec<u64>)> = BTreeMap::new();
     // What has no key is in no report by keys.
     let by_key = matches!(query.kind, Kind::SizesByWckey | Kind::SizesByAccountAndWckey);
     let is_meant = |it: &UsageView| match query.kind == Kind::Sizes && !query.flat {
@@ -461,17 +467,19 @@ fn sizes(query: &Query, facts: &Facts, by: impl Fn(&UsageView) -> String) -> Tab
     let counts = |it: &&UsageView| is_meant(it) && !(by_key && it.wckey.is_empty());
     for row in facts.usage.iter().filter(counts) {
         let place = query.sizes.iter().rposition(|from| u64::from(row.cpus) >= *from).unwrap_or(0);
-        let empty = || vec![0; query.sizes.len()];
-        let cells = sums.entry((row.cluster.clone(), by(row))).or_insert_with(empty);
+        let empty = || (0, vec![0; query.sizes.len()]);
+        let (jobs, cells) = sums.entry((row.cluster.clone(), by(row))).or_insert_with(empty);
+        *jobs += row.jobs;
         cells[place] += count(row);
     }
-    let row = |((cluster, name), cells): ((String, String), Vec<u64>)| {
+    let row = |((cluster, name), (jobs, cells)): ((String, String), (u64, Vec<u64>))| {
         // Of those that are asked for.
         let mine = facts.usage.iter().filter(|it| it.cluster == cluster && counts(it));
         let all: u64 = mine.map(count).sum();
         let own: u64 = cells.iter().sum();
         let part = if all == 0 { 0.0 } else { own as f64 * 100.0 / all as f64 };
         let mut row = vec![cluster, name];
+        row.extend(names_count.then(|| jobs.to_string()));
         row.extend(cells.iter().map(|cell| match query.count_jobs {
             true => cell.to_string(),
             false => amount(query, *cell, all),
@@ -479,7 +487,7 @@ fn sizes(query: &Query, facts: &Facts, by: impl Fn(&UsageView) -> String) -> Tab
         row.push(format!("{part:.2}%"));
         row
     };
-    Table { columns, rows: sums.into_iter().map(row).collect() }
+    Table { columns, rows: sums.into_iter().map(row).collect(), fixed: query.sizes.len() + 1 }
 }
 
 fn reservations(query: &Query, facts: &Facts) -> Table {
@@ -514,7 +522,7 @@ fn reservations(query: &Query, facts: &Facts) -> Table {
             ]);
         }
     }
-    Table { columns, rows }
+    Table { columns, rows, fixed: 0 }
 }
 
 /// What the user database says somebody is called.

@@ -116,7 +116,11 @@ fn accounts(
             false => named.retain(|name| described.contains(name)),
         }
     }
-    named.retain(|name| name != ROOT && rules.account(name).is_some());
+    if named.iter().any(|name| name == ROOT) {
+        let text = " You are not allowed to remove the root account.\n Use remove cluster instead.";
+        return Err(Refusal::Wrong(text.to_string()));
+    }
+    named.retain(|name| rules.account(name).is_some());
     if named.is_empty() {
         return Err(nothing());
     }

@@ -4,16 +4,21 @@ use super::modify::nothing;
 use super::{Conditions, Plan, Refusal, Word};
 use crate::views::{AssociationView, RulesView, UserView, WckeyView};
 
+const TOO_MANY: &str = "sacctmgr: error: Can only change one at a time
+ Error with request: Can only change one at a time
+ If you are changing a users name you can only specify 1 user at a time.";
+
 /// Thinks out the new name of one user. Places and what was used there stay.
 pub fn user(rules: &RulesView, which: &Conditions, word: &Word) -> Result<Plan, Refusal> {
     let new = word.value.to_lowercase();
-    let names: Vec<&String> = which.names.iter().chain(&which.users).collect();
-    let [name] = names[..] else {
-        let text = " You can only change the name of one user at a time.".to_string();
-        return Err(Refusal::Wrong(text));
+    let named = which.names.iter().chain(&which.users);
+    let known: Vec<&UserView> = named.filter_map(|name| rules.user(name)).collect();
+    let known = match known[..] {
+        [known] if !new.is_empty() && rules.user(&new).is_none() => known,
+        [_, _, ..] => return Err(Refusal::Wrong(TOO_MANY.to_string())),
+        _ => return Err(nothing()),
     };
-    let known = rules.user(name).filter(|_| !new.is_empty() && rules.user(&new).is_none());
-    let Some(known) = known else { return Err(nothing()) };
+    let name = &known.name;
     let mut plan = Plan { says: format!(" Modified users...\n  {name}\n"), ..Plan::default() };
     plan.remove.push(known.clone().into());
     plan.put.push(UserView { name: new.clone(), ..known.clone() }.into());

@@ -282,6 +282,10 @@ fn names_places_and_kinds_change_as_in_slurm() {
     );
     let taken = modify(&site.0, Entity::User, &request("playing set newname=root"));
     assert_eq!(taken, Err(Refusal::Nothing(" Nothing modified".to_string())));
+    let both = modify(&site.0, Entity::User, &request("playing,root set newname=one"));
+    assert!(both.is_err_and(|refusal| refusal.text().contains("Can only change one at a time")));
+    let root = remove(&site.0, Entity::Account, &request("root")).unwrap_err().text();
+    assert!(root.starts_with(" You are not allowed to remove the root account.\n"), "{root}");
 
     assert_eq!(
         site.modify(Entity::Cluster, "oracle set classification=capacity fairshare=2"),

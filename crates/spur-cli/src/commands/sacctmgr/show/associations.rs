@@ -63,7 +63,7 @@ pub(super) fn associations(asked: &Question<'_>) -> Result<String, String> {
     };
     let format = wanted.format.as_deref().unwrap_or(default);
     let words: Vec<String> = format.split(',').map(|word| grown(word, wanted.tree)).collect();
-    let rows: Vec<_> = rows.into_iter().map(|one| ((), one)).collect();
+    let rows: Vec<_> = rows.into_iter().map(|one| ((), Some(one))).collect();
     mixed(style, &[], ASSOCIATION_FIELDS, &words.join(","), &rows)
 }
 

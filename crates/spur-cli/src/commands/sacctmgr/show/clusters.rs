@@ -6,7 +6,7 @@ use spur_core::views::ClusterView;
 
 use super::Question;
 use super::more::has;
-use super::tables::{mixed, table};
+use super::tables::{mixed, shown_table};
 
 /// A line for each cluster of a federation; one that has none is alone in its line.
 pub(super) fn federations(asked: &Question<'_>) -> Result<String, String> {
@@ -24,7 +24,7 @@ pub(super) fn federations(asked: &Question<'_>) -> Result<String, String> {
             rows.push(ClusterView { federation: name.to_string(), ..ClusterView::default() });
         }
     }
-    table(style, FEDERATION_FIELDS, wanted, rules::FEDERATION, &rows)
+    shown_table(style, FEDERATION_FIELDS, wanted, rules::FEDERATION, rows)
 }
 
 pub(super) fn clusters(asked: &Question<'_>) -> Result<String, String> {
@@ -37,7 +37,7 @@ pub(super) fn clusters(asked: &Question<'_>) -> Result<String, String> {
         let top = all.account_association(name, spur_core::accounts::rules::ROOT);
         top.map(|one| all.effective(one)).unwrap_or_default()
     };
-    let rows: Vec<_> = things.into_iter().map(|one| (one.clone(), top(&one.name))).collect();
+    let rows: Vec<_> = things.into_iter().map(|one| (one.clone(), Some(top(&one.name)))).collect();
     let default = match wanted.with_fed {
         true => format!("{},Federation,ID,Features,FedState", rules::CLUSTER),
         false => rules::CLUSTER.to_string(),

@@ -3,7 +3,6 @@
 use spur_core::accounts::manage::Conditions;
 use spur_core::fields::association::ASSOCIATION_FIELDS;
 use spur_core::fields::rules::{self, ACCOUNT_FIELDS, PersonRow, USER_FIELDS};
-use spur_core::fields::{format, shown};
 use spur_core::views::{AssociationView, RulesView};
 
 use super::associations::standing;
@@ -43,14 +42,14 @@ pub(super) fn accounts(asked: &Question<'_>) -> Result<String, String> {
     let mut rows = Vec::new();
     for thing in things {
         if !wanted.with_associations {
-            rows.push((thing, AssociationView::default()));
+            rows.push((thing, None));
             continue;
         }
         let conditions = Conditions { accounts: Vec::new(), ..which.clone() };
         let mine = standing.iter().filter(|one| {
             one.account == thing.name && conditions.meets(one) && more.allows(all, one)
         });
-        rows.extend(mine.map(|one| (thing.clone(), said(all, wanted, one))));
+        rows.extend(mine.map(|one| (thing.clone(), Some(said(all, wanted, one)))));
     }
     mixed(style, ACCOUNT_FIELDS, ASSOCIATION_FIELDS, &format, &rows)
 }
@@ -81,8 +80,6 @@ pub(super) fn users(asked: &Question<'_>) -> Result<String, String> {
         (None, true) => rules::USER_WITH.replacen(rules::USER, &plain, 1),
         (None, false) => plain,
     };
-    // A column that only associations have asks for them.
-    let asks = wanted.with_associations || format.split(',').any(is_of_associations);
     let standing = standing(all);
     let mut rows = Vec::new();
     for thing in things {
@@ -100,23 +97,16 @@ pub(super) fn users(asked: &Question<'_>) -> Result<String, String> {
             looks_after.sort();
         }
         let thing = PersonRow { user: thing, looks_after };
-        if asks {
-            rows.extend(mine.iter().map(|one| (thing.clone(), said(all, wanted, one))));
+        if wanted.with_associations {
+            rows.extend(mine.iter().map(|one| (thing.clone(), Some(said(all, wanted, one)))));
         } else if conditions == Conditions::default()
             || !mine.is_empty()
             || which.names.contains(&thing.user.name)
         {
-            rows.push((thing, AssociationView::default()));
+            rows.push((thing, None));
         }
     }
     mixed(style, USER_FIELDS, ASSOCIATION_FIELDS, &format, &rows)
-}
-
-/// Whether only associations of users have this column.
-fn is_of_associations(word: &str) -> bool {
-    let header = shown::find(format::accounting_word(word).0).map(|one| one.empty.header);
-    let of_users = USER_FIELDS.iter().any(|field| Some(field.header) == header);
-    !of_users && ASSOCIATION_FIELDS.iter().any(|field| Some(field.header) == header)
 }
 
 const LEVELS: [&str; 3] = ["none", "operator", "administrator"];

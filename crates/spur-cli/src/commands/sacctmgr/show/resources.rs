@@ -5,7 +5,7 @@ use spur_core::fields::rules::{self, RESOURCE_FIELDS, ResourceRow, TRES_FIELDS, 
 use spur_core::views::{EventView, RulesView};
 
 use super::more::{More, has};
-use super::tables::table;
+use super::tables::{shown_table, table};
 use super::{Wanted, strange};
 use crate::commands::sacctmgr::{Style, truth};
 
@@ -26,7 +26,7 @@ pub(super) fn tres(style: &Style, wanted: &Wanted, events: &[EventView]) -> Resu
             && has(&names, &one.name)
             && (more.ids.is_empty() || more.ids.contains(&one.id))
     });
-    table(style, TRES_FIELDS, wanted, rules::TRES, &rows)
+    shown_table(style, TRES_FIELDS, wanted, rules::TRES, rows)
 }
 
 pub(super) fn wckeys(style: &Style, wanted: &Wanted, all: &RulesView) -> Result<String, String> {
@@ -87,5 +87,5 @@ pub(super) fn resources(style: &Style, wanted: &Wanted, all: &RulesView) -> Resu
         }
     }
     let default = if with { rules::RESOURCE_WITH } else { rules::RESOURCE };
-    table(style, RESOURCE_FIELDS, wanted, default, &rows)
+    shown_table(style, RESOURCE_FIELDS, wanted, default, rows)
 }

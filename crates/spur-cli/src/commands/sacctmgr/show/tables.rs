@@ -34,6 +34,19 @@ pub(in crate::commands::sacctmgr) fn table<Row>(
     Ok(written(style, &columns, rows))
 }
 
+/// A table of things that have the columns of `shown`, some of them empty.
+pub(super) fn shown_table<Row>(
+    style: &Style,
+    fields: &'static [Field<Row>],
+    wanted: &Wanted,
+    default: &str,
+    rows: Vec<Row>,
+) -> Result<String, String> {
+    let format = wanted.format.as_deref().unwrap_or(default);
+    let rows: Vec<_> = rows.into_iter().map(|row| (row, None)).collect();
+    mixed(style, fields, &[], format, &rows)
+}
+
 fn written<Row>(style: &Style, columns: &[Column<Row>], rows: &[Row]) -> String {
     let header = style.header.then(|| render::accounting_header(columns, &style.layout));
     let context = context();
@@ -44,7 +57,7 @@ fn written<Row>(style: &Style, columns: &[Column<Row>], rows: &[Row]) -> String 
 /// A column of a thing, of its association, or of neither: it stands there empty.
 enum Either<Row: 'static> {
     Thing(Column<Row>),
-    Association(Column<AssociationView>),
+    Association(Column<AssociationView>, Column<()>),
     Neither(Column<()>),
 }
 
@@ -65,9 +78,10 @@ fn column<Row>(
     if let Some(field) = fields.iter().find(|field| field.header == header) {
         return Ok(Either::Thing(format::accounting_shaped(field, shape)));
     }
+    let empty = format::accounting_shaped(&known.empty, shape);
     Ok(match associations.iter().find(|field| field.header == header) {
-        Some(field) => Either::Association(format::accounting_shaped(field, shape)),
-        None => Either::Neither(format::accounting_shaped(&known.empty, shape)),
+        Some(field) => Either::Association(format::accounting_shaped(field, shape), empty),
+        None => Either::Neither(empty),
     })
 }
 
@@ -77,8 +91,11 @@ pub(super) fn mixed<Row>(
     fields: &'static [Field<Row>],
     associations: &'static [Field<AssociationView>],
     format: &str,
-    rows: &[(Row, AssociationView)],
+    rows: &[(Row, Option<AssociationView>)],
 ) -> Result<String, String> {
+    if format.is_empty() {
+        return Err("Unknown field ''".to_string());
+    }
     let words = format.split(',').filter(|word| !word.is_empty());
     let columns =
         words.map(|word| column(fields, associations, word)).collect::<Result<Vec<_>, _>>();
@@ -102,7 +119,9 @@ pub(super) fn mixed<Row>(
             .iter()
             .map(|column| match column {
                 Either::Thing(column) => render::accounting_header(from_ref(column), &alone),
-                Either::Association(column) => render::accounting_header(from_ref(column), &alone),
+                Either::Association(column, _) => {
+                    render::accounting_header(from_ref(column), &alone)
+                }
                 Either::Neither(column) => render::accounting_header(from_ref(column), &alone),
             })
             .collect();
@@ -112,14 +131,14 @@ pub(super) fn mixed<Row>(
     }
     let context = context();
     for (thing, association) in rows {
-        let texts = columns.iter().map(|column| match column {
-            Either::Thing(column) => {
+        let texts = columns.iter().map(|column| match (column, association) {
+            (Either::Thing(column), _) => {
                 render::accounting_row(from_ref(column), thing, &alone, &context)
             }
-            Either::Association(column) => {
+            (Either::Association(column, _), Some(association)) => {
                 render::accounting_row(from_ref(column), association, &alone, &context)
             }
-            Either::Neither(column) => {
+            (Either::Association(_, column) | Either::Neither(column), _) => {
                 render::accounting_row(from_ref(column), &(), &alone, &context)
             }
         });
