@@ -51,6 +51,9 @@ fn nodes_are_shared_and_chosen_as_partitions_and_switches_say() {
     let blocking = submit(&cluster, &["-w", "n1", "-n2", "--mem=1"]);
     let near = submit(&cluster, &["-N2", "-n2", "--switches=1", "--mem=1"]);
     until("it is at one switch", || (cluster.squeue(&near, "%t %N") == "R n[3-4]").then_some(()));
+    let where_it_is = "echo $SLURM_TOPOLOGY_ADDR $SLURM_TOPOLOGY_ADDR_PATTERN";
+    let told = cluster.run_words("srun", &["-w", "n2", "sh", "-c", where_it_is]);
+    assert_eq!(told.stdout, "top.s1.n2 switch.switch.node\n", "{}", told.stderr);
     let barred = submit(&cluster, &["-p", "theirs"]);
     until("it says whose the partition is", || {
         let reason = cluster.squeue(&barred, "%r");

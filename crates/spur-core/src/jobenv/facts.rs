@@ -205,7 +205,7 @@ pub struct HereFacts {
     pub node_id: u32,
     /// CPUs given here.
     pub cpus: u32,
-    /// Switches above the node and the node, with dots: `s0.s4.n1`; empty is the node alone.
+    /// Switches above the node and the node, with dots: `s0.s4.n1`; empty for the node alone.
     pub topology: String,
     /// Where temporary files go; empty leaves it to the user's environment.
     pub tmp_dir: String,

@@ -1,9 +1,10 @@
 //! `scontrol show topology`: switches from the leaves up, or blocks.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::{Config, words::TopologyKind};
 use crate::hostlist;
+use crate::ids::NodeName;
 
 /// One switch or block as it is told, and the nodes below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +26,33 @@ pub fn lines(config: &Config) -> Vec<Line> {
     }
 }
 
+/// What a task is told of where each node is: the switches from the highest level down and the node, with dots.
+/// Where a node has no switch of a level, nothing is between the dots.
+pub fn addresses(config: &Config) -> BTreeMap<NodeName, String> {
+    let mut ways: BTreeMap<String, BTreeMap<usize, String>> = BTreeMap::new();
+    if config.scheduler.topology == TopologyKind::Tree {
+        for (level, line) in by_level(config) {
+            for node in line.nodes {
+                ways.entry(node).or_default().entry(level).or_insert_with(|| line.name.clone());
+            }
+        }
+    }
+    let levels = ways.values().filter_map(|way| way.keys().next_back()).max().copied();
+    let address = |(node, way): (String, BTreeMap<usize, String>)| {
+        let levels = (0..=levels.unwrap_or(0)).rev();
+        let mut parts: Vec<&str> =
+            levels.map(|level| way.get(&level).map_or("", String::as_str)).collect();
+        parts.push(&node);
+        (NodeName::from(node.as_str()), parts.join("."))
+    };
+    ways.into_iter().map(address).collect()
+}
+
 fn switches(config: &Config) -> Vec<Line> {
+    by_level(config).into_iter().map(|(_, line)| line).collect()
+}
+
+fn by_level(config: &Config) -> Vec<(usize, Line)> {
     let mut lines: Vec<(usize, Line)> = Vec::new();
     for switch in &config.switches {
         let mut nodes = BTreeSet::new();
@@ -43,7 +70,7 @@ fn switches(config: &Config) -> Vec<Line> {
         lines.push((level, Line { name: switch.name.clone(), nodes, text }));
     }
     lines.sort_by_key(|(level, _)| *level);
-    lines.into_iter().map(|(_, line)| line).collect()
+    lines
 }
 
 /// How many levels are below a switch, and which nodes. A tree that bites its tail ends.
@@ -96,5 +123,22 @@ mod tests {
             ]
         );
         assert!(lines(&Config::default()).is_empty());
+    }
+
+    #[test]
+    fn a_node_is_told_the_switches_above_it_level_by_level() {
+        let config = crate::config::read(
+            "[scheduler]\ntopology = \"tree\"\n\
+             [[switches]]\nname = \"s0\"\nnodes = \"n[1-2]\"\n\
+             [[switches]]\nname = \"s1\"\nnodes = \"n[3-4]\"\n\
+             [[switches]]\nname = \"s2\"\nnodes = \"n5\"\n\
+             [[switches]]\nname = \"s3\"\nswitches = \"s[0-1]\"\n\
+             [[switches]]\nname = \"s4\"\nswitches = \"s[2-3]\"\n",
+        )
+        .expect("a configuration");
+        let told = addresses(&config);
+        let told: Vec<&str> = told.values().map(String::as_str).collect();
+        assert_eq!(told, ["s4.s3.s0.n1", "s4.s3.s0.n2", "s4.s3.s1.n3", "s4.s3.s1.n4", "s4..s2.n5"]);
+        assert!(addresses(&Config::default()).is_empty());
     }
 }

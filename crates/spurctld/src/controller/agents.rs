@@ -2,6 +2,7 @@
 
 mod errands;
 mod launch;
+mod network;
 mod sessions;
 mod tables;
 

@@ -43,8 +43,15 @@ impl Environment {
         let limits = Limits::take(&mut submitted, &launch.let_through);
         let own = launch.shares.first().cloned().unwrap_or_default();
         let shards = confine::shards(launch);
-        let here =
-            HereFacts { node: own.node, cpus: own.cpus, gpus, shards, ..HereFacts::default() };
+        let here = HereFacts {
+            node: own.node,
+            node_id: 0,
+            cpus: own.cpus,
+            topology: launch.topology.clone(),
+            tmp_dir: String::new(),
+            gpus,
+            shards,
+        };
         Environment { job: facts(launch, spec, &submitted), submitted, here, marker, limits }
     }
 

@@ -67,6 +67,7 @@ impl<D: Disk> Controller<D> {
             cluster_name: self.state.settings.cluster_name.clone(),
             // The agent knows where it has heard of it.
             working_cluster: String::new(),
+            topology: self.agents.network.address(&self.state.settings.config, node),
             partition: partition_of(job),
             harden: self.state.partition_of(job).is_some_and(|it| it.rules.harden),
             components,

@@ -11,6 +11,7 @@ use spur_proto::internal::Acknowledge;
 use spur_proto::internal::controller_message::Message as AgentHears;
 
 use super::super::{Connection, Now, Output};
+use super::network::Network;
 use super::{LEASE_MS, RunKey};
 
 /// A node unheard of for this long takes no new jobs. Longer than the lease: the agent's ran out before.
@@ -35,6 +36,7 @@ pub(in crate::controller) struct Agents {
     pub(super) addresses: Arc<BTreeMap<NodeName, String>>,
     /// How busy each is, as it last said.
     pub(super) loads: BTreeMap<NodeName, Load>,
+    pub(super) network: Network,
     /// The same as readers see it: told a few times a minute, since it changes with every heartbeat.
     told_loads: Arc<BTreeMap<NodeName, Load>>,
     told_ms: u64,
@@ -74,6 +76,7 @@ impl Agents {
             next_number: life,
             addresses: Arc::default(),
             loads: BTreeMap::new(),
+            network: Network::default(),
             told_loads: Arc::default(),
             told_ms: 0,
             lost_again_ms: 0,

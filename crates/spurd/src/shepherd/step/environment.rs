@@ -115,6 +115,7 @@ impl Environment {
                 node: here.node.clone(),
                 node_id,
                 cpus: here.cpus,
+                topology: launch.topology.clone(),
                 gpus,
                 shards: confine::shards(launch),
                 ..HereFacts::default()
