@@ -8,7 +8,7 @@ use spur_core::ids::JobId;
 
 use crate::fit::{Fit, Taken};
 use crate::nodes::{Free, NodeIndex, Nodes, Slot};
-use crate::place::Chosen;
+use crate::place::{Chosen, network};
 use crate::shape::{Cap, FOREVER, Shape, Sharing};
 use crate::view::{RunId, ViewGres};
 
@@ -459,6 +459,9 @@ impl Ahead<'_> {
         let place = |node: NodeIndex| self.nodes.slot(node).order;
         order
             .sort_by_key(|(node, since, _)| (named(node), std::cmp::Reverse(*since), place(*node)));
+        if let Some(size) = network::segment(self.nodes, shape, shape.nodes_min) {
+            return self.in_segments(order, size).map(|nodes| good.place(at, nodes));
+        }
         let chosen = self.collect(&order).or_else(|| {
             order.sort_by_key(|(node, _, room)| {
                 (named(node), std::cmp::Reverse(*room), place(*node))
@@ -466,6 +469,27 @@ impl Ahead<'_> {
             self.collect(&order)
         })?;
         Some(good.place(at, chosen))
+    }
+
+    /// Whole segments of good nodes, each in one leaf: first of the leaves that have most.
+    fn in_segments(&self, order: Vec<(NodeIndex, i64, u32)>, size: u32) -> Option<Chosen> {
+        let count = self.shape.nodes_min;
+        let each = self.shape.units.div_ceil(count);
+        let mut leaves: BTreeMap<_, Chosen> = BTreeMap::new();
+        for (node, _, room) in order {
+            if room >= each {
+                let leaf = &self.nodes.slot(node).node.switches;
+                leaves.entry(leaf).or_default().push((node, each));
+            }
+        }
+        let mut leaves: Vec<Chosen> = leaves.into_values().collect();
+        leaves.sort_by_key(|leaf| std::cmp::Reverse(leaf.len()));
+        let whole = |leaf: Chosen| {
+            let use_of = leaf.len() / size as usize * size as usize;
+            leaf.into_iter().take(use_of)
+        };
+        let chosen: Chosen = leaves.into_iter().flat_map(whole).take(count as usize).collect();
+        (chosen.len() == count as usize).then(|| network::without_surplus(chosen, self.shape.units))
     }
 
     /// Whether a node of a kind would do at a moment.

@@ -1,6 +1,6 @@
 //! Nodes close to each other: below as few switches as possible, or in as few blocks.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::nodes::{Domain, NodeIndex, Nodes};
 use crate::place::Chosen;
@@ -28,8 +28,9 @@ pub fn place(
     if nodes.domains.is_empty() || anywhere.len() < 2 {
         return Some(anywhere);
     }
-    if let Some(size) = shape.segment.filter(|size| anywhere.len().is_multiple_of(*size as usize)) {
-        return segments(nodes, shape, size, anywhere.len() as u32, barred, within, search);
+    let count = anywhere.len() as u32;
+    if let Some(size) = segment(nodes, shape, count) {
+        return segments(nodes, shape, size, count, barred, within, search);
     }
     let most = shape.switches.map_or(usize::MAX, |most| most.max(1) as usize);
     if leaves(nodes, &anywhere) == 1 {
@@ -59,10 +60,6 @@ pub fn earliest(
     within: Within<'_>,
     search: &dyn Fn(Within<'_>) -> Option<Place>,
 ) -> Option<Place> {
-    if let Some(size) = shape.segment.filter(|_| !nodes.domains.is_empty()) {
-        // Where it falls into groups by itself; else nobody waits for it.
-        return search(within).filter(|place| falls_into(nodes, &place.nodes, size as usize));
-    }
     let Some(most) = shape.switches.filter(|_| !nodes.domains.is_empty() && shape.nodes_min > 1)
     else {
         return search(within);
@@ -77,6 +74,23 @@ pub fn earliest(
     found.min_by_key(|place| place.at)
 }
 
+/// Of how many nodes each is that must stay within one leaf, if that is said.
+pub fn segment(nodes: &Nodes, shape: &Shape, count: u32) -> Option<u32> {
+    shape.segment.filter(|size| !nodes.domains.is_empty() && count.is_multiple_of(*size))
+}
+
+/// The same nodes with as many units together as are asked for: the last ones get less.
+pub fn without_surplus(mut chosen: Chosen, units: u32) -> Chosen {
+    let all: u32 = chosen.iter().map(|(_, units)| units).sum();
+    let mut surplus = all.saturating_sub(units);
+    for (_, units) in chosen.iter_mut().rev() {
+        let less = surplus.min(units.saturating_sub(1));
+        *units -= less;
+        surplus -= less;
+    }
+    chosen
+}
+
 /// Groups of so many nodes, each in one leaf; as few leaves as possible.
 fn segments(
     nodes: &Nodes,
@@ -88,7 +102,7 @@ fn segments(
     search: &Search<'_>,
 ) -> Option<Chosen> {
     let whole = shape.on_nodes(count);
-    let each = whole.units / count.max(1);
+    let each = whole.units.div_ceil(count.max(1));
     let part = Shape {
         segment: None,
         switches: None,
@@ -111,7 +125,7 @@ fn segments(
         }
     }
     all.sort_by_key(|(node, _)| nodes.rank(*node));
-    (all.len() == count as usize).then_some(all)
+    (all.len() == count as usize).then(|| without_surplus(all, whole.units))
 }
 
 /// Those with the fewest switches below them first, then those that would be filled best.
@@ -131,15 +145,6 @@ fn leaves(nodes: &Nodes, chosen: &Chosen) -> usize {
     let ways: BTreeSet<_> =
         chosen.iter().map(|(node, _)| &nodes.slot(*node).node.switches).collect();
     ways.len()
-}
-
-/// Whether each leaf has a multiple of so many of these nodes.
-fn falls_into(nodes: &Nodes, chosen: &Chosen, size: usize) -> bool {
-    let mut counts: BTreeMap<_, usize> = BTreeMap::new();
-    for (node, _) in chosen {
-        *counts.entry(&nodes.slot(*node).node.switches).or_default() += 1;
-    }
-    counts.values().all(|count| count.is_multiple_of(size))
 }
 
 fn both(within: Within<'_>, these: &BTreeSet<NodeIndex>) -> BTreeSet<NodeIndex> {

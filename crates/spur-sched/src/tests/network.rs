@@ -65,7 +65,34 @@ fn segments_stay_within_a_block() {
         tasks(4, 4)(shape);
         shape.segment = Some(2);
     });
-    assert_eq!(none.plan(), ["5 Resources"]);
+    assert_eq!(none.plan(), ["5 Resources@3600"]);
+}
+
+#[test]
+fn a_job_of_segments_holds_a_place_and_gets_all_its_tasks() {
+    let mut blocks = cluster(&[2; 12]);
+    for (name, node) in &mut blocks.view.nodes {
+        let number: u32 = name.as_str()[1..].parse().expect("a number");
+        let switches = [Arc::from(format!("b{}", number.div_ceil(4)))].into();
+        *node = Arc::new(ViewNode { switches, ..(**node).clone() });
+    }
+    let busy = |nodes: &[&str]| {
+        let two = |all: Cluster, node: &&str| all.job(named(node)).job(named(node));
+        nodes.iter().fold(blocks.clone(), two).started()
+    };
+    let halves = |units: u32| {
+        move |shape: &mut Shape| {
+            tasks(6, units)(shape);
+            shape.segment = Some(3);
+        }
+    };
+    let beside = busy(&["n1", "n2", "n3", "n4"]).job(halves(7));
+    assert_eq!(beside.plan(), ["9 on n5:2 n6:1 n7:1 n9:1 n10:1 n11:1"]);
+    // Six are free, but not three and three; who comes later must not delay it.
+    let waits = busy(&["n1", "n2", "n5", "n6", "n9", "n10"]).job(halves(6));
+    let long = (0..6).fold(waits, |all, _| all.job(|it| (it.unit_cpus, it.secs) = (2, 7200)));
+    let holds = |cluster: &Cluster| cluster.plan().contains(&"13 Resources@3600".to_string());
+    assert!(holds(&long) && holds(&long.started()));
 }
 
 #[test]
