@@ -77,7 +77,7 @@ impl Planner {
             pass.by_class[id as usize] = reason.into();
         }
         pass.turns = Turns::of(turns);
-        pass.walk = Walk::of(&self.queue.naps, &self.nodes);
+        pass.walk = Walk::of(&self.queue.naps);
         pass
     }
 }

@@ -78,21 +78,32 @@ impl Nap {
         self.version == nodes.version && nodes.lost <= self.lost
     }
 
-    /// Whether too few nodes have come to have enough.
-    pub fn goes_on(&mut self, nodes: &Nodes, gained: &mut Gained) -> bool {
+    /// Whether too few nodes have come to have enough. What came before everybody was told is known.
+    pub fn goes_on(&mut self, nodes: &Nodes, gained: &mut Gained, told: Stamp) -> bool {
+        self.short.since = self.short.since.max(told);
         if self.short.since == nodes.gains.stamp() {
             return true;
         }
         let Some(gained) = gained.since(self.short.since, nodes) else { return false };
-        let may_do = |(kind, free): &&Freed| {
-            self.kinds & kind != 0
-                && free.cores >= self.cores
-                && free.devices >= self.devices
-                && free.memory >= self.memory
-        };
-        let still = self.short.less(gained.iter().filter(may_do).count(), nodes);
+        self.misses_more_than(gained, nodes)
+    }
+
+    /// Whether these, which came since, are too few; they are counted then.
+    fn misses_more_than(&mut self, came: &[Freed], nodes: &Nodes) -> bool {
+        let of_use = came.iter().filter(|freed| self.may_use(freed)).count();
+        let still = self.short.less(of_use, nodes);
         self.short = still.unwrap_or(self.short);
         still.is_some()
+    }
+}
+
+impl Nap {
+    /// Whether what a node has free may be of use.
+    fn may_use(&self, (kind, free): &Freed) -> bool {
+        self.kinds & kind != 0
+            && free.cores >= self.cores
+            && free.devices >= self.devices
+            && free.memory >= self.memory
     }
 }
 
@@ -143,7 +154,8 @@ impl Naps {
 
     /// A class has to be looked at again; what was known of it.
     pub fn wake(&mut self, class: u32) -> Option<Nap> {
-        let nap = self.notes[class as usize].take()?;
+        let mut nap = self.notes[class as usize].take()?;
+        nap.short.since = nap.short.since.max(self.told);
         self.asleep[class as usize] = false;
         self.order[nap.ward as usize].remove(&(nap.key, class));
         Some(nap)
@@ -176,13 +188,37 @@ impl Naps {
         &self.order[ward]
     }
 
-    /// Whether no node has gained since all were told.
-    pub fn all_know(&self, nodes: &Nodes) -> bool {
-        self.told == nodes.gains.stamp()
+    /// Those for whom enough may have come since all were told, by partition and in the order of the queue; nothing
+    /// when too many nodes gained to tell. The others have counted what came.
+    pub fn stirred(&mut self, nodes: &Nodes, gained: &mut Gained) -> Option<Vec<Vec<(Key, u32)>>> {
+        let (told, now) = (self.told, nodes.gains.stamp());
+        let came = gained.since(told, nodes)?;
+        let mut stirred = vec![Vec::new(); self.order.len()];
+        if came.is_empty() {
+            return Some(stirred);
+        }
+        for (class, nap) in (0..).zip(&mut self.notes) {
+            let Some(nap) = nap.as_mut().filter(|nap| came.iter().any(|it| nap.may_use(it))) else {
+                continue;
+            };
+            // Who has counted some of them already looks for itself.
+            if nap.short.since > told && nap.short.since < now
+                || nap.short.since <= told && !nap.misses_more_than(came, nodes)
+            {
+                stirred[nap.ward as usize].push((nap.key, class));
+            }
+        }
+        stirred.iter_mut().for_each(|ward| ward.sort_unstable());
+        Some(stirred)
+    }
+
+    /// Up to when all know who gained.
+    pub fn told(&self) -> Stamp {
+        self.told
     }
 
     /// All have been told of who gained before.
-    pub fn told(&mut self, stamp: Stamp) {
+    pub fn tell(&mut self, stamp: Stamp) {
         self.told = stamp;
     }
 }

@@ -407,7 +407,10 @@ impl Nodes {
         }
         slot.runs = runs;
         slot.free.cores = slot.free_cores.count();
-        self.gains.note(index);
+        // What a node that takes no jobs has is of use to nobody.
+        if slot.present && slot.node.usable {
+            self.gains.note(index);
+        }
         self.touch(index);
     }
 

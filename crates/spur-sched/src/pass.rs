@@ -100,7 +100,7 @@ impl Planner {
         }
         pass.out.cut_short = pass.out.starts.len() >= self.policy.starts_max;
         if !pass.out.cut_short {
-            self.queue.naps.told(pass.since);
+            self.queue.naps.tell(pass.since);
         }
         self.wake(&mut pass, None);
         self.tell_reasons(&mut pass);
@@ -132,8 +132,10 @@ impl Planner {
     fn look(&mut self, pass: &mut Pass, turn: u8, key: Key, class: u32) {
         let depth = self.depth();
         self.nodes.settle();
+        let told = self.queue.naps.told();
         if let Some(nap) = self.queue.naps.get_mut(class) {
-            if pass.full[nap.ward as usize] && nap.goes_on(&self.nodes, &mut Gained::default()) {
+            let full = pass.full[nap.ward as usize];
+            if full && nap.goes_on(&self.nodes, &mut Gained::default(), told) {
                 pass.failed[class as usize] = true;
                 return;
             }

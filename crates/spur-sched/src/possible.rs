@@ -117,14 +117,12 @@ impl Fits {
     /// How many of the nodes that take jobs may cease to, whichever they are, and the others would still do
     /// if they were empty; nothing where they would not even now.
     pub fn spare_now(&self, shape: &Shape, nodes: &Nodes) -> Option<u32> {
-        if !self.possible_now(shape, nodes) {
-            return None;
-        }
         if !self.wanted.is_empty() || !self.counted.is_empty() {
-            return Some(0);
+            return self.possible_now(shape, nodes).then_some(0);
         }
-        let spare = self.alternatives.iter().map(|fits| {
-            let rooms = rooms(shape, nodes, fits, true, &self.barred);
+        let all = self.alternatives.iter();
+        let all = all.map(|fits| rooms(shape, nodes, fits, true, &self.barred));
+        let spare = all.filter(|rooms| enough(shape, rooms.clone())).map(|rooms| {
             let count: u32 = rooms.iter().map(|(_, nodes)| nodes).sum();
             let least = rooms.iter().map(|(room, _)| *room).min().unwrap_or(1);
             // As if each had no more room than the one with least.
@@ -149,16 +147,20 @@ impl Fits {
         let counted = self.counted.iter().all(|(count, fits)| there(fits) >= *count)
             && (!self.apart
                 || there(&self.any_counted()) >= self.counted.iter().map(|it| it.0).sum::<u32>());
-        let mut rooms = rooms(shape, nodes, fits, usable, &self.barred);
-        rooms.sort_unstable_by(|a, b| b.cmp(a));
-        let (mut count, mut units) = (0u32, 0u64);
-        for (room, nodes) in rooms {
-            let taken = nodes.min(shape.nodes_max - count);
-            count += taken;
-            units += u64::from(taken) * u64::from(room);
-        }
-        counted && count >= shape.nodes_min && units >= u64::from(shape.units)
+        counted && enough(shape, rooms(shape, nodes, fits, usable, &self.barred))
     }
+}
+
+/// Whether nodes with so much room, so many of each, are enough for a job.
+fn enough(shape: &Shape, mut rooms: Vec<(u32, u32)>) -> bool {
+    rooms.sort_unstable_by(|a, b| b.cmp(a));
+    let (mut count, mut units) = (0u32, 0u64);
+    for (room, nodes) in rooms {
+        let taken = nodes.min(shape.nodes_max - count);
+        count += taken;
+        units += u64::from(taken) * u64::from(room);
+    }
+    count >= shape.nodes_min && units >= u64::from(shape.units)
 }
 
 /// Units that fit on empty nodes, and how many such nodes there are.

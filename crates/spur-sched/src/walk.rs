@@ -3,6 +3,7 @@
 
 use std::ops::Bound;
 
+use crate::gains::Stamp;
 use crate::nap::{Gained, Naps};
 use crate::nodes::Nodes;
 use crate::queue::Key;
@@ -15,25 +16,29 @@ const CHUNK: usize = 64;
 pub(crate) struct Walk {
     wards: Vec<Ward>,
     gained: Gained,
-    /// No node has gained since everybody was told.
-    quiet: bool,
+    /// Who may have come to fit, by partition, and at which moment that was told; nothing for anybody.
+    stirred: Option<(Stamp, Option<Vec<Vec<Sleeper>>>)>,
 }
+
+/// A class that sleeps.
+type Sleeper = (Key, u32);
 
 /// The same in one partition.
 #[derive(Default)]
 struct Ward {
     /// The next one.
-    head: Option<(Key, u32)>,
+    head: Option<Sleeper>,
+    /// The last one that was looked at.
+    last: Option<Sleeper>,
     /// Who comes then, from behind.
-    chunk: Vec<(Key, u32)>,
-    after: Option<(Key, u32)>,
+    chunk: Vec<Sleeper>,
     done: bool,
 }
 
 impl Walk {
-    pub(crate) fn of(naps: &Naps, nodes: &Nodes) -> Walk {
+    pub(crate) fn of(naps: &Naps) -> Walk {
         let wards = (0..naps.wards()).map(|_| Ward::default()).collect();
-        Walk { wards, gained: Gained::default(), quiet: naps.all_know(nodes) }
+        Walk { wards, ..Walk::default() }
     }
 
     /// The first of those that are still of interest.
@@ -43,17 +48,22 @@ impl Walk {
         nodes: &Nodes,
         full: &[bool],
         failed: &mut [bool],
-    ) -> Option<(Key, u32)> {
+    ) -> Option<Sleeper> {
+        let told = naps.told();
         for (number, ward) in self.wards.iter_mut().enumerate() {
             while ward.head.is_none() && !ward.done {
-                // Nobody else can have anything to hope for.
-                if full[number] && self.quiet {
-                    ward.done = true;
-                    break;
+                if full[number] {
+                    let now = nodes.gains.stamp();
+                    if self.stirred.as_ref().is_none_or(|(at, _)| *at != now) {
+                        self.stirred = Some((now, naps.stirred(nodes, &mut self.gained)));
+                    }
                 }
-                let Some((key, class)) = ward.step(number, naps) else { break };
+                // Nobody else can have anything to hope for where as much is promised as is to be.
+                let stirred = self.stirred.as_ref().filter(|_| full[number]);
+                let stirred = stirred.and_then(|(_, all)| all.as_ref());
+                let Some((key, class)) = ward.step(number, naps, stirred) else { break };
                 let Some(nap) = naps.get_mut(class) else { continue };
-                let sleeps = nap.goes_on(nodes, &mut self.gained);
+                let sleeps = nap.goes_on(nodes, &mut self.gained, told);
                 if !(sleeps && full[number]) {
                     failed[class as usize] = sleeps;
                     ward.head = Some((key, class));
@@ -64,22 +74,38 @@ impl Walk {
     }
 
     /// The one that was seen is looked at.
-    pub(crate) fn pass_by(&mut self, seen: (Key, u32)) {
+    pub(crate) fn pass_by(&mut self, seen: Sleeper) {
         self.wards.iter_mut().filter(|it| it.head == Some(seen)).for_each(|it| it.head = None);
     }
 }
 
 impl Ward {
-    fn step(&mut self, number: usize, naps: &Naps) -> Option<(Key, u32)> {
-        if self.chunk.is_empty() {
-            let after = self.after.map_or(Bound::Unbounded, Bound::Excluded);
-            let next = naps.order(number).range((after, Bound::Unbounded)).take(CHUNK);
-            self.chunk.extend(next);
-            self.after = self.chunk.last().copied();
-            self.chunk.reverse();
-        }
-        let next = self.chunk.pop();
+    fn step(
+        &mut self,
+        number: usize,
+        naps: &Naps,
+        stirred: Option<&Vec<Vec<Sleeper>>>,
+    ) -> Option<Sleeper> {
+        let next = match stirred.and_then(|all| all.get(number)) {
+            Some(all) => {
+                let after = all.partition_point(|it| self.last.is_some_and(|last| *it <= last));
+                all.get(after).copied()
+            }
+            None => self.in_order(number, naps),
+        };
+        self.last = next.or(self.last);
         self.done = next.is_none();
         next
+    }
+
+    /// The next one of all.
+    fn in_order(&mut self, number: usize, naps: &Naps) -> Option<Sleeper> {
+        if self.chunk.is_empty() {
+            let after = self.last.map_or(Bound::Unbounded, Bound::Excluded);
+            let next = naps.order(number).range((after, Bound::Unbounded)).take(CHUNK);
+            self.chunk.extend(next);
+            self.chunk.reverse();
+        }
+        self.chunk.pop()
     }
 }
