@@ -11,32 +11,65 @@ use spur_core::ids::JobId;
 /// Remembers how long jobs ran.
 #[derive(Clone, Debug, Default)]
 pub struct Predictor {
-    /// Of each user the two that were submitted last, of those that have ended: when, and how long they ran.
-    last: BTreeMap<u32, [Option<(i64, i64)>; 2]>,
+    users: BTreeMap<u32, Habit>,
+}
+
+/// What is known of a user's jobs.
+#[derive(Clone, Copy, Debug, Default)]
+struct Habit {
+    /// The two that were submitted last, of those that have ended: when, and how long they ran.
+    last: [Option<(i64, i64)>; 2],
+    /// How much nearer to the truth guesses were lately than limits; below zero they were not.
+    nearer: f64,
+}
+
+/// Of how much nearer guesses were before, this part counts once another job has ended.
+const REMEMBERED: f64 = 0.9;
+
+impl Habit {
+    /// How long the next one takes by what the last ones did.
+    fn mean(&self) -> Option<i64> {
+        match self.last {
+            [Some((_, last)), Some((_, before))] => Some((last + before) / 2),
+            [Some((_, last)), None] => Some(last),
+            _ => None,
+        }
+    }
+
+    /// The same where guesses are worth more than limits.
+    fn guess(&self) -> Option<i64> {
+        self.mean().filter(|_| self.nearer >= 0.0)
+    }
+}
+
+/// By which factor one time is beside another, as a logarithm. Below ten seconds all are alike.
+fn beside(one: i64, other: i64) -> f64 {
+    (one.max(10) as f64 / other.max(10) as f64).ln().abs()
 }
 
 impl Predictor {
-    /// A job has ended; whether that changes what is expected of the user's others.
-    pub fn learn(&mut self, user: u32, submitted: i64, ran: i64) -> bool {
-        let last = self.last.entry(user).or_default();
-        let before = *last;
+    /// A job has ended that ran for so long and had such a limit; whether that changes what is expected of the
+    /// user's others.
+    pub fn learn(&mut self, user: u32, submitted: i64, ran: i64, limit: i64) -> bool {
+        let habit = self.users.entry(user).or_default();
+        let before = habit.guess();
+        if let Some(mean) = habit.mean() {
+            let gain = beside(limit, ran) - beside(mean.min(limit), ran);
+            habit.nearer = habit.nearer * REMEMBERED + gain;
+        }
         let it = Some((submitted, ran));
         let later = |known: &Option<(i64, i64)>| known.is_none_or(|known| known.0 <= submitted);
-        match last {
-            [first, _] if later(first) => *last = [it, *first],
-            [_, second] if later(second) => *second = it,
+        match habit.last {
+            [first, _] if later(&first) => habit.last = [it, first],
+            [_, second] if later(&second) => habit.last[1] = it,
             _ => {}
         }
-        *last != before
+        habit.guess() != before
     }
 
     /// How long a job of a user will run: never beyond its limit, rounded up so that like jobs stay alike.
     pub fn guess(&self, user: u32, limit: i64) -> i64 {
-        let mean = match self.last.get(&user) {
-            Some([Some((_, last)), Some((_, before))]) => (last + before) / 2,
-            Some([Some((_, last)), None]) => *last,
-            _ => return limit,
-        };
+        let Some(mean) = self.users.get(&user).and_then(Habit::guess) else { return limit };
         let round = if mean < 3600 { 60 } else { 600 };
         (mean.max(1).div_euclid(round) * round + round).min(limit)
     }
@@ -113,13 +146,26 @@ mod tests {
     fn the_two_jobs_submitted_last_say_how_long_the_next_one_takes() {
         let mut told = Predictor::default();
         assert_eq!(told.guess(1, 7200), 7200);
-        assert!(told.learn(1, 100, 59));
+        assert!(told.learn(1, 100, 59, 7200));
         assert_eq!(told.guess(1, 7200), 60);
-        assert!(told.learn(1, 200, 541));
+        assert!(told.learn(1, 200, 541, 7200));
         assert_eq!((told.guess(1, 7200), told.guess(1, 120), told.guess(2, 50)), (360, 120, 50));
         // One that was submitted before both tells nothing new, however late it ends.
-        assert!(!told.learn(1, 50, 100_000));
+        assert!(!told.learn(1, 50, 541, 7200));
         assert_eq!(told.guess(1, 7200), 360);
+    }
+
+    #[test]
+    fn where_limits_were_nearer_to_the_truth_lately_they_count() {
+        let mut told = Predictor::default();
+        for (at, ran) in (0..).zip([100, 36_000, 100, 36_000]) {
+            told.learn(1, at, ran, 2 * ran);
+        }
+        assert_eq!(told.guess(1, 72_000), 72_000, "no two are alike, and limits tell them apart");
+        for at in 10..20 {
+            told.learn(1, at, 590, 72_000);
+        }
+        assert_eq!(told.guess(1, 72_000), 600);
     }
 
     #[test]

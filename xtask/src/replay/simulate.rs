@@ -21,6 +21,8 @@ pub enum Way {
     Fcfs,
     /// The first in the queue holds a promise, the others fill the gaps; first fit.
     Easy,
+    /// The same on the fullest nodes that fit.
+    BestFit,
     /// What the controller does.
     Spur,
     /// The same, and behind the promise short jobs go first.
@@ -31,13 +33,15 @@ pub enum Way {
 
 impl Way {
     /// All of them.
-    pub const ALL: [Way; 5] = [Way::Fcfs, Way::Easy, Way::Spur, Way::Shortest, Way::Predict];
+    pub const ALL: [Way; 6] =
+        [Way::Fcfs, Way::Easy, Way::BestFit, Way::Spur, Way::Shortest, Way::Predict];
 
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Way::Fcfs => "fcfs",
             Way::Easy => "easy",
+            Way::BestFit => "bestfit",
             Way::Spur => "spur",
             Way::Shortest => "shortest",
             Way::Predict => "predict",
@@ -49,11 +53,20 @@ impl Way {
         Way::ALL.into_iter().find(|way| way.name() == name)
     }
 
+    /// Which of the nodes that have room is taken where nothing ever leaves: there it is all that matters.
+    pub(super) fn choice(self) -> Choice {
+        match self {
+            Way::Fcfs => Choice::First,
+            other => other.policy().choice,
+        }
+    }
+
     fn policy(self) -> Policy {
         let usual = Policy::default();
         match self {
             Way::Fcfs => Policy { backfill: false, ..usual },
             Way::Easy => Policy { depth: 1, choice: Choice::First, ..usual },
+            Way::BestFit => Policy { depth: 1, choice: Choice::BestFit, ..usual },
             Way::Spur => usual,
             Way::Shortest | Way::Predict => Policy { shortest_first: true, ..usual },
         }
@@ -268,7 +281,9 @@ impl World<'_> {
     fn end(&mut self, index: usize) {
         let job = &self.trace.jobs[index];
         self.planner.remove_run(RunId(id(index), 0));
-        if self.predictor.learn(job.user, job.submit, job.run) && self.way == Way::Predict {
+        if self.predictor.learn(job.user, job.submit, job.run, job.limit)
+            && self.way == Way::Predict
+        {
             for index in self.of_user.get(&job.user).cloned().unwrap_or_default() {
                 self.submit(index);
             }

@@ -214,7 +214,7 @@ impl Follower {
         for (old, new) in &changed {
             let ends = old.is_some_and(|old| !old.phase.is_over());
             let Some(new) = new.filter(|_| ends) else { continue };
-            for job in self.habits.ended(new) {
+            for job in self.habits.ended(new, state) {
                 if let Some(job) = state.jobs.get(&job) {
                     self.put_job(planner, state, job);
                 }

@@ -8,6 +8,7 @@ use spur_core::job::{Job, Phase};
 use spur_core::state::State;
 use spur_core::time::Timestamp;
 
+use super::request;
 use crate::planner::Planner;
 use crate::predict::{Guard, Predictor, raise};
 use crate::waits::Promised;
@@ -44,7 +45,7 @@ impl Habits {
         }
         self.guard = Some(Guard::new(margin, patience));
         for job in state.jobs.values() {
-            self.ended(job);
+            self.ended(job, state);
         }
     }
 
@@ -92,14 +93,15 @@ impl Habits {
     }
 
     /// A job may have ended; says which waiting jobs are now expected to take another time.
-    pub fn ended(&mut self, job: &Job) -> Vec<JobId> {
+    pub fn ended(&mut self, job: &Job, state: &State) -> Vec<JobId> {
         let Phase::Ended { started: Some(started), at, .. } = &job.phase else { return Vec::new() };
         if self.guard.is_none() {
             return Vec::new();
         }
         self.runs.remove(&job.id);
         let ran = (at.0 - started.0 - job.pause.secs).max(0);
-        if !self.predictor.learn(job.owner.uid.0, job.submitted.0, ran) {
+        let limit = request::secs(job.time_limit(state.partition_of(job)));
+        if !self.predictor.learn(job.owner.uid.0, job.submitted.0, ran, limit) {
             return Vec::new();
         }
         let waiting = self.waiting.get(&job.owner.uid.0).into_iter().flatten();

@@ -24,7 +24,7 @@ section! {
     reservation_depth: Option<u32> = None, Now, [];
     /// Behind the jobs that hold a place, those that take least time start first, whatever their priority.
     backfill_shortest_first: bool = false, Now, [];
-    /// Backfill expects a job to take as long as the last two of its user did; what ends jobs is their limit.
+    /// Backfill expects jobs to take as long as their users' last two did, while that is nearer than limits; what ends jobs is their limit.
     predict_run_times: bool = false, Now, [];
     /// Expectations are not believed while the first job waits for so long beyond the moment that limits say.
     predict_patience: Minutes = Minutes(Limit::Is(240)), Now, [];
