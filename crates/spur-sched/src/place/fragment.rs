@@ -111,9 +111,10 @@ impl Mix {
         let (before, had) = self.useless(&slot.free, &wholes, &admitted);
         let (useless, left) = self.useless(&after, &wholes, &admitted);
         let mine = self.wishes.iter().zip(&admitted).filter(|(_, admitted)| **admitted);
-        let price = mine.map(|(it, _)| it.price).sum::<i64>().min(ONE);
-        // Half of it: at its full price a model is left idle at the end, at none those who want it find it taken.
-        let lost = i64::from(had.saturating_sub(left)) * price / 2;
+        let price: i64 = mine.map(|(it, _)| it.price).sum();
+        // Twice: for less those who insist find what they want taken before the cluster is full, for more it is left
+        // idle at the end.
+        let lost = i64::from(had.saturating_sub(left)) * price * 2;
         Some(((useless - before + lost) / GRAIN, left))
     }
 
