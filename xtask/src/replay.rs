@@ -17,7 +17,7 @@ pub use trace::{Job, Machine, Trace};
 
 /// What may be said on the command line.
 pub const USAGE: &str = "\
-cargo xtask replay FILE [--policy fcfs|easy|spur|shortest|predict] [--nodes N] [--plot FILE.svg] [--first N]
+cargo xtask replay FILE [--policy fcfs|easy|bestfit|spur|shortest|predict] [--nodes N] [--plot FILE.svg] [--first N]
                                run a trace (SWF, muri CSV, openb pods) through the planner; without a
                                policy all of them side by side
 ";
@@ -27,6 +27,7 @@ const ABOVE_ZERO: &str = "--nodes and --first are numbers above zero";
 #[derive(Debug, Default)]
 struct Options {
     file: PathBuf,
+    /// None said: all.
     policies: Vec<Way>,
     nodes: Option<u32>,
     plot: Option<PathBuf>,
@@ -41,7 +42,7 @@ pub fn run(words: &[&str]) -> Result<()> {
     // What a file is it says in its first line, whatever its name.
     let first = text.lines().next().unwrap_or_default();
     if first.contains("gpu_milli") {
-        return openb::run(&options.file, &text);
+        return openb::run(&text, &options);
     }
     let mut trace = match first.contains("num_gpu") {
         true => trace::gangs(&text, options.nodes.unwrap_or(20))?,
@@ -59,14 +60,14 @@ pub fn run(words: &[&str]) -> Result<()> {
     }
     println!("{}", Summary::HEADING);
     let mut drawn = Vec::new();
-    for way in &options.policies {
+    let all = if options.policies.is_empty() { &Way::ALL[..] } else { &options.policies };
+    for way in all {
         let outcome = simulate(&trace, *way);
         println!("{}", outcome.summary(&trace).row(way.name()));
         drawn.push((way.name(), outcome));
     }
     if let Some(path) = &options.plot {
-        std::fs::write(path, plot::svg(&drawn, &trace))
-            .with_context(|| format!("could not write {}", path.display()))?;
+        plot::write(path, &plot::waited(&drawn, &trace))?;
     }
     Ok(())
 }
@@ -99,9 +100,6 @@ fn read(words: &[&str]) -> Result<Options> {
     }
     if options.file.as_os_str().is_empty() {
         bail!("which file?\n\n{USAGE}");
-    }
-    if options.policies.is_empty() {
-        options.policies = Way::ALL.to_vec();
     }
     Ok(options)
 }

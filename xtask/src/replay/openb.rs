@@ -2,10 +2,9 @@
 //! nothing leaves. What counts is how much of the GPUs can be given.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use spur_core::ids::{JobId, NodeName};
 use spur_core::time::Timestamp;
 use spur_sched::Choice;
@@ -13,7 +12,7 @@ use spur_sched::planner::{Planner, Policy};
 use spur_sched::shape::{GresNeed, Memory, Per, Shape, Sharing};
 use spur_sched::view::{PendingJob, RunId, RunningJob, Standing, ViewGres, ViewNode};
 
-use super::trace;
+use super::{Options, Way, plot, trace};
 
 /// Thousandths of a processor in what counts as a core here.
 const GRAIN: u32 = 100;
@@ -23,33 +22,52 @@ struct Pod {
     milli: u64,
 }
 
+/// How much more is asked from point to point of a curve, as a part of all GPUs.
+const STEP: f64 = 0.005;
+
+/// Orders of arrival that are tried.
+const SEEDS: std::ops::RangeInclusive<u64> = 1..=3;
+
 /// Places a list of pods on the nodes listed beside it, by each way to choose.
-pub fn run(file: &Path, pods: &str) -> Result<()> {
-    let beside = file.with_file_name("openb_node_list_gpu_node.csv");
-    let nodes = nodes(&trace::read(&beside)?)?;
-    let pods = read_pods(pods)?;
+pub fn run(pods: &str, options: &Options) -> Result<()> {
+    let beside = options.file.with_file_name("openb_node_list_gpu_node.csv");
+    let mut nodes = nodes(&trace::read(&beside)?)?;
+    nodes.truncate(options.nodes.map_or(usize::MAX, |most| most as usize));
+    let mut pods = read_pods(pods)?;
+    pods.truncate(options.first.unwrap_or(usize::MAX));
+    if nodes.is_empty() || pods.iter().all(|pod| pod.milli == 0) {
+        bail!("{} asks for no GPUs, or there are no nodes beside it", options.file.display());
+    }
     let capacity: u64 =
         nodes.iter().flat_map(|node| node.gres.iter()).map(|it| u64::from(it.devices)).sum();
     println!("{} nodes with {capacity} GPUs, {} kinds of pods", nodes.len(), pods.len());
     println!(
         "{:<10} {:>12} {:>12} {:>12} {:>12} {:>12}",
-        "choice", "at 100 %", "at 130 %", "refused", "idle", "in pieces"
+        "policy", "at 100 %", "at 130 %", "refused", "idle", "in pieces"
     );
-    let ways = [("first", Choice::First), ("best fit", Choice::BestFit), ("fgd", Choice::Tight)];
-    for (name, choice) in ways {
-        let mut rows = Vec::new();
-        for seed in 1..=3 {
-            rows.push(place(&nodes, &pods, capacity, choice, seed));
-        }
+    // Who waits for whom does not matter here, so the others place as `spur` does.
+    let usual = [Way::Easy, Way::BestFit, Way::Spur];
+    let ways = if options.policies.is_empty() { &usual[..] } else { &options.policies };
+    let mut drawn = Vec::new();
+    for way in ways {
+        let rows: Vec<Placed> =
+            SEEDS.map(|seed| place(&nodes, &pods, capacity, way.choice(), seed)).collect();
         let mean = |get: fn(&Placed) -> f64| rows.iter().map(get).sum::<f64>() / rows.len() as f64;
         println!(
-            "{name:<10} {:>11.1}% {:>11.1}% {:>12.0} {:>11.1}% {:>11.1}%",
+            "{:<10} {:>11.1}% {:>11.1}% {:>12.0} {:>11.1}% {:>11.1}%",
+            way.name(),
             100.0 * mean(|row| row.at_100),
             100.0 * mean(|row| row.at_130),
             mean(|row| f64::from(row.refused)),
             100.0 * mean(|row| row.idle),
             100.0 * mean(|row| row.pieces),
         );
+        drawn.extend(rows.into_iter().next().map(|row| (way.name(), row.curve)));
+    }
+    if let Some(path) = &options.plot {
+        let said =
+            format!("{} kinds of pods on {} nodes with {capacity} GPUs", pods.len(), nodes.len());
+        plot::write(path, &plot::given(&drawn, &said))?;
     }
     Ok(())
 }
@@ -62,6 +80,8 @@ struct Placed {
     /// GPUs nobody has anything of, and what is left of the others.
     idle: f64,
     pieces: f64,
+    /// What was given for what was asked, step by step.
+    curve: Vec<(f64, f64)>,
 }
 
 fn place(
@@ -75,8 +95,10 @@ fn place(
     nodes.iter().for_each(|node| planner.put_node(node));
     let partitions: Arc<[(Arc<str>, u16)]> = Arc::new([("all".into(), 1)]);
     let (mut asked, mut given, mut refused, mut at_100) = (0, 0, 0, 0.0);
+    let part = |milli: u64| milli as f64 / (capacity * 1000) as f64;
+    let mut curve = vec![(0.0, 0.0)];
     let mut order = shuffled(pods.len(), seed);
-    let mut next = 0;
+    let (mut next, mut number) = (0, 0);
     let mut used: BTreeMap<(NodeName, u32), u32> = BTreeMap::new();
     while asked < capacity * 1300 {
         if next == order.len() {
@@ -85,7 +107,8 @@ fn place(
         }
         let pod = &pods[order[next]];
         next += 1;
-        let id = JobId(next as u32 + (asked as u32).wrapping_mul(16) % 1_000_000_000);
+        number += 1;
+        let id = JobId(number);
         planner.put_job(&Arc::new(PendingJob {
             ranks_by_tier: false,
             id,
@@ -130,13 +153,16 @@ fn place(
             None => refused += 1,
         }
         if asked <= capacity * 1000 {
-            at_100 = given as f64 / (capacity * 1000) as f64;
+            at_100 = part(given);
+        }
+        if curve.last().is_none_or(|(last, _)| part(asked) - last >= STEP) {
+            curve.push((part(asked), part(given)));
         }
     }
-    let part = |milli: u64| milli as f64 / (capacity * 1000) as f64;
     let left: u64 = used.values().map(|used| 1000 - u64::from((*used).min(1000))).sum();
     let idle = (capacity - used.len() as u64) * 1000;
-    Placed { at_100, at_130: part(given), refused, idle: part(idle), pieces: part(left) }
+    let at_130 = part(given);
+    Placed { at_100, at_130, refused, idle: part(idle), pieces: part(left), curve }
 }
 
 fn shuffled(count: usize, seed: u64) -> Vec<usize> {
