@@ -43,6 +43,10 @@ struct Wish {
     from: Option<u16>,
     count: u8,
     two: bool,
+    /// Parts of a device, where they are asked for.
+    parts: Option<u8>,
+    segment: Option<u8>,
+    switches: Option<u8>,
 }
 
 fn wish() -> impl Strategy<Value = Wish> {
@@ -50,8 +54,14 @@ fn wish() -> impl Strategy<Value = Wish> {
     let flags = (any::<bool>(), prop::bool::weighted(0.2), prop::bool::weighted(0.1));
     let rare = (prop::bool::weighted(0.1), 1..200u16, prop::bool::weighted(0.2), 0..3u8, 0..3u8);
     let more = (prop::bool::weighted(0.1), prop::option::weighted(0.1, 0..5000u16), 1..4u8);
-    (sizes, flags, rare, more, prop::bool::weighted(0.2)).prop_map(
-        |(sizes, flags, rare, more, two)| {
+    let near = (
+        prop::option::weighted(0.2, 1..5u8),
+        prop::option::weighted(0.2, 1..3u8),
+        prop::option::weighted(0.2, 1..3u8),
+    );
+    (sizes, flags, rare, more, prop::bool::weighted(0.2), near).prop_map(
+        |(sizes, flags, rare, more, two, near)| {
+            let (parts, segment, switches) = near;
             let (nodes, units, cpus, memory, gpus) = sizes;
             let (per_unit, feature, alone) = flags;
             let (contiguous, minutes, least, priority, license) = rare;
@@ -74,6 +84,9 @@ fn wish() -> impl Strategy<Value = Wish> {
                 from,
                 count,
                 two,
+                parts,
+                segment,
+                switches,
             }
         },
     )
@@ -103,6 +116,11 @@ fn pending(id: JobId, wish: &Wish) -> PendingJob {
     let (least, more) = (u32::from(wish.nodes.0), u32::from(wish.nodes.1));
     let units = u32::from(wish.units).max(least);
     let per = if wish.per_unit { Per::Unit } else { Per::Node };
+    let gres = match (wish.parts, wish.gpus) {
+        (Some(parts), _) => vec![GresNeed { parts: true, ..gpu_need(u32::from(parts), Per::Node) }],
+        (None, 0) => vec![],
+        (None, gpus) => vec![gpu_need(u32::from(gpus), per)],
+    };
     let secs = i64::from(wish.minutes) * 60;
     let shape = Shape {
         nodes_min: least,
@@ -115,7 +133,9 @@ fn pending(id: JobId, wish: &Wish) -> PendingJob {
             2 => Memory::PerCpu(30),
             _ => Memory::PerNode(150),
         },
-        gres: if wish.gpus == 0 { vec![] } else { vec![gpu_need(u32::from(wish.gpus), per)] },
+        gres,
+        segment: wish.segment.map(u32::from),
+        switches: wish.switches.map(u32::from),
         constraint: if wish.feature { "fast" } else { "" }.into(),
         sharing: if wish.alone { Sharing::Nobody } else { Sharing::Anybody },
         contiguous: wish.contiguous,
@@ -150,6 +170,8 @@ struct Both {
     view: ClusterView,
     planner: Planner,
     next: u32,
+    /// Nodes are in blocks of three.
+    blocks: bool,
 }
 
 impl Both {
@@ -165,14 +187,24 @@ impl Both {
                     weight: u32::from(*weight),
                     partitions: all.into(),
                     features: if *feature { ["fast".into()].into() } else { [].into() },
-                    switches: [].into(),
+                    switches: match self.blocks {
+                        true => [format!("b{}", number / 3).into()].into(),
+                        false => [].into(),
+                    },
                     sockets: 2,
                     cores: u32::from(*cores),
                     threads: 1,
                     kept: [].into(),
                     memory_mb: u64::from(*memory),
                     tmp_mb: 0,
-                    gres: if *devices == 0 { [].into() } else { gpus(u32::from(*devices)) },
+                    gres: match u32::from(*devices) {
+                        0 => [].into(),
+                        // Some are given in quarters.
+                        count if cores % 2 == 0 => {
+                            [ViewGres { parts: 4, ..ViewGres::devices("gpu", "", count) }].into()
+                        }
+                        count => gpus(count),
+                    },
                 });
                 let held = view.running.values().flat_map(|run| run.shares.iter());
                 // What runs keeps what it has.
@@ -339,10 +371,11 @@ proptest! {
         depth in 1..4u32,
         shortest_first in any::<bool>(),
         starts_max in prop_oneof![4 => Just(10_000usize), 1 => 1..4usize],
+        blocks in any::<bool>(),
     ) {
         let policy = Policy { depth, shortest_first, starts_max, ..Policy::default() };
         let planner = Planner::new(policy);
-        let mut both = Both { view: ClusterView::default(), planner, next: 1 };
+        let mut both = Both { view: ClusterView::default(), planner, next: 1, blocks };
         for change in &changes {
             both.apply(change);
             let told = both.planner.decide(both.view.now);
@@ -364,7 +397,7 @@ proptest! {
         changes in prop::collection::vec(change(), 1..40),
     ) {
         let planner = Planner::new(Policy::default());
-        let mut both = Both { view: ClusterView::default(), planner, next: 1 };
+        let mut both = Both { view: ClusterView::default(), planner, next: 1, blocks: false };
         for change in &changes {
             both.apply(change);
             let before = both.planner.decide(both.view.now);
