@@ -131,6 +131,7 @@ fn lines(
     offset: Offset,
 ) -> Vec<String> {
     let mut lines = vec![needs(told)];
+    lines.extend(too_much(told));
     let rejected: Vec<String> = told
         .rejections
         .iter()
@@ -240,6 +241,14 @@ fn needs(told: &Explanation) -> String {
     }
 }
 
+/// What the partition does not have even when nothing runs.
+fn too_much(told: &Explanation) -> Option<String> {
+    let lacking = told.needs.iter().filter(|need| need.needed > need.total);
+    let has: Vec<String> = lacking.map(|need| amount(&need.name, need.total)).collect();
+    let has = Some(has.join(", ")).filter(|has| !has.is_empty())?;
+    Some(format!("That is more than there is: partition {} has {has} in all.", told.partition))
+}
+
 fn limit(limit: &LimitUse) -> String {
     format!(
         "{}: {} of {} in use, {} more needed ({})",
@@ -332,6 +341,7 @@ mod tests {
             name: name.into(),
             needed,
             free,
+            total: 512,
             ..ResourceNeed::default()
         };
         let told = Explanation {
@@ -378,6 +388,17 @@ Job 4711 (train, alice/vision, 4 nodes, 64 CPUs, 1-00:00:00) has been PENDING fo
   Would start now with: scontrol update jobid=4711 NumNodes=2
 ";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn what_a_partition_never_has_is_told() {
+        let mut reply = waiting();
+        if let Some(told) = &mut reply.explanation {
+            told.needs[0].needed = 513;
+        }
+        let text = told(&reply, Timestamp(1_800_007_800), |_| 0);
+        let said = "  That is more than there is: partition gpu has 512 CPUs in all.\n";
+        assert!(text.contains(said), "{text}");
     }
 
     #[test]
