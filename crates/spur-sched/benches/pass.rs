@@ -145,6 +145,7 @@ fn begin(planner: &mut Planner, start: &Start) {
         wish: Wish::default(),
         charges: [].into(),
         preemptible: None,
+        leaves: false,
         sleeps: None,
         limit: None,
     };
@@ -230,6 +231,7 @@ fn cluster(nodes: u32, jobs: u32) -> ClusterView {
                 wish: Wish::default(),
                 charges: [].into(),
                 preemptible: None,
+                leaves: false,
                 sleeps: None,
                 limit: None,
             };

@@ -16,6 +16,7 @@ use crate::possible::Fits;
 use crate::preempt;
 use crate::shape::Shape;
 use crate::timeline::{Ahead, Place};
+use crate::view::{Displaced, RunId};
 use crate::waits::{Promised, Wait};
 
 impl Planner {
@@ -40,14 +41,19 @@ impl Planner {
         let found = former.into_iter().chain(found).min_by_key(|(place, ..)| place.at);
         let start = found.as_ref().map(|(place, ..)| Timestamp(place.at.max(pass.now)));
         let said = pass.special.get(&job).copied().flatten().map(|wait| wait.reason);
-        let reason = if said == Some(Reason::Resources) { Reason::Resources } else { reason };
+        // Of several partitions the last word counts, and being behind somebody is none.
+        let reason = said.filter(|_| reason == Reason::Priority).unwrap_or(reason);
         pass.special.insert(job, Some(Wait { reason, start, reserved: false }));
         let rank = self.queue.classes[class as usize].rank;
         if self.policy.preempt && rank > 0 {
             let victims = preempt::victims(self, pass.now, rank, fits, shape, &pass.displaced);
             if let Some(victims) = victims {
                 pass.displaced.extend(victims.iter().map(|victim| victim.0));
-                pass.out.preempts.push(Preempt { job, victims });
+                let stays = |(run, how): (RunId, Option<Displaced>)| Some((run, how?));
+                let victims: Vec<_> = victims.into_iter().filter_map(stays).collect();
+                if !victims.is_empty() {
+                    pass.out.preempts.push(Preempt { job, victims });
+                }
             }
         }
         if let Some((place, shape, kinds)) = found {

@@ -117,6 +117,7 @@ impl Cluster {
                 wish: job.shape.wish(),
                 charges: job.charges.clone(),
                 preemptible: None,
+                leaves: false,
                 sleeps: None,
                 limit: None,
             };

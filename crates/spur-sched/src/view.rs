@@ -127,6 +127,8 @@ pub struct RunningJob {
     pub charges: Arc<[Charge]>,
     /// Who may displace it, and what becomes of it then; nothing when nobody may.
     pub preemptible: Option<Preemptible>,
+    /// It makes room for another already, and has its grace.
+    pub leaves: bool,
     /// It sleeps until its processors are free again.
     pub sleeps: Option<Arc<Sleep>>,
     /// When it must give back what it holds, if it is expected to earlier.

@@ -145,6 +145,7 @@ fn place(
                     wish: pod.shape.wish(),
                     charges: [].into(),
                     preemptible: None,
+                    leaves: false,
                     sleeps: None,
                     limit: None,
                 };

@@ -259,6 +259,7 @@ impl World<'_> {
             wish: Wish::default(),
             charges: [].into(),
             preemptible: None,
+            leaves: false,
             sleeps: None,
             limit: Some(Timestamp(since + self.trace.jobs[index].limit)),
         });

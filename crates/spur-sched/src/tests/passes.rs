@@ -320,7 +320,7 @@ fn a_job_that_can_do_with_less_time_fits_before_a_promise() {
         shape.secs_min = Some(600);
     });
     assert_eq!(cluster.plan(), ["3 on n2:1", "2 Resources@3600"]);
-    assert_eq!(cluster.decide().starts[0].secs, Some(3600));
+    assert_eq!(cluster.decide().starts[0].secs, Some(600), "as short as it puts up with");
 }
 
 #[test]
@@ -337,6 +337,49 @@ fn as_few_as_possible_are_displaced() {
     let one = cluster.ended(1).job_with(tasks(1, 2), |job| job.rank = 2);
     assert_eq!(one.decide().preempts.len(), 1);
     assert_eq!(one.plan()[0], "4 on n1:2");
+}
+
+/// Of what runs, everything with a lower rank.
+fn all_may_go(mut cluster: Cluster) -> Cluster {
+    cluster.policy.preempt = true;
+    let low = Preemptible { rank: 1, worth: 1, from: Timestamp(0), how: Displaced::Requeued };
+    for run in cluster.view.running.values_mut() {
+        *run = Arc::new(RunningJob { preemptible: Some(low), ..(**run).clone() });
+    }
+    cluster
+}
+
+fn displaced(cluster: &Cluster) -> Vec<u32> {
+    let all = cluster.decide().preempts.into_iter().flat_map(|it| it.victims);
+    all.map(|(run, _)| run.0.0).collect()
+}
+
+#[test]
+fn nobody_goes_whose_room_alone_is_too_little() {
+    let half = |shape: &mut Shape| shape.nodes_max = 2;
+    let wide = move |shape: &mut Shape| {
+        tasks(1, 4)(shape);
+        half(shape);
+    };
+    let busy = cluster(&[4, 4]).job(tasks(1, 2)).job(tasks(1, 2)).job(tasks(1, 4)).started();
+    let busy = all_may_go(busy);
+    assert_eq!(displaced(&busy.job_with(wide, |job| job.rank = 2)), [3]);
+    let singles = (0..4).fold(cluster(&[4]), |cluster, _| cluster.job(|_| {}));
+    let singles = all_may_go(singles.started());
+    assert_eq!(displaced(&singles.job_with(wide, |job| job.rank = 2)), [1, 2, 3, 4]);
+}
+
+#[test]
+fn who_has_its_grace_makes_room_for_one_job_and_nobody_else_goes_for_that() {
+    let mut busy = all_may_go(
+        cluster(&[2, 2, 2]).job(tasks(1, 2)).job(tasks(1, 2)).job(tasks(1, 2)).started(),
+    );
+    let first = busy.view.running.values_mut().next().expect("it runs");
+    *first = Arc::new(RunningJob { preemptible: None, leaves: true, ..(**first).clone() });
+    busy.policy.depth = 2;
+    let one = busy.job_with(tasks(1, 2), |job| job.rank = 2);
+    assert_eq!(displaced(&one), [0u32; 0]);
+    assert_eq!(displaced(&one.job_with(tasks(1, 2), |job| job.rank = 2)).len(), 1);
 }
 
 #[test]

@@ -292,6 +292,7 @@ impl Both {
                 wish: job.shape.wish(),
                 charges: job.charges.clone(),
                 preemptible: None,
+                leaves: false,
                 sleeps: None,
                 limit: None,
             });

@@ -66,6 +66,7 @@ impl Follower {
             wish: shape.wish(),
             charges: self.charges(planner, state, job),
             preemptible: preemptible(state, job),
+            leaves: job.displaced.is_some(),
             sleeps: (job.asleep && !job.parked).then(|| Arc::new(asleep())),
             limit,
         };
