@@ -10,6 +10,7 @@ use crate::place::{Chosen, Search};
 use crate::planner::Planner;
 use crate::possible::Fits;
 use crate::shape::Shape;
+use crate::timeline::But;
 
 /// The most of them: it is asked for the sake of a word.
 const WONDER: u32 = 64;
@@ -33,15 +34,16 @@ impl Planner {
         let with_others = flexible.and_then(|nodes| self.beginning_with(fits, shape, nodes));
         let in_size = |shape: &Shape, secs: i64| {
             let secs = secs.min(left);
-            let inside =
-                first.and_then(|nodes| self.place_for(pass, fits, shape, secs, Some(nodes), false));
+            let inside = first.and_then(|nodes| {
+                self.place_for(pass, fits, shape, secs, Some(nodes), But::Nothing)
+            });
             let partly = || {
                 let fits = with_others.as_ref()?;
-                self.place_for(pass, fits, shape, secs, None, false)
+                self.place_for(pass, fits, shape, secs, None, But::Nothing)
             };
             inside
                 .or_else(partly)
-                .or_else(|| self.place_for(pass, fits, shape, secs, within.as_ref(), false))
+                .or_else(|| self.place_for(pass, fits, shape, secs, within.as_ref(), But::Nothing))
         };
         let for_secs = |secs: i64| match shape.sizes.is_empty() {
             true if shape.widest => widest(shape, |size| in_size(size, secs)),
@@ -57,9 +59,9 @@ impl Planner {
         }
         let least = shape.secs_min.filter(|least| *least < shape.secs)?;
         let mut best = (for_secs(least)?, least);
-        // As long as possible, to the minute.
+        // No longer than it must be, as in Slurm; who asks for advice is told what would do, to the minute.
         let (mut low, mut high) = (least / 60, shape.secs.div_euclid(60));
-        while low + 1 < high {
+        while self.longest && low + 1 < high {
             let middle = (low + high) / 2;
             match for_secs(middle * 60) {
                 Some(chosen) => (best, low) = ((chosen, middle * 60), middle),
@@ -69,7 +71,7 @@ impl Planner {
         Some(best)
     }
 
-    /// Whether a job would start if there were no reservations.
+    /// Whether a job would start if there were no reservations, whoever else may be promised its place.
     pub(crate) fn keeps_out(
         &mut self,
         pass: &mut Pass,
@@ -85,7 +87,8 @@ impl Planner {
         if let Some(known) = self.known_to_be_kept_out(pass, class) {
             return known;
         }
-        let out = self.place_for(pass, fits, shape, shape.secs, None, true).is_some();
+        let would = |but: But| self.place_for(pass, fits, shape, shape.secs, None, but).is_some();
+        let out = !would(But::Jobs) && would(But::Everything);
         self.was_kept_out(class, out);
         out
     }
@@ -97,7 +100,7 @@ impl Planner {
         shape: &Shape,
         secs: i64,
         within: Within<'_>,
-        unreserved: bool,
+        but: But,
     ) -> Option<Chosen> {
         let inside = |kinds: &[Fit], shape: &Shape, barred: &Barred, within: Within<'_>| {
             Search {
@@ -112,7 +115,7 @@ impl Planner {
                 wanted: &fits.wanted,
                 barred,
                 within,
-                unreserved,
+                but,
             }
             .choose()
         };

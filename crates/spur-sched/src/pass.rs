@@ -227,6 +227,11 @@ impl Planner {
         }
         if !self.queue.classes[class as usize].is_possible_now(&self.nodes) {
             pass.by_class[class as usize] = Reason::ReqNodeNotAvail.into();
+            // The first of a partition is told of apart, where there are too few nodes, and the others are behind it.
+            let few = fits.wanted.is_empty() && shape.nodes_min > fits.usable(&shape, &self.nodes);
+            if few && pass.kept.close_behind(&ward, key) {
+                pass.special.insert(job, Some(Reason::ReqNodeNotAvail.into()));
+            }
             return;
         }
         if full {

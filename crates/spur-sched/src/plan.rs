@@ -87,10 +87,12 @@ impl Planner {
         Some(told)
     }
 
-    /// Whether a job would start now; with how many minutes, where that is less than it asks for.
+    /// Whether a job would start now; with how many minutes at most, where that is less than it asks for.
     pub(crate) fn would_start(&mut self, state: &State, job: JobId) -> Option<Option<u64>> {
         self.follower.follow(&mut self.planner, state);
+        self.planner.longest = true;
         let decided = self.planner.decide(state.now);
+        self.planner.longest = false;
         let start = decided.starts.iter().find(|start| start.job == job)?;
         Some(job_start(state, start, &mut BTreeMap::new())?.minutes)
     }

@@ -70,6 +70,8 @@ pub struct Planner {
     pub(crate) sleepers: BTreeSet<RunId>,
     /// Which ranks may displace which others, where it is not the higher the lower.
     rights: Option<BTreeMap<u32, BTreeSet<u32>>>,
+    /// Who puts up with less time gets as much as there is, and not as little as will do.
+    pub(crate) longest: bool,
     now: i64,
 }
 

@@ -114,6 +114,13 @@ impl Fits {
             && self.alternatives.iter().any(|fits| self.would_do(shape, nodes, fits, true))
     }
 
+    /// How many of the nodes that take jobs at present would do.
+    pub fn usable(&self, shape: &Shape, nodes: &Nodes) -> u32 {
+        let each =
+            self.alternatives.iter().map(|fits| rooms(shape, nodes, fits, true, &self.barred));
+        each.map(|rooms| rooms.iter().map(|(_, nodes)| nodes).sum()).max().unwrap_or(0)
+    }
+
     /// How many of the nodes that take jobs may cease to, whichever they are, and the others would still do
     /// if they were empty; nothing where they would not even now.
     pub fn spare_now(&self, shape: &Shape, nodes: &Nodes) -> Option<u32> {

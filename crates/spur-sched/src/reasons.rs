@@ -74,6 +74,13 @@ impl Kept {
         }
     }
 
+    /// The same for who comes after those looked at so far; whether nobody was in front of them.
+    pub(crate) fn close_behind(&mut self, ward: &Arc<str>, key: Key) -> bool {
+        let first = !self.closed.contains_key(ward);
+        self.closed.entry(ward.clone()).or_insert(key);
+        first
+    }
+
     /// Everybody of a partition is behind somebody from now on; whether nobody was before.
     pub(crate) fn close(&mut self, partition: &Arc<str>, key: Key) -> bool {
         self.closed.insert(partition.clone(), key).is_none()

@@ -80,7 +80,9 @@ pub enum But {
     Nothing,
     /// Those to one job.
     Job(JobId),
-    Reservations,
+    /// Those to any job.
+    Jobs,
+    Everything,
 }
 
 impl Calendar {
@@ -212,7 +214,8 @@ impl Calendar {
             for promise in promises.clone().filter(holds) {
                 match &promise.what {
                     What::Job(job, ..) if but == But::Job(*job) => {}
-                    What::Reserved(..) if but == But::Reservations => {}
+                    _ if but == But::Everything => {}
+                    What::Job(..) if but == But::Jobs => {}
                     What::Reserved(name, None) if shape.may_use(name) => {}
                     What::Reserved(_, None) => return 0,
                     What::Reserved(name, Some(cores)) => {

@@ -131,6 +131,11 @@ impl Waits {
         }
     }
 
+    /// Whether no more is known about a job than about all of its class.
+    pub fn is_as_its_class(&self, job: JobId) -> bool {
+        !self.special.contains_key(&job)
+    }
+
     /// Which of the nodes that a job asked for by name are kept for others.
     pub fn unavailable(&self, job: JobId) -> &[NodeName] {
         let place = self.places.get(job);

@@ -3,7 +3,7 @@
 //! Nodes that would do fall into runs of neighbours of one weight. Of the lightest runs the one with the fewest
 //! processors that has enough goes first; a run that has too little goes before it where it comes later and has more.
 //! A single node is the fullest that will do; several are taken in order, each leaving a processor for every node that
-//! must follow.
+//! must follow. Who asks for neighbours gets one such run whatever its nodes weigh, or another choice is made.
 
 use super::{Candidate, Choice, Chosen, Search, deal};
 use crate::fit::Fit;
@@ -40,7 +40,6 @@ impl Search<'_> {
         let goes = self.choice == Choice::Tight
             && self.wanted.is_empty()
             && shape.gres.is_empty()
-            && !shape.contiguous
             // Where a partition wants the emptiest nodes its jobs get those.
             && (!shape.spread || shape.widest)
             && self.nodes.domains.is_empty()
@@ -50,8 +49,9 @@ impl Search<'_> {
         }
         let mut stops = self.stops()?;
         while stops.len() >= shape.nodes_min as usize {
-            if let Some(chosen) = self.walk(&stops) {
-                return Some(chosen);
+            let chosen = self.walk(&stops);
+            if chosen.is_some() || shape.contiguous {
+                return chosen;
             }
             // Those that have least take up places of others.
             let least = stops.iter().map(|stop| stop.cpus).min()?;
@@ -82,7 +82,8 @@ impl Search<'_> {
             return None;
         }
         for (fit, nodes) in buckets() {
-            let weight = self.nodes.kinds[fit.kind as usize].weight;
+            let kind = &self.nodes.kinds[fit.kind as usize];
+            let weight = if self.shape.contiguous { 0 } else { kind.weight };
             for (order, node) in nodes {
                 let room = self.room(fit, *node);
                 if room < least {
@@ -125,6 +126,10 @@ impl Search<'_> {
             .map(|stops| Run { stops, cpus: stops.iter().map(|stop| stop.cpus).sum() })
             .collect();
         let mut need = Need { nodes: shape.nodes_min, cpus: shape.cpus() };
+        if shape.contiguous {
+            runs.retain(|run| run.has_enough(&need));
+            runs = best(&runs, &need).map(|best| runs.remove(best)).into_iter().collect();
+        }
         let mut found: Vec<&Candidate> = Vec::new();
         let full = |need: &Need, found: &[&Candidate]| {
             let enough = need.nodes == 0 && need.cpus == 0;
@@ -159,7 +164,10 @@ impl Search<'_> {
             }
         };
         chosen.sort_by_key(|(node, _)| self.nodes.rank(*node));
-        Some(chosen)
+        let mut places: Vec<u32> = chosen.iter().map(|(node, _)| self.nodes.place(*node)).collect();
+        places.sort_unstable();
+        let apart = places.windows(2).any(|pair| pair[1] - pair[0] > 1);
+        (!shape.contiguous || !apart).then_some(chosen)
     }
 }
 

@@ -53,8 +53,8 @@ pub struct Search<'a> {
     pub barred: &'a BTreeSet<NodeIndex>,
     /// Only these, if said.
     pub within: Option<&'a BTreeSet<NodeIndex>>,
-    /// As if there were no reservations.
-    pub unreserved: bool,
+    /// As if these were not promised.
+    pub but: But,
 }
 
 struct Candidate {
@@ -102,8 +102,8 @@ impl Search<'_> {
         if room == 0 || !self.calendar.concerns(node) {
             return room;
         }
-        let but = if self.unreserved { But::Reservations } else { But::Nothing };
-        let later = self.calendar.room_but(self.shape, fit, node, slot, self.now, self.secs, but);
+        let (now, secs, but) = (self.now, self.secs, self.but);
+        let later = self.calendar.room_but(self.shape, fit, node, slot, now, secs, but);
         room.min(later)
     }
 

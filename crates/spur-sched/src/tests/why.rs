@@ -81,8 +81,8 @@ fn a_job_that_can_do_with_less_is_granted_less() {
     short.lifecycle_mut().time_min = Some(Limit::Is(10));
     let cluster = cluster.submit(short).started();
     let job = &cluster.0.jobs[&JobId(3)];
-    assert_eq!(job.granted.minutes, Some(60));
-    assert_eq!(job.time_limit(cluster.0.default_partition()), Limit::Is(60));
+    assert_eq!(job.granted.minutes, Some(10));
+    assert_eq!(job.time_limit(cluster.0.default_partition()), Limit::Is(10));
 }
 
 proptest! {

@@ -12,6 +12,7 @@ use spur_core::job::{
     Share, signal,
 };
 use spur_core::limit::Limit;
+use spur_core::node::Node;
 use spur_core::partition::Partition;
 use spur_core::reservation::Flags;
 use spur_core::state::State;
@@ -144,7 +145,13 @@ fn description(
     if job.phase != Phase::Pending {
         return None;
     }
+    let out = || out_of_service(&published.state, partition);
+    let is_named = !job.spec.placement().nodelist.is_empty();
     if published.waits.get(job.id).is_some_and(|wait| wait.reserved && wait.reason == reason) {
+        // Nodes out of service are told of first.
+        if let Some(nodes) = out().filter(|_| !is_named) {
+            return Some(format!("{reason}, UnavailableNodes:{nodes}"));
+        }
         let why = match is_kept_for_maintenance(&published.state, job) {
             true => "Reserved for maintenance",
             false => "May be reserved for other job",
@@ -157,6 +164,13 @@ fn description(
     match reason {
         _ if job.hold == Hold::Launch => Some("launch failed requeued held".to_string()),
         _ if job.hold == Hold::Requeued => Some("job requeued in held state".to_string()),
+        // Only the first of a partition, and who waits for nodes kept for others, is told more than where it lacks them.
+        Reason::ReqNodeNotAvail if !is_named && published.waits.is_as_its_class(job.id) => {
+            Some(match out() {
+                Some(nodes) => format!("{reason}, UnavailableNodes:{nodes}"),
+                None => NODES_NOT_AVAILABLE.to_string(),
+            })
+        }
         Reason::ReqNodeNotAvail => Some(match job.spec.placement().nodelist.as_str() {
             "" => NODES_NOT_AVAILABLE.to_string(),
             named => match unavailable(published, job.id, named).as_str() {
@@ -234,14 +248,24 @@ fn unavailable(published: &Published, job: JobId, list: &str) -> String {
     let names = hostlist::expand(list).unwrap_or_default();
     let is_closed = |name: &&String| {
         let name = NodeName::from(name.as_str());
-        let node = state.nodes.get(&name);
-        kept.contains(&name)
-            || node.is_none_or(|node| {
-                let service = &node.service;
-                !node.link.is_up() || service.down || service.drain || service.fail
-            })
+        kept.contains(&name) || state.nodes.get(&name).is_none_or(|node| is_out(node))
     };
     hostlist::compress(names.iter().filter(is_closed))
+}
+
+/// Whether a node takes no jobs.
+fn is_out(node: &Node) -> bool {
+    let service = &node.service;
+    !node.link.is_up() || service.down || service.drain || service.fail
+}
+
+/// Nodes of a partition that take no jobs, if there are any.
+fn out_of_service(state: &State, partition: Option<&Partition>) -> Option<String> {
+    let partition = partition?;
+    let out =
+        state.nodes.values().filter(|node| partition.nodes.contains(&node.name) && is_out(node));
+    let names = hostlist::compress(out.map(|node| node.name.as_str()));
+    (!names.is_empty()).then_some(names)
 }
 
 /// What is left to wait for. Slurm asks what has come true only once nobody holds the job back any more.
