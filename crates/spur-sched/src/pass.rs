@@ -244,7 +244,10 @@ impl Planner {
             return;
         }
         let stand = self.stand(&pass.kept, &ward, &partition, &fits, &shape);
-        pass.kept.put(key, &ward, &partition, &fits.wanted, &stand);
+        // Whom a reservation keeps out holds up nobody.
+        if !kept_out {
+            pass.kept.put(key, &ward, &partition, &fits.wanted, &stand);
+        }
         pass.named |= !fits.wanted.is_empty();
         let why = stand.reason();
         self.promise(pass, job, class, &fits, &shape, why);

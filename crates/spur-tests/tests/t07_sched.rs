@@ -37,6 +37,26 @@ fn jobs_wait_for_room_and_say_why() {
 }
 
 #[test]
+fn who_waits_for_nodes_out_of_service_is_told_which() {
+    let cluster = Cluster::up("n[1-3]", 2);
+    let drain = ["update", "nodename=n3", "state=drain", "reason=disk"];
+    assert_eq!(cluster.run_words("scontrol", &drain).status, 0);
+    for line in ["-N3", "-N3", "-n6", "-N2"] {
+        assert_eq!(cluster.run_words("sbatch", &[line, "--wrap", "sleep 300"]).status, 0);
+    }
+    // The first of a partition has other words, as in Slurm.
+    let expected = "2 Nodes required for job are DOWN, DRAINED or reserved for jobs in higher \
+                    priority partitions\n\
+                    3 ReqNodeNotAvail, UnavailableNodes:n3\n\
+                    4 ReqNodeNotAvail, UnavailableNodes:n3\n\
+                    5 None\n";
+    until("everybody knows", || {
+        let told = cluster.run_words("squeue", &["-h", "-S", "i", "-o", "%i %r"]).stdout;
+        (told == expected).then_some(())
+    });
+}
+
+#[test]
 fn a_configuration_makes_the_partitions() {
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join("spur.conf");

@@ -35,7 +35,11 @@ const OBSERVED: &[Case] = &[
 
 /// A cluster on which so many processors of some nodes are taken.
 fn busy(used: &[(u32, u32)]) -> Cluster {
-    used.iter().fold(cluster(&[16; 8]), |all, (node, cores)| {
+    busy_of(&[16; 8], used)
+}
+
+fn busy_of(nodes: &[u32], used: &[(u32, u32)]) -> Cluster {
+    used.iter().fold(cluster(nodes), |all, (node, cores)| {
         let all = all.job(|shape| {
             (shape.units, shape.nodelist) = (*cores, vec![format!("n{node}").as_str().into()]);
         });
@@ -57,6 +61,33 @@ fn neighbours_are_chosen_as_on_slurm() {
         });
         assert_eq!(plan.plan(), [told(used.len() + 1, given)], "{used:?} {nodes:?} -n{tasks}");
     }
+}
+
+#[test]
+fn who_asks_for_neighbours_gets_the_least_run_that_will_do() {
+    // Six nodes of four processors, as seen on Slurm: processors in use, nodes, tasks, and what was given.
+    let observed: [Case; 6] = [
+        (&[(3, 4)], (2, 2), 2, &[(1, 1), (2, 1)]),
+        (&[(4, 4)], (2, 2), 2, &[(5, 1), (6, 1)]),
+        (&[(2, 4), (5, 4)], (2, 2), 8, &[(3, 4), (4, 4)]),
+        (&[(5, 4)], (3, 3), 6, &[(1, 4), (2, 1), (3, 1)]),
+        (&[(1, 1), (4, 4), (5, 1)], (2, 2), 2, &[(5, 1), (6, 1)]),
+        (&[(1, 1), (4, 4), (5, 2), (6, 1)], (1, 1), 2, &[(5, 2)]),
+    ];
+    for (used, nodes, tasks, given) in observed {
+        let plan = busy_of(&[4; 6], used).job(|shape| {
+            (shape.nodes_min, shape.nodes_max) = nodes;
+            (shape.units, shape.contiguous) = (tasks, true);
+        });
+        assert_eq!(plan.plan(), [told(used.len() + 1, given)], "{used:?} {nodes:?} -n{tasks}");
+    }
+    // Whatever they weigh.
+    let heavy = |node: &mut crate::view::ViewNode| node.weight = 5;
+    let some = cluster(&[4; 3]).node("n2", heavy).job(|shape| {
+        (shape.nodes_min, shape.nodes_max) = (2, 2);
+        (shape.units, shape.contiguous) = (2, true);
+    });
+    assert_eq!(some.plan(), ["1 on n1:1 n2:1"]);
 }
 
 #[test]

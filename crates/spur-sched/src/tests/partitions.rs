@@ -225,6 +225,16 @@ fn nodes_of_a_partition_are_kept_from_the_others_in_the_order_of_the_queue() {
 }
 
 #[test]
+fn of_several_partitions_the_last_word_counts() {
+    let text = "[[partitions]]\nname = \"a\"\ndefault = true\n[[partitions]]\nname = \"b\"\n";
+    let full = configured(text).submit(tasks(32)).started();
+    let of = |partition: &str| JobSpec { partition: partition.to_string(), ..on_one(1) };
+    assert_eq!(full.clone().submit(of("a")).plan(), ["2 Resources"]);
+    // Its own first partition keeps the nodes from the other.
+    assert_eq!(full.submit(of("a,b")).plan(), ["2 ReqNodeNotAvail"]);
+}
+
+#[test]
 fn no_node_is_heavier_than_is_needed() {
     let text = "[[nodes]]\nnames = \"n[1-2]\"\nweight = 10\n[[nodes]]\nnames = \"n3\"\nweight = 5\n\
                 [[nodes]]\nnames = \"n[4-5]\"\nweight = 1\n";
