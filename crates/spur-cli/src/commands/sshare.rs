@@ -109,6 +109,7 @@ fn table(query: &Query, shown: &[ShareView]) -> Result<String, String> {
         format = format.replacen("User,", "User,Partition,", 1);
     }
     let columns = format::accounting(SHARE_FIELDS, &format).map_err(|field| field.0)?;
+    let columns: Vec<_> = columns.into_iter().map(format::own_width_for_none).collect();
     let layout = query.layout.clone().unwrap_or(Layout::Fixed);
     let context =
         RenderContext { now: zone::now(), offset_at: &zone::offset_at, ..RenderContext::default() };

@@ -38,22 +38,50 @@ pub fn requested(spec: &JobSpec, partition: &sections::Partition, jobs: &section
         .or_else(|| jobs.def_mem_per_cpu.map(|mb| per_cpu(mb.0)))
         .or_else(|| jobs.def_mem_per_node.map(|mb| per_node(mb.0)));
     needs.extend(memory.filter(|mb| *mb > 0).map(|mb| (Tres::Memory, mb)));
-    let gpu = spec.gpu();
-    let gpus = |text: &str| gres::parse_gpus(text).unwrap_or_default();
-    let of_nodes = gres::parse(&spec.gres).unwrap_or_default();
-    for (requests, times) in [
-        (of_nodes, nodes),
-        (gpus(&gpu.gpus_per_node), nodes),
-        (gpus(&gpu.gpus_per_task), tasks),
-        (gpus(&gpu.gpus), 1),
-    ] {
-        for request in requests {
-            let amount = request.count.saturating_mul(times);
-            add_gres(&mut needs, &request.name, request.model.as_deref().unwrap_or(""), amount);
-        }
+    let others = gres::parse(&spec.gres).unwrap_or_default().into_iter();
+    let others = others.filter(|it| it.name != gres::GPU).map(|it| times(it, nodes));
+    for request in others.chain(gpus(spec, nodes, tasks)) {
+        let model = request.model.as_deref().unwrap_or("");
+        add_gres(&mut needs, &request.name, model, request.count);
     }
     add_licenses(&mut needs, spec);
     needs
+}
+
+/// The GPUs of each model that are asked for over all nodes: as many as the option says that asks for most of it.
+pub fn gpus(spec: &JobSpec, nodes: u64, tasks: u64) -> Vec<gres::Request> {
+    let gpu = spec.gpu();
+    let said = |list: &str| gres::parse_gpus(list).unwrap_or_default();
+    let of_nodes = gres::parse(&spec.gres).unwrap_or_default().into_iter();
+    let sockets = u64::from(spec.layout().sockets_per_node.unwrap_or(1));
+    let generated = gpu.generated_gpus.map(|count| gres::Request {
+        name: gres::GPU.to_string(),
+        model: None,
+        count: count.into(),
+    });
+    let lists = [
+        (said(&gpu.gpus), 1),
+        (of_nodes.filter(|it| it.name == gres::GPU).collect(), nodes),
+        (said(&gpu.gpus_per_node), nodes),
+        (said(&gpu.gpus_per_socket), nodes.saturating_mul(sockets)),
+        (said(&gpu.gpus_per_task), tasks),
+        (generated.into_iter().collect(), 1),
+    ];
+    let mut most: Vec<gres::Request> = Vec::new();
+    for (list, each) in lists {
+        for request in list.into_iter().map(|request| times(request, each)) {
+            match most.iter_mut().find(|known| known.model == request.model) {
+                Some(known) => known.count = known.count.max(request.count),
+                None => most.push(request),
+            }
+        }
+    }
+    most
+}
+
+fn times(mut request: gres::Request, times: u64) -> gres::Request {
+    request.count = request.count.saturating_mul(times);
+    request
 }
 
 /// What is held.
@@ -131,6 +159,27 @@ mod tests {
     use super::*;
     use crate::config::Setting;
     use crate::config::Weights;
+    use crate::job::spec::GpuSpec;
+
+    #[test]
+    fn gpus_of_each_model_are_counted_where_most_are_asked_for() {
+        let counted = |gpu: GpuSpec, nodes, tasks| {
+            let spec = JobSpec { gpu: Some(Box::new(gpu)), ..JobSpec::default() };
+            gpus(&spec, nodes, tasks).iter().map(|it| it.count).sum::<u64>()
+        };
+        let none = GpuSpec::default;
+        let all = |gpus: &str, on_node: &str, of_task: &str| GpuSpec {
+            gpus: gpus.into(),
+            gpus_per_node: on_node.into(),
+            gpus_per_task: of_task.into(),
+            ..none()
+        };
+        assert_eq!(counted(all("4", "2", ""), 2, 2), 4);
+        assert_eq!(counted(all("a100:3", "", "mi300x:2"), 1, 3), 9);
+        assert_eq!(counted(all("a100:3", "mi300x:2", ""), 2, 2), 7);
+        assert_eq!(counted(all("", "mi300x:2,a100:1", "a100:1"), 1, 3), 5);
+        assert_eq!(counted(all("mi300x:2,a100:3", "", "mi300x:1"), 1, 2), 5);
+    }
 
     #[test]
     fn gpus_count_by_name_and_model_and_are_billed_by_weight() {

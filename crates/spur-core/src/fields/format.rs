@@ -149,14 +149,24 @@ pub fn accounting_word(piece: &str) -> (&str, Option<&str>) {
 
 /// A field as wide as it was asked for.
 pub fn accounting_shaped<Row>(field: &'static Field<Row>, shape: Option<&str>) -> Column<Row> {
+    let shape =
+        shape.map(|shape| shape.trim_start_matches(|blank: char| blank.is_ascii_whitespace()));
     let (width, left) = match shape {
         None => (field.width, field.left),
         Some(shape) => match shape.strip_prefix('-') {
-            Some(shape) => (size(shape).1, true),
-            None => (size(shape).1, false),
+            Some(shape) => (number(shape).0, true),
+            None => (number(shape.strip_prefix('+').unwrap_or(shape)).0, false),
         },
     };
     Column { field: Some(field), width, right: !left, suffix: String::new() }
+}
+
+/// The same for the tools to which no width, or what is none, means the field's own.
+pub fn own_width_for_none<Row>(mut column: Column<Row>) -> Column<Row> {
+    if let Some(field) = column.field.filter(|_| column.width == 0) {
+        (column.width, column.right) = (field.width, !field.left);
+    }
+    column
 }
 
 /// Splits `[.]size` off the front.
@@ -165,10 +175,16 @@ fn size(piece: &str) -> (bool, usize, &str) {
         Some(rest) => (true, rest),
         None => (false, piece),
     };
+    let (width, rest) = number(piece);
+    (right, width, rest)
+}
+
+/// Splits a width off the front; what is no number is none.
+fn number(piece: &str) -> (usize, &str) {
     let end = piece.find(|c: char| !c.is_ascii_digit()).unwrap_or(piece.len());
     // A width nobody could read is held to one that fits in memory.
     let width = piece[..end].parse::<usize>().unwrap_or(if end == 0 { 0 } else { WIDEST });
-    (right, width.min(WIDEST), &piece[end..])
+    (width.min(WIDEST), &piece[end..])
 }
 
 /// No column is wider than this.

@@ -139,7 +139,7 @@ pub static JOB_FIELDS: &[Field<JobView>] = &[
     field("PriorityLong", "PRIORITY", "priority", |j| counted(j.priority)).letter('Q').json("priority"),
     only_json("priority_by_partition", "", |_| Value::Json(json!([]))),
     field("Profile", "PROFILE", "profile", profile).json("profile"),
-    field("QOS", "QOS", "qos", |j| nullable(&j.qos)).letter('q').json("qos"),
+    field("QOS", "QOS", "qos account", qos).letter('q').json("qos"),
     field("Reason", "REASON", "reason state_description", |j| Value::both(Value::Text(reason(j)), Value::Text(Reason::word(j.reason)))).letter('r').json("state_reason"),
     field("ReasonList", "NODELIST(REASON)", "state reason state_description nodes", reason_or_nodes).letter('R').fit(Fit::WholeHeader),
     field("Reboot", "REBOOT", "reboot", |j| Value::Bit(j.reboot)).json("reboot"),
@@ -221,6 +221,11 @@ pub fn used(job: &JobView) -> Elapsed {
 }
 
 /// How long the job waited or waits, from the moment it could have started.
+/// One that accounting does not know has no name; without accounting there is none.
+fn qos(job: &JobView) -> Value {
+    if job.account.is_empty() { nullable(&job.qos) } else { text(&job.qos) }
+}
+
 fn pending(job: &JobView) -> Elapsed {
     let from = job.eligible_time.max(job.submit_time);
     match job.eligible_time {

@@ -144,7 +144,8 @@ impl Value {
             Value::PaddedSpan(secs) => clock::span_padded(*secs),
             Value::Moment(0, word) => (*word).into(),
             Value::Moment(secs, _) => context.moment(*secs),
-            Value::Megabytes(megabytes) => sized(*megabytes, MEGABYTES, context),
+            // Slurm counts these with few digits, so large amounts are rounded.
+            Value::Megabytes(megabytes) => sized((*megabytes as f32) as u64, MEGABYTES, context),
             Value::Bit(bit) => u8::from(*bit).to_string(),
             Value::Either(is, yes, no) => (if *is { *yes } else { *no }).into(),
             Value::JobState(status) => status.name().into(),

@@ -57,6 +57,8 @@ impl Error {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hostlist {
     ranges: Vec<Range>,
+    /// What was wrong with names that were left out.
+    skipped: Vec<Error>,
 }
 
 /// Hosts that share a prefix and follow each other.
@@ -79,6 +81,11 @@ impl Hostlist {
     /// How many hosts are named, repeated ones counted each time.
     pub fn len(&self) -> usize {
         self.ranges.iter().map(|range| range.span.map_or(1, |span| span.count() as usize)).sum()
+    }
+
+    /// What Slurm complains of and yet takes the rest of the list: ranges before the last two brackets of a name.
+    pub fn skipped(&self) -> &[Error] {
+        &self.skipped
     }
 
     /// Whether no host is named.
@@ -126,8 +133,8 @@ pub fn compress(names: impl IntoIterator<Item = impl AsRef<str>>) -> String {
 }
 
 /// The list in natural order, as `scontrol show hostlistsorted` prints it.
-pub fn sorted(list: &str) -> Result<String, Error> {
+pub fn sorted(list: &str) -> Result<Hostlist, Error> {
     let mut hosts = parse(list)?;
     hosts.sort();
-    Ok(hosts.to_string())
+    Ok(hosts)
 }

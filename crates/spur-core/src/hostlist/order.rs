@@ -47,7 +47,7 @@ impl Range {
     fn cmp_natural(&self, other: &Range) -> Ordering {
         let key = |range: &Range| range.span.map(|span| (span.width, span.low, span.high));
         compare_text(self.prefix.as_bytes(), other.prefix.as_bytes())
-            .then_with(|| self.prefix.cmp(&other.prefix))
+            .then_with(|| signed(&self.prefix).cmp(signed(&other.prefix)))
             .then_with(|| key(self).cmp(&key(other)))
     }
 }
@@ -96,12 +96,17 @@ fn compare_text(mut left: &[u8], mut right: &[u8]) -> Ordering {
             left = &left[number.len()..];
             right = &right[other.len()..];
         } else if a != b {
-            return a.cmp(&b);
+            return a.cast_signed().cmp(&b.cast_signed());
         } else {
             left = &left[1..];
             right = &right[1..];
         }
     }
+}
+
+/// Bytes as Slurm compares them: what is not ASCII comes first.
+fn signed(text: &str) -> impl Iterator<Item = i8> {
+    text.bytes().map(u8::cast_signed)
 }
 
 fn digit_run(text: &[u8]) -> &[u8] {

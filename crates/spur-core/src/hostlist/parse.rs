@@ -2,7 +2,7 @@
 
 use super::{Error, Hostlist, MAX_BYTES, MAX_HOSTS, MAX_RANGE, Range, Span, digits};
 
-const SEPARATORS: [char; 4] = [',', ' ', '\t', '\n'];
+const SEPARATORS: [char; 3] = [',', ' ', '\t'];
 
 /// Reads a list such as `n[1-4,7],gpu[001-003]`, refusing one that is malformed or too long
 /// before any name of it is made.
@@ -68,8 +68,7 @@ fn push_token(hosts: &mut Hostlist, token: &str, budget: &mut Budget) -> Result<
         return Err(Error::TextAfterBracket(token.to_owned()));
     }
     let spans = parse_spans(ranges)?;
-    let mut dimensions = Vec::new();
-    let head = split_dimensions(prefix, &mut dimensions)?;
+    let (head, dimensions) = split_dimensions(prefix, &mut hosts.skipped)?;
 
     let mut count = count_of(&spans);
     let mut longest = head.len() + widest(&spans);
@@ -96,16 +95,26 @@ struct Dimension<'a> {
 /// Splits `r[1-2]n[1-2]p` into `r` and a dimension for each bracket.
 fn split_dimensions<'a>(
     prefix: &'a str,
-    dimensions: &mut Vec<Dimension<'a>>,
-) -> Result<&'a str, Error> {
+    skipped: &mut Vec<Error>,
+) -> Result<(&'a str, Vec<Dimension<'a>>), Error> {
+    let mut dimensions = Vec::new();
     let mut rest = prefix;
     while let Some((before, inside)) = rest.rsplit_once('[') {
-        let Some((ranges, text)) = inside.split_once(']') else { break };
-        dimensions.push(Dimension { spans: parse_spans(ranges)?, text });
+        let Some((ranges, text)) = inside.rsplit_once(']') else { break };
+        let spans = match parse_spans(ranges) {
+            Ok(spans) => spans,
+            Err(error) if dimensions.is_empty() => return Err(error),
+            // Slurm complains of what is wrong further in front, and goes on without these names.
+            Err(error) => {
+                skipped.push(error);
+                Vec::new()
+            }
+        };
+        dimensions.push(Dimension { spans, text });
         rest = before;
     }
     dimensions.reverse();
-    Ok(rest)
+    Ok((rest, dimensions))
 }
 
 /// Every prefix the dimensions make. The first bracket counts fastest, as in Slurm.

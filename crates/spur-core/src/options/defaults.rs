@@ -180,7 +180,7 @@ fn power(request: &mut Request) {
 }
 
 fn nodes_and_tasks(request: &mut Request, inside_job: bool) -> Result<(), OptionError> {
-    let listed = nodes_of_list(request);
+    let listed = nodes_of_list(request, inside_job);
     planes_reach_every_node(request)?;
     listed?;
     begin_before_deadline(request)?;
@@ -269,7 +269,8 @@ fn one_each_time_it_is_named(request: &Request) -> Option<u32> {
 }
 
 /// A list of nodes asks for that many at least.
-fn nodes_of_list(request: &mut Request) -> Result<(), OptionError> {
+fn nodes_of_list(request: &mut Request, inside_job: bool) -> Result<(), OptionError> {
+    let said = request.said("nodelist") && !inside_job;
     let job = &mut request.job;
     let Ok(mut names) = hostlist::expand(&job.placement().nodelist) else {
         // The controller refuses a list that cannot be read.
@@ -279,6 +280,8 @@ fn nodes_of_list(request: &mut Request) -> Result<(), OptionError> {
     names.dedup();
     let named = u32::try_from(names.len()).unwrap_or(u32::MAX);
     match (job.nodes_min, job.nodes_max) {
+        // Who names none wants none, unless there is a number.
+        (None, None) if named == 0 && said => job.nodes_min = Some(0),
         _ if named == 0 => {}
         (None, _) => job.nodes_min = Some(named),
         (_, Some(max)) if max < named => {
@@ -316,11 +319,10 @@ fn fewer_nodes_than_tasks(request: &mut Request, tasks: u32) {
             ));
             (job.nodes_min, job.nodes_max) = (Some(tasks), Some(tasks));
             if let Ok(list) = hostlist::sorted(&job.placement().nodelist)
-                && let Ok(names) = hostlist::expand(&list)
-                && names.len() > tasks as usize
+                && list.len() > tasks as usize
             {
                 job.placement_mut().nodelist =
-                    hostlist::compress(names.into_iter().take(tasks as usize));
+                    hostlist::compress(list.names().take(tasks as usize));
             }
         }
         (Some(_), Some(max)) if max > tasks => job.nodes_max = Some(tasks),

@@ -28,7 +28,7 @@ pub static JOB: &[Item<JobView>] = &[
     first("Priority", |j, _| Some(j.priority.to_string())),
     then("Nice", |j, _| Some(j.nice.to_string())),
     then("Account", |j, _| or_null(&j.account)),
-    then("QOS", |j, _| or_null(&j.qos)),
+    then("QOS", |j, _| if j.account.is_empty() { or_null(&j.qos) } else { Some(j.qos.clone()) }),
     then("WCKey", |j, _| if_any(&j.wckey)),
     first("JobState", |j, _| Some(JobStatus(j.state).name().into())),
     then("Reason", |j, _| Some(reason(j))),

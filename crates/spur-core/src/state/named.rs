@@ -45,8 +45,8 @@ pub(super) fn neighbours(state: &State, spec: &JobSpec) -> Result<Vec<String>, S
 
 /// How many nodes there may be.
 pub(super) fn number_of_nodes(spec: &JobSpec) -> Result<(), SlurmError> {
-    // One that is held may still be given some.
-    if spec.nodes_min == Some(0) && !spec.hold {
+    // A script that is held may still be given some.
+    if spec.nodes_min == Some(0) && !(spec.hold && spec.allocation.is_none()) {
         return Err(SlurmError::InvalidNodeCount);
     }
     segments(spec)

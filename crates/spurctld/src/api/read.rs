@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use spur_core::accounts::needs;
 use spur_core::accounts::record::ending;
 use spur_core::config::{Allowed, Config, DefaultMemory, sections};
 use spur_core::cron;
@@ -426,9 +427,9 @@ fn devices(share: &Share) -> String {
 /// What a job that has nothing yet will hold, as far as that can be told.
 fn waiting(view: &mut JobView, published: &Published, job: &Job) {
     let (nodes, gpu) = (u64::from(Demand::of(&job.spec).nodes_min), job.spec.gpu());
-    let asked = gres::parse(&job.spec.gres).unwrap_or_default();
-    let (on_each, others): (Vec<_>, Vec<_>) = asked.into_iter().partition(|it| it.name == "gpu");
-    let gpus = gpus_in_all(view, job, nodes, on_each);
+    let others = gres::parse(&job.spec.gres).unwrap_or_default();
+    let others = others.into_iter().filter(|it| it.name != gres::GPU);
+    let gpus = needs::gpus(&job.spec, nodes, view.num_tasks.into());
     let number = gpus.iter().map(|gres| gres.count).sum::<u64>();
     let memory = match (gpu.memory_per_gpu, view.memory_per_node_mb, view.memory_per_cpu_mb) {
         (Some(size @ 1..), ..) => size * number.max(1),
@@ -440,43 +441,11 @@ fn waiting(view: &mut JobView, published: &Published, job: &Job) {
     let told = |gres: &'_ gres::Request, times: u64| {
         (gres.name.clone(), gres.model.clone().unwrap_or_default(), gres.count * times)
     };
-    let others = others.iter().map(|gres| told(gres, nodes));
+    let others = others.map(|gres| told(&gres, nodes));
     let asked: Vec<_> = others.chain(gpus.iter().map(|gres| told(gres, 1))).collect();
     let asked = asked.iter().map(|(name, model, count)| (name.as_str(), model.as_str(), *count));
     let tracked = &published.state.settings.config.accounting.tres;
     view.tres_requested = tres(view.num_cpus.into(), memory, Some(nodes), asked, tracked);
-}
-
-/// The GPUs a job asks for over all its nodes: those of the option that asks for most.
-fn gpus_in_all(
-    view: &JobView,
-    job: &Job,
-    nodes: u64,
-    on_each: Vec<gres::Request>,
-) -> Vec<gres::Request> {
-    let gpu = job.spec.gpu();
-    let times = |mut list: Vec<gres::Request>, times: u64| {
-        list.iter_mut().for_each(|gres| gres.count *= times);
-        list
-    };
-    let said = |list: &str| gres::parse_gpus(list).unwrap_or_default();
-    let sockets = u64::from(job.spec.layout().sockets_per_node.unwrap_or(1));
-    let generated = gpu.generated_gpus.map(|count| gres::Request {
-        name: "gpu".to_string(),
-        model: None,
-        count: count.into(),
-    });
-    let lists = [
-        said(&gpu.gpus),
-        times(on_each, nodes),
-        times(said(&gpu.gpus_per_node), nodes),
-        times(said(&gpu.gpus_per_socket), nodes * sockets),
-        times(said(&gpu.gpus_per_task), view.num_tasks.into()),
-        generated.into_iter().collect(),
-    ];
-    let number = |list: &Vec<gres::Request>| list.iter().map(|gres| gres.count).sum::<u64>();
-    // Of several that ask for the same, the first one knows the models.
-    lists.into_iter().rev().max_by_key(number).unwrap_or_default()
 }
 
 /// So many nodes it will take, by Slurm's reckoning: as many as the tasks fill of the largest, where their

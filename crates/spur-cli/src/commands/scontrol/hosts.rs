@@ -1,6 +1,6 @@
 //! `scontrol show hostnames | hostlist | hostlistsorted`: needs no controller.
 
-use spur_core::hostlist;
+use spur_core::hostlist::{self, Hostlist};
 
 use crate::output::{complain, print};
 
@@ -15,6 +15,7 @@ pub fn names(list: Option<&str>) -> u8 {
     };
     match hostlist::parse(&list) {
         Ok(hosts) => {
+            hosts.skipped().iter().for_each(complain_of);
             print(&hosts.names().map(|name| name + "\n").collect::<String>());
             0
         }
@@ -28,7 +29,7 @@ pub fn names(list: Option<&str>) -> u8 {
 
 /// The names as they stand, made shorter.
 pub fn list(list: Option<&str>) -> u8 {
-    encoded(list, |list| hostlist::parse(list).map(|hosts| hosts.to_string()))
+    encoded(list, hostlist::parse)
 }
 
 /// The same in order.
@@ -36,7 +37,7 @@ pub fn sorted(list: Option<&str>) -> u8 {
     encoded(list, hostlist::sorted)
 }
 
-fn encoded(list: Option<&str>, encode: impl Fn(&str) -> Result<String, hostlist::Error>) -> u8 {
+fn encoded(list: Option<&str>, encode: fn(&str) -> Result<Hostlist, hostlist::Error>) -> u8 {
     let Some(list) = list else {
         eprintln!("invalid encode argument");
         eprint!("{}", spur_core::tools::scontrol::TOOL.usage);
@@ -56,6 +57,7 @@ fn encoded(list: Option<&str>, encode: impl Fn(&str) -> Result<String, hostlist:
     };
     match encode(&text) {
         Ok(encoded) => {
+            encoded.skipped().iter().for_each(complain_of);
             print(&format!("{encoded}\n"));
             0
         }
@@ -64,9 +66,13 @@ fn encoded(list: Option<&str>, encode: impl Fn(&str) -> Result<String, hostlist:
 }
 
 fn refuse(list: &str, error: &hostlist::Error) -> u8 {
+    complain_of(error);
+    eprintln!("Invalid hostlist: {list}");
+    1
+}
+
+fn complain_of(error: &hostlist::Error) {
     if let Some(line) = error.logged() {
         complain("scontrol", line);
     }
-    eprintln!("Invalid hostlist: {list}");
-    1
 }

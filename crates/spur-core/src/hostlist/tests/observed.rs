@@ -4,6 +4,9 @@
 #[rustfmt::skip]
 pub(super) static ACCEPTED: &[(&str, &str, &str, &str)] = &[
     ("n1", "n1", "n1", "n1"),
+    ("n1\tn2", "n1 n2", "n[1-2]", "n[1-2]"),
+    ("N1,é[8-9],n.1", "N1 é8 é9 n.1", "N1,é[8-9],n.1", "é[8-9],N1,n.1"),
+    ("n]x[1-2]r[1-2]", "n]x1r1 n]x1r2 n]x2r1 n]x2r2", "n]x1r[1-2],n]x2r[1-2]", "n]x1r[1-2],n]x2r[1-2]"),
     ("n1,n2", "n1 n2", "n[1-2]", "n[1-2]"),
     ("n[1-4]", "n1 n2 n3 n4", "n[1-4]", "n[1-4]"),
     ("n[1-4,7]", "n1 n2 n3 n4 n7", "n[1-4,7]", "n[1-4,7]"),
@@ -313,4 +316,17 @@ pub(super) static REFUSED: &[(&str, &str)] = &[
     ("n[-3-5]", "_parse_single_range: Invalid range: `-3-5'"),
     ("n[+-3]", "_parse_single_range: Invalid range: `+-3'"),
     ("n[ ]", "_parse_single_range: Invalid range: ` '"),
+    ("n[1-2]]r[1-2]", "_parse_single_range: Invalid range: `1-2]'"),
+    ("n[1-2]r][1-2]", "_parse_single_range: Invalid range: `1-2]r'"),
+    ("n[1-2]\n", ""),
+];
+
+/// Lists that are complained of and taken without some of their names: list, names, the complaint.
+#[rustfmt::skip]
+pub(super) static SKIPPED: &[(&str, &str, &str)] = &[
+    ("n[5-2]r[1-2]s[1-2]", "", "_parse_single_range: Invalid range: `5-2'"),
+    ("a,n[5-2]r[1-2]s[1-2],b", "a b", "_parse_single_range: Invalid range: `5-2'"),
+    ("n[1-2]r[3-1]s[1-2]t[1-2]", "", "_parse_single_range: Invalid range: `3-1'"),
+    ("n[1-2]r[1-70000]s[1-2]t[1-2]", "", "_parse_single_range: Too many hosts in range `1-70000'"),
+    ("a[1-2]]r[1-2]b[1-2]", "", "_parse_single_range: Invalid range: `1-2]'"),
 ];
