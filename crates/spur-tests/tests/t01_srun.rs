@@ -120,6 +120,9 @@ fn files_are_named_by_pattern() {
         (read(&cluster, "e-n1").as_str(), read(&cluster, "e-n2").as_str()),
         ("err 0\n", "err 1\n")
     );
+    // Tasks that share a file take nothing out of it that another has written.
+    let done = cluster.run_words("srun", &["-N1", "-n3", "-o", "on-%N", "sh", "-c", "echo here"]);
+    assert_eq!((done.status, read(&cluster, "on-n1").as_str()), (0, "here\nhere\nhere\n"));
     let done = cluster.run_words("srun", &["-n2", "-o", "all-%j", "sh", "-c", script]);
     assert_eq!(done.status, 0, "{}", done.stderr);
     let all = fs::read_dir(cluster.work_dir()).expect("lists").flatten();
@@ -190,6 +193,31 @@ fn two_interrupts_end_a_step_and_one_tells_how_it_stands() {
     assert!(said.contains("srun: sending Ctrl-C to StepId="), "{said}");
     assert_eq!(done.status.code(), Some(130), "{said}");
     nothing_is_left(&cluster);
+}
+
+#[test]
+fn an_interrupt_may_be_meant_for_the_tasks_and_a_hang_up_is_the_end() {
+    let cluster = Cluster::up("n1", 2);
+    let stays = "trap '' INT; echo > up; exec sleep 600";
+    let words = ["-X", "-n1", "-u", "sh", "-c", stays];
+    for (signals, said, status) in [
+        (&[Signal::SIGINT, Signal::SIGHUP][..], "sending Ctrl-C to StepId=", 137),
+        (&[Signal::SIGQUIT], "srun: Quit\n", 137),
+        (&[Signal::SIGALRM, Signal::SIGCONT, Signal::SIGPIPE], "srun: got SIGCONT\n", 137),
+    ] {
+        let srun = start(&cluster, &words);
+        until("it runs", || cluster.work_dir().join("up").exists().then_some(()));
+        let pid = Pid::from_raw(srun.id() as i32);
+        signals.iter().for_each(|signal| kill(pid, *signal).expect("is there"));
+        let done = srun.wait_with_output().expect("ends");
+        let told = String::from_utf8_lossy(&done.stderr);
+        assert!(told.contains(said), "{told}");
+        let forced = signals.last() != Some(&Signal::SIGPIPE);
+        assert_eq!(told.contains("srun: forcing job termination\n"), forced, "{told}");
+        assert_eq!(done.status.code(), Some(status), "{told}");
+        fs::remove_file(cluster.work_dir().join("up")).expect("is there");
+        nothing_is_left(&cluster);
+    }
 }
 
 /// As an MPI library does: says what it has, waits for all, asks what the next rank has.

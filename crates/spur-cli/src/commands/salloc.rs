@@ -1,7 +1,8 @@
 //! `salloc`: gets an allocation, runs a command in it, gives it back.
 
 use std::io::IsTerminal;
-use std::process::Command;
+use std::path::PathBuf;
+use std::process::{Child, Command};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, User};
@@ -114,18 +115,10 @@ async fn run_command(
         }
         ready.current_dir(dir);
     }
-    let child = ready.spawn();
-    let child = match child {
+    let child = match start(&mut ready, words) {
         Ok(child) => child,
-        Err(error) => {
-            let reason = reason(&error);
-            if error.kind() == std::io::ErrorKind::NotFound {
-                let name = &words[0];
-                complain(voice.name(), format!("_fork_command: Unable to find command \"{name}\""));
-                return 256;
-            }
-            complain(voice.name(), format!("Unable to exec command \"{}\"", words[0]));
-            complain(voice.name(), format!("{}: {reason}", words[0]));
+        Err(complaint) => {
+            complain(voice.name(), format!("_fork_command: {complaint}"));
             return 256;
         }
     };
@@ -145,6 +138,10 @@ async fn run_command(
             }
             signal = signals.next() => {
                 let _ = kill(pid, signal);
+                // Nobody is there any more to wait for the command.
+                if signal == Signal::SIGHUP {
+                    return 256;
+                }
             }
             news = attended.news.recv(), if attended.job != 0 => {
                 let state = news.as_ref().and_then(|news| news.view.as_ref()).map(|it| it.state);
@@ -167,7 +164,35 @@ async fn run_command(
 }
 
 /// What the command is told about its job.
-fn facts(granted: &JobAllocation) -> JobFacts {
+/// Starts the command; what names no interpreter is for the shell, as with `execvp`.
+fn start(ready: &mut Command, words: &[String]) -> Result<Child, String> {
+    let name = &words[0];
+    let error = match ready.spawn() {
+        Err(error) if error.raw_os_error() == Some(libc::ENOEXEC) => {
+            let mut shell = Command::new("/bin/sh");
+            shell.arg(name).args(&words[1..]);
+            shell.envs(ready.get_envs().filter_map(|(name, value)| Some((name, value?))));
+            ready.get_current_dir().map(|dir| shell.current_dir(dir));
+            shell.spawn()
+        }
+        started => started,
+    };
+    error.map_err(|error| match found_on_path(name) {
+        Some(found) if error.kind() != std::io::ErrorKind::NotFound => {
+            format!("Unable to exec command \"{}\": {}", found.display(), reason(&error))
+        }
+        _ => format!("Unable to find command \"{name}\""),
+    })
+}
+
+/// Where a command without a directory is, whether or not it may be run.
+fn found_on_path(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").filter(|_| !name.contains('/'))?;
+    std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.is_file())
+}
+
+/// What is told of the job in variables.
+pub(super) fn facts(granted: &JobAllocation) -> JobFacts {
     let view = granted.view.clone().unwrap_or_default();
     let spec = granted.spec.clone().unwrap_or_default();
     let cpus: Vec<u32> = granted.nodes.iter().map(|node| node.cpus).collect();

@@ -184,6 +184,9 @@ fn requeue(
     if job.is_allocation() {
         return Err(SlurmError::BatchOnly);
     }
+    if !again::may_requeue(state, het::leader_of(state, job)) {
+        return Err(SlurmError::Disabled);
+    }
     match &job.phase {
         Phase::Pending => Err(SlurmError::JobPending),
         Phase::Running { .. } => {

@@ -1,5 +1,6 @@
 //! Dependencies: which conditions have come true, and which never will.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::errors::SlurmError;
@@ -19,9 +20,13 @@ enum Verdict {
     Never,
 }
 
-/// Reads what a job asks to wait for.
-pub(super) fn parse(text: &str, own: JobId) -> Result<Option<Arc<Waits>>, SlurmError> {
-    let on = dependency::parse(text).map_err(|error| match error {
+/// Reads what a job asks to wait for. Of an array named without a task all tasks are meant, and named from then on.
+pub(super) fn parse(
+    state: &State,
+    text: &str,
+    own: JobId,
+) -> Result<Option<Arc<Waits>>, SlurmError> {
+    let mut on = dependency::parse(text).map_err(|error| match error {
         dependency::Error::Malformed => SlurmError::Dependency,
         dependency::Error::Expand => SlurmError::NotSupported,
     })?;
@@ -29,7 +34,37 @@ pub(super) fn parse(text: &str, own: JobId) -> Result<Option<Arc<Waits>>, SlurmE
     if on.terms.iter().any(on_itself) {
         return Err(SlurmError::Dependency);
     }
+    for term in &mut on.terms {
+        if let Term::Job { job, tasks: tasks @ Tasks::Job, .. } = term
+            && state.array(*job).next().is_some()
+        {
+            *tasks = Tasks::All;
+        }
+    }
     Ok((!on.terms.is_empty()).then(|| Arc::new(Waits { on, never: false })))
+}
+
+/// Whether any of those that a job would wait for waits for it, over however many others.
+pub(super) fn is_circular(state: &State, waits: Option<&Waits>, own: JobId) -> bool {
+    let named = |waits: &Waits| -> Vec<JobId> {
+        let job = |term: &Term| match term {
+            Term::Job { job, .. } => Some(*job),
+            Term::Singleton => None,
+        };
+        waits.on.terms.iter().filter_map(job).collect()
+    };
+    let mut ahead = waits.map_or_else(Vec::new, named);
+    let mut seen = BTreeSet::new();
+    while let Some(id) = ahead.pop() {
+        if id == own {
+            return true;
+        }
+        if seen.insert(id) {
+            let others = state.jobs.get(&id).and_then(|job| job.waits.as_deref());
+            ahead.extend(others.map_or_else(Vec::new, named));
+        }
+    }
+    false
 }
 
 /// The job with the conditions left that do not hold yet; `None` when nothing changes.

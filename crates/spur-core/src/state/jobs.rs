@@ -80,7 +80,7 @@ fn part(
         return Err(SlurmError::InvalidArray);
     }
     check_place(state, asked, &submit.owner)?;
-    let mut waits = dependencies::parse(&asked.dependency, id)?;
+    let mut waits = dependencies::parse(state, &asked.dependency, id)?;
     if !component.leads() {
         // The first one waits for others of its name; among themselves they do not.
         waits = waits.and_then(het::without_singleton);

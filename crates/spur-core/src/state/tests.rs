@@ -369,6 +369,35 @@ fn conditions_come_true_or_never() {
 }
 
 #[test]
+fn nobody_waits_for_those_that_wait_for_them() {
+    let mut cluster = cluster();
+    let spec = |dependency: String| JobSpec { hold: true, dependency, ..JobSpec::default() };
+    let first = cluster.submit_spec(1, spec(String::new()));
+    let second = cluster.submit_spec(2, spec(format!("afterok:{first}")));
+    let third = cluster.submit_spec(3, spec(format!("afterok:{second}")));
+    let mut wait = |job: JobId, on: JobId| {
+        let words = [("Dependency".to_string(), format!("after:{on}"))];
+        let assignments = words.map(|(key, value)| Assignment { key, value });
+        cluster.control(job, "", JobAction::Update(assignments.to_vec()))
+    };
+    assert_eq!(wait(first, third), Err(SlurmError::CircularDependency));
+    assert_eq!(wait(second, third), Err(SlurmError::CircularDependency));
+    assert_eq!(wait(first, first), Err(SlurmError::Dependency));
+    assert_eq!(wait(third, first), Ok(Reply::Done));
+}
+
+#[test]
+fn who_is_not_to_be_requeued_is_not() {
+    let mut cluster = cluster();
+    let job = cluster.submit_spec(1, JobSpec { requeue: Some(false), ..JobSpec::default() });
+    let requeue = || JobAction::Requeue { hold: false };
+    assert_eq!(cluster.control(job, "", requeue()), Err(SlurmError::Disabled));
+    cluster.start(job, 1, "n1", 1);
+    assert_eq!(cluster.control(job, "", requeue()), Err(SlurmError::Disabled));
+    assert_eq!(cluster.shown(), ["1 running"]);
+}
+
+#[test]
 fn an_array_is_awaited_whole_and_its_failures_are_remembered() {
     let mut cluster = cluster();
     let spec = |dependency: String| JobSpec { dependency, ..JobSpec::default() };

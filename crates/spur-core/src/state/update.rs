@@ -58,7 +58,10 @@ pub(super) fn job(
         };
     }
     if let Some(text) = draft.dependency {
-        changed.waits = dependencies::parse(&text, job.id)?;
+        changed.waits = dependencies::parse(state, &text, job.id)?;
+        if dependencies::is_circular(state, changed.waits.as_deref(), job.id) {
+            return Err(SlurmError::CircularDependency);
+        }
         draft.spec.dependency = text;
     }
     if let Some(begin) = draft.begin {

@@ -14,18 +14,19 @@ use std::io::IsTerminal;
 use std::time::Duration;
 
 use spur_core::errors::SlurmError;
+use spur_core::jobenv;
 use spur_core::options::{OptionError, Request, Surroundings, Tool, fill_defaults};
 use spur_core::step::refusal;
 use spur_core::views::StepView;
 use spur_proto::caller::Caller;
 use spur_proto::slurm::controller_client::ControllerClient;
 use spur_proto::slurm::create_step_reply::Reply as Told;
-use spur_proto::slurm::{CreateStepRequest, ListStepsRequest, StepAccess};
+use spur_proto::slurm::{CreateStepRequest, JobAllocation, ListStepsRequest, StepAccess};
 use tonic::Streaming;
 
 use self::run::Part;
 use super::allocation::{self, Voice};
-use super::submission;
+use super::{salloc, submission};
 use crate::output::{complain, note, reason};
 use crate::{cluster, zone};
 
@@ -127,7 +128,7 @@ async fn execute(mut asked: Vec<Asked>) -> u8 {
     }
     if let Some(job) = request.tool.job_id {
         let mut attended = allocation::attend(TOOL, job);
-        let step = launch(&voice, &asked, job, true, &mut attended).await;
+        let step = launch(&voice, &asked, job, true, &[], &mut attended).await;
         return step.map_or_else(|exit| exit, ended::exit_code);
     }
     let specs = asked.iter().map(|it| it.request.job.clone()).collect();
@@ -140,10 +141,27 @@ async fn execute(mut asked: Vec<Asked>) -> u8 {
         it.group = several.then_some(group);
     }
     let job = attended.job;
-    let step = launch(&voice, &asked, job, false, &mut attended).await;
+    let own = of_components(&granted);
+    let step = launch(&voice, &asked, job, false, &own, &mut attended).await;
     let status = step.map_or(256, |status| status);
     allocation::end(job, status).await;
     step.map_or_else(|exit| exit, ended::exit_code)
+}
+
+/// What tasks read of the components of a job that was made for them, each variable ended by a NUL byte. Inside of
+/// an allocation these variables are there already.
+fn of_components(granted: &JobAllocation) -> Vec<u8> {
+    const TOLD: [&str; 6] = ["ACCOUNT", "CPUS_PER_NODE", "ID", "NODELIST", "PARTITION", "QOS"];
+    if granted.components.is_empty() {
+        return Vec::new();
+    }
+    let is_told = |name: &str| match name.split_once("_PACK_GROUP_") {
+        Some((name, _)) => TOLD.iter().any(|told| name.strip_prefix("SLURM_JOB_") == Some(told)),
+        None => matches!(name, "SLURM_HET_SIZE" | "SLURM_PACK_SIZE"),
+    };
+    let all = jobenv::allocation(&salloc::facts(granted)).into_iter();
+    let told = all.filter(|(name, _)| is_told(name));
+    told.flat_map(|(name, value)| format!("{name}={value}\0").into_bytes()).collect()
 }
 
 /// Makes the step and runs it; the highest wait status of its tasks, or an exit status.
@@ -152,6 +170,7 @@ async fn launch(
     asked: &[Asked],
     job: u32,
     inside: bool,
+    more: &[u8],
     attended: &mut allocation::Attended,
 ) -> Result<u32, u8> {
     let Some(Asked { request, .. }) = asked.first() else { return Err(1) };
@@ -179,7 +198,9 @@ async fn launch(
             program
         });
         let failure = program.as_ref().err().cloned();
-        parts.push(Part { access, program: program.unwrap_or_default() });
+        let mut program = program.unwrap_or_default();
+        program.environment.extend_from_slice(more);
+        parts.push(Part { access, program });
         if let Some(message) = failure {
             message.lines().for_each(|line| complain(voice.name(), line));
             end_all(&parts).await;

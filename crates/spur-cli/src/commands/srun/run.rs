@@ -4,7 +4,7 @@ use std::io::Read;
 use std::time::Duration;
 
 use spur_core::job::{JobState, JobStatus};
-use spur_core::options::Request;
+use spur_core::options::{Request, ToolSettings};
 use spur_proto::caller::CallError;
 use spur_proto::internal::StepProgram;
 use spur_proto::slurm::controller_client::ControllerClient;
@@ -50,7 +50,7 @@ struct Step<'a> {
     kill_on_bad_exit: bool,
     wait: Option<Duration>,
     no_kill: bool,
-    status_first: bool,
+    first_interrupt: Interrupt,
     /// How each task ended.
     ended: Vec<Option<u32>>,
     /// Not told yet, and since when.
@@ -62,6 +62,26 @@ struct Step<'a> {
     aborted: bool,
     failed: bool,
     only_input: Option<u32>,
+}
+
+/// What the first of several interrupts does.
+#[derive(PartialEq)]
+enum Interrupt {
+    Status,
+    /// `--disable-status`
+    PassedOn,
+    /// `--quit-on-interrupt`
+    End,
+}
+
+impl Interrupt {
+    fn first(asked: &ToolSettings) -> Interrupt {
+        match (asked.quit_on_interrupt, asked.disable_status) {
+            (true, _) => Interrupt::End,
+            (false, true) => Interrupt::PassedOn,
+            (false, false) => Interrupt::Status,
+        }
+    }
 }
 
 /// A step in one component of a job, and what its tasks run.
@@ -122,7 +142,7 @@ pub async fn run(
             .filter(|secs| *secs > 0)
             .map(|secs| Duration::from_secs(secs.into())),
         no_kill: request.job.lifecycle().no_kill,
-        status_first: !request.tool.disable_status && !request.tool.quit_on_interrupt,
+        first_interrupt: Interrupt::first(&request.tool),
         ended: vec![None; before.tasks as usize],
         untold: Vec::new(),
         untold_since: None,
@@ -257,7 +277,17 @@ impl Step<'_> {
     async fn signalled(&mut self, signal: i32) {
         match signal {
             libc::SIGINT => self.interrupt().await,
-            libc::SIGTERM | libc::SIGQUIT => self.force().await,
+            libc::SIGTERM | libc::SIGHUP => self.force().await,
+            libc::SIGQUIT => {
+                self.say("Quit").await;
+                self.force().await;
+            }
+            libc::SIGPIPE => {
+                self.abort().await;
+                self.end_step(Duration::ZERO, libc::SIGKILL).await;
+            }
+            libc::SIGCONT => self.say("got SIGCONT").await,
+            libc::SIGALRM => {}
             libc::SIGWINCH => {
                 let (rows, columns) = terminal::size().unwrap_or((24, 80));
                 let size = [rows.to_le_bytes(), columns.to_le_bytes()].concat();
@@ -271,18 +301,20 @@ impl Step<'_> {
         signal_all(&self.nodes, signal.unsigned_abs());
     }
 
-    /// Once: how it stands. Twice within a second: the end.
+    /// Once: how it stands, or what was asked for instead. Twice within a second: the end.
     async fn interrupt(&mut self) {
         let again = self.interrupted.is_some_and(|before| before.elapsed() < TWICE);
-        if self.status_first && !again {
-            self.interrupted = Some(Instant::now());
+        self.interrupted = Some(Instant::now());
+        if !again && self.first_interrupt == Interrupt::Status {
             self.say("interrupt (one more within 1 sec to abort)").await;
             self.say_how_it_stands().await;
             return;
         }
         self.say(format!("sending Ctrl-C to StepId={}", self.name)).await;
         self.pass_on(libc::SIGINT);
-        self.force().await;
+        if again || self.first_interrupt == Interrupt::End {
+            self.force().await;
+        }
     }
 
     async fn force(&mut self) {
@@ -478,6 +510,8 @@ impl Signals {
             libc::SIGUSR1,
             libc::SIGUSR2,
             libc::SIGALRM,
+            libc::SIGPIPE,
+            libc::SIGCONT,
             libc::SIGWINCH,
         ];
         let listen = |number: i32| Ok((number, signal(SignalKind::from_raw(number))?));

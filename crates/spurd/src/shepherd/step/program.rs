@@ -129,6 +129,12 @@ impl Program {
         self.work_dir.join(name)
     }
 
+    /// Whether the file is one that a task before this one has here, too: what that wrote has to stay.
+    pub fn shares_with_earlier(&self, pattern: &[u8], rank: u32) -> bool {
+        let first = self.ranks.first().copied().unwrap_or(rank);
+        rank != first && self.file(pattern, rank) == self.file(pattern, first)
+    }
+
     /// Whether a task is the only one with a terminal.
     pub fn has_terminal(&self, rank: u32) -> bool {
         self.asked.pty && rank == 0

@@ -156,7 +156,10 @@ fn connect(program: &Program, rank: u32, ends: Ends) -> Result<()> {
         match end {
             Some(pipe) => Ok(pipe),
             None if pattern.is_empty() => Ok(open_output(nothing, true)?.into()),
-            None => Ok(open_output(&program.file(pattern, rank), asked.append)?.into()),
+            None => {
+                let keep = asked.append || program.shares_with_earlier(pattern, rank);
+                Ok(open_output(&program.file(pattern, rank), keep)?.into())
+            }
         }
     };
     let output = writing(ends.output, &asked.output)?;
