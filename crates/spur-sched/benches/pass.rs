@@ -270,7 +270,8 @@ fn shapes(chance: &mut Chance) -> Vec<Alike> {
         [[("all".into(), 1)].into(), [("cpu".into(), 1)].into(), [("gpu".into(), 2)].into()];
     let charges: [Arc<[Charge]>; 2] = [
         [].into(),
-        [Charge { counter: "license/a".into(), amount: 1, of: Default::default() }].into(),
+        [Charge { counter: "license/a".into(), amount: 1, of: Default::default(), weight: 1000 }]
+            .into(),
     ];
     let one = |chance: &mut Chance| {
         let gpus = if chance.below(4) == 0 { 1 << chance.below(4) } else { 0 };

@@ -12,7 +12,7 @@ use spur_core::tres::Tres;
 
 use crate::planner::Planner;
 use crate::priority::Basis;
-use crate::view::{Charge, Counter, Of};
+use crate::view::{Charge, Counter, Of, WHOLE};
 
 fn hold(state: &State) -> bool {
     !state.rules.is_empty() && state.enforces(Enforce::Limits)
@@ -36,6 +36,12 @@ pub(crate) fn charges(
     let claims = limits::claims(&state.rules, &asks, safe.then_some(&spent));
     let partition = state.partition_of(job);
     let billed_by_cpus = partition.is_none_or(|it| it.rules.tres_billing_weights.is_none());
+    let qos = state.rules.qos(&job.spec.qos);
+    // Some QOS have weighed them before.
+    let weighed = job.phase == Phase::Pending
+        && qos.is_some_and(|qos| limits::has_flag(qos, "UsageFactorSafe"));
+    let factor = qos.filter(|_| !weighed).map_or(1.0, |qos| qos.usage_factor);
+    let weight = (factor * WHOLE as f64) as u64;
     let charge = |claim: limits::Claim| {
         let counter: Arc<str> = claim.counter.into();
         planner.put_counter(&counter, Some(&Counter { max: claim.max, reason: claim.reason }));
@@ -46,7 +52,9 @@ pub(crate) fn charges(
             Some(Tres::Node) if claim.times == 1 => Of::Nodes,
             _ => Of::Said,
         };
-        Charge { counter, amount: claim.amount, of }
+        // Minutes weigh as much as the QOS says from the moment on that they run.
+        let weight = if claim.of_minutes { weight } else { WHOLE };
+        Charge { counter, amount: claim.amount, of, weight }
     };
     claims.into_iter().map(charge).collect()
 }

@@ -92,13 +92,13 @@ impl Tally {
                 on.iter().for_each(|node| *self.nodes.entry(*node).or_default() += 1);
                 self.used = self.nodes.len() as u64;
             }
-            _ => self.used += charge.amount,
+            _ => self.used += charge.held(),
         }
     }
 
     pub fn remove(&mut self, charge: &Charge, on: &[NodeIndex]) {
         if charge.of != Of::Nodes {
-            self.used -= charge.amount;
+            self.used -= charge.held();
             return;
         }
         for node in on {

@@ -159,5 +159,10 @@ impl Cluster {
 }
 
 fn charge(counter: &str, amount: u64) -> Charge {
-    Charge { counter: counter.into(), amount, of: crate::view::Of::Said }
+    Charge {
+        counter: counter.into(),
+        amount,
+        of: crate::view::Of::Said,
+        weight: crate::view::WHOLE,
+    }
 }

@@ -255,6 +255,18 @@ pub struct Charge {
     pub amount: u64,
     /// What of its place decides how much it is.
     pub of: Of,
+    /// How many thousandths of it count once the job runs.
+    pub weight: u64,
+}
+
+/// All of a charge counts.
+pub const WHOLE: u64 = 1000;
+
+impl Charge {
+    /// How much of it counts while the job runs.
+    pub fn held(&self) -> u64 {
+        (u128::from(self.amount) * u128::from(self.weight) / u128::from(WHOLE)) as u64
+    }
 }
 
 /// What an amount is told by once a job has its place.

@@ -180,3 +180,30 @@ fn shares_names_and_files_of_rules() {
     assert!(!users.lines().any(|line| line == "games"), "{users}");
     assert!(users.lines().any(|line| line == me), "{users}");
 }
+
+#[test]
+fn minutes_count_by_the_usage_factor_of_their_qos() {
+    let cluster = cluster();
+    let me = me();
+    done(&cluster, &format!("sacctmgr -i add user {me} account=physics"));
+    done(&cluster, "sacctmgr -i add qos twice UsageFactor=2 GrpTRESRunMins=cpu=25");
+    done(&cluster, &format!("sacctmgr -i modify user {me} set qos+=twice"));
+    let words = ["-A", "physics", "--qos=twice", "-n1", "-t10", "--wrap", "sleep 300"];
+    let first = submit(&cluster, &words).expect("it is taken");
+    until("it runs", || (cluster.squeue(&first, "%t") == "R").then_some(()));
+    // What runs counts twice, what is to run once.
+    let second = submit(&cluster, &words).expect("it is taken");
+    let waits = |reason: &str| {
+        until(reason, || (cluster.squeue(&second, "%r") == reason).then_some(()));
+    };
+    waits("QOSGrpCPURunMinutesLimit");
+    // With this flag what is to run counts twice, too.
+    let change = "sacctmgr -i modify qos twice set Flags=UsageFactorSafe";
+    done(&cluster, &format!("{change} GrpTRESRunMins=cpu=-1 MaxTRESMins=cpu=15"));
+    waits("QOSMaxCpuMinutesPerJobLimit");
+    done(&cluster, "sacctmgr -i modify qos twice set MaxTRESMins=cpu=-1 MaxWall=15");
+    waits("QOSMaxWallDurationPerJobLimit");
+    done(&cluster, "sacctmgr -i modify qos twice set MaxWall=20");
+    until("it runs", || (cluster.squeue(&second, "%t") == "R").then_some(()));
+    done(&cluster, &format!("scancel {first} {second}"));
+}

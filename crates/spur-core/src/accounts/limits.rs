@@ -77,6 +77,8 @@ pub struct Claim {
     pub tres: Option<Tres>,
     /// How often one of it counts: minutes, or once.
     pub times: u64,
+    /// Whether it is minutes, which some QOS count more or less of.
+    pub of_minutes: bool,
     /// Why a job waits that finds too little.
     pub reason: Reason,
 }
@@ -156,7 +158,7 @@ pub fn claims(
                     };
                     let counter = format!("qos/{}/{name}/{by}/{tres}", one.id);
                     let reason = reasons::of(Level::Qos, kind, &tres);
-                    claims.extend(claim(counter, asks, tres, times, max, reason));
+                    claims.extend(claim(counter, asks, tres, (kind, times), max, reason));
                 }
             }
         }
@@ -181,7 +183,7 @@ pub fn claims(
                     _ => (counter, max),
                 };
                 let reason = reasons::of(Level::Association, kind, &tres);
-                claims.extend(claim(counter, asks, tres, times, max, reason));
+                claims.extend(claim(counter, asks, tres, (kind, times), max, reason));
             }
         }
     }
@@ -191,7 +193,7 @@ pub fn claims(
 impl Claim {
     /// Of an amount of jobs.
     fn one(counter: String, max: u64, reason: Reason) -> Claim {
-        Claim { counter, max, amount: 1, tres: None, times: 1, reason }
+        Claim { counter, max, amount: 1, tres: None, times: 1, of_minutes: false, reason }
     }
 }
 
@@ -199,7 +201,7 @@ fn claim(
     counter: String,
     asks: &Asks,
     tres: Tres,
-    times: u64,
+    (kind, times): (Kind, u64),
     max: u64,
     reason: Reason,
 ) -> Option<Claim> {
@@ -211,6 +213,7 @@ fn claim(
         amount,
         tres: Some(tres),
         times,
+        of_minutes: kind.is_minutes(),
         reason,
     })
 }

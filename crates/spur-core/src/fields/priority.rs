@@ -44,7 +44,7 @@ pub static PRIORITY_FIELDS: &[Field<PriorityView>] = &[
     letter('r', "PARTITION", |p| text(&p.partition)),
     letter('S', "SITE", |p| if p.is_weights { number(1u32) } else { Value::Integer(p.site) }),
     letter('t', "TRES", |p| text(&p.tres_normalized)),
-    letter('T', "TRES", |p| text(if p.is_weights { &p.tres_weights } else { &p.tres })),
+    letter('T', "TRES", |p| if p.is_weights { nullable(&p.tres_weights) } else { text(&p.tres) }),
     letter('u', "USER", |p| text(&p.user_name)),
     letter('y', "PRIORITY", |p| but_weights(p, Value::Fraction(f64::from(p.priority) / f64::from(u32::MAX), 14))),
     letter('Y', "PRIORITY", |p| but_weights(p, number(p.priority))),

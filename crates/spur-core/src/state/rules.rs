@@ -160,7 +160,9 @@ fn barred(state: &State, owner: &Owner, spec: &JobSpec, tasks: u64) -> Option<Re
     let partition = state.partition_named(spec);
     let needs = state.requested(spec, partition);
     let whole = state.whole();
-    let asks = Asks { whole: whole.as_ref(), ..asks(&owner.name, spec, partition, &needs) };
+    let asks = asks(&owner.name, spec, partition, &needs);
+    let minutes = state.counted(asks.minutes, spec);
+    let asks = Asks { whole: whole.as_ref(), minutes, ..asks };
     let there = |wanted: &dyn Fn(&Charged) -> bool| state.index.charged_to(wanted);
     let submitted = Submitted {
         user_in_qos: there(&|it| it.qos == spec.qos && it.user == owner.name),
@@ -305,7 +307,20 @@ impl State {
         let minutes = job.time_limit(partition).number();
         // What has begun counts like everything else.
         let beyond = if job.phase == Phase::Pending { job.beyond } else { Beyond::default() };
+        let minutes = match job.phase {
+            Phase::Pending => self.counted(minutes, &job.spec),
+            _ => minutes,
+        };
         Asks { minutes, beyond, ..asks(&job.owner.name, &job.spec, partition, needs) }
+    }
+
+    /// The minutes that limits see of a job that is to run: some QOS count them as they will be charged.
+    fn counted(&self, minutes: Option<u64>, spec: &JobSpec) -> Option<u64> {
+        let qos = self.rules.qos(&spec.qos).filter(|qos| limits::has_flag(qos, "UsageFactorSafe"));
+        minutes.map(|minutes| match qos {
+            Some(qos) => (minutes as f64 * qos.usage_factor) as u64,
+            None => minutes,
+        })
     }
 
     /// The association a job is charged to.

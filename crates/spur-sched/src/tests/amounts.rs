@@ -54,3 +54,17 @@ fn neighbours_go_with_a_node_that_is_asked_for() {
     assert_eq!(on("n4", 1, 6, 6), ["1 on n3:4 n4:2"]);
     assert_eq!(on("n4", 3, 3, 3), ["1 on n2:1 n3:1 n4:1"]);
 }
+
+#[test]
+fn minutes_weigh_as_much_as_the_qos_says_once_they_run() {
+    let weighed = |weight: u64| {
+        move |job: &mut PendingJob| job.charges = [Charge { weight, ..charge("group", 10) }].into()
+    };
+    let plan = |weight: u64, max: u64| {
+        let nodes = counted(cluster(&[4]), max, Reason::QOSGrpCPURunMinutesLimit);
+        nodes.job_with(|_| {}, weighed(weight)).job_with(|_| {}, weighed(weight)).plan()
+    };
+    assert_eq!(plan(1000, 25), ["1 on n1:1", "2 on n1:1"]);
+    assert_eq!(plan(2000, 25), ["1 on n1:1", "2 QOSGrpCPURunMinutesLimit"]);
+    assert_eq!(plan(500, 16), ["1 on n1:1", "2 on n1:1"]);
+}

@@ -14,7 +14,7 @@ use super::licenses::{is_kept_for, license_name, open_license_name};
 use super::ranks::rank;
 use super::request;
 use super::standing::{avoided, open_partitions, standing, waits_for_switches};
-use super::{Charge, Companion, Counter, Of, PendingJob, Standing, Tiers};
+use super::{Charge, Companion, Counter, Of, PendingJob, Standing, Tiers, WHOLE};
 use crate::limits;
 use crate::planner::Planner;
 use crate::priority::{self, Terms};
@@ -181,6 +181,7 @@ impl Follower {
                 counter: license_name(&it.name),
                 amount: u64::from(it.count),
                 of: Of::Said,
+                weight: WHOLE,
             })
             .collect();
         // Of what is kept for reservations, others have the rest.
@@ -191,9 +192,15 @@ impl Follower {
             counter: open_license_name(&it.name),
             amount: u64::from(it.count),
             of: Of::Said,
+            weight: WHOLE,
         }));
         if let (Some(array), Some(_)) = (job.array_id(), throttle(job)) {
-            charges.push(Charge { counter: array_name(array), amount: 1, of: Of::Said });
+            charges.push(Charge {
+                counter: array_name(array),
+                amount: 1,
+                of: Of::Said,
+                weight: WHOLE,
+            });
         }
         charges.extend(limits::charges(planner, state, job, &self.basis));
         if self.charges.len() >= 1 << 16 {

@@ -1,9 +1,7 @@
 //! What keeps a job from running by itself, whoever else runs, in the order in which Slurm asks.
 
 use super::reasons::{self, Kind, Level};
-use super::{
-    Asks, Purse, Spent, YEAR_MINUTES, amounts, first, has_flag, parts, qos_of, run_minutes, scaled,
-};
+use super::{Asks, Purse, Spent, YEAR_MINUTES, amounts, first, parts, qos_of, run_minutes, scaled};
 use crate::accounts::book::Book;
 use crate::job::Reason;
 use crate::limit::Limit;
@@ -210,10 +208,7 @@ impl Over<'_> {
         if !spending.safe {
             return 0;
         }
-        let qos = self.book.qos(self.asks.qos).filter(|qos| has_flag(qos, "UsageFactorSafe"));
-        let factor = qos.map_or(1.0, |qos| qos.usage_factor);
-        let minutes = self.asks.minutes.unwrap_or(YEAR_MINUTES);
-        (amount.saturating_mul(minutes) as f64 * factor) as u64
+        amount.saturating_mul(self.asks.minutes.unwrap_or(YEAR_MINUTES))
     }
 }
 

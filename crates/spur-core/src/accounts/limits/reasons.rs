@@ -26,6 +26,14 @@ pub(super) enum Kind {
     Min,
 }
 
+impl Kind {
+    /// Whether it bounds minutes that jobs share.
+    pub(super) fn is_minutes(self) -> bool {
+        use Kind::*;
+        matches!(self, GrpMinutes | GrpRunMinutes | RunMinutesPerUser | RunMinutesPerAccount)
+    }
+}
+
 /// The columns below.
 fn column(tres: &Tres) -> usize {
     match tres {
