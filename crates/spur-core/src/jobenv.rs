@@ -53,18 +53,34 @@ pub struct Variable {
     pub name: &'static str,
     /// Where it appears.
     pub seen: Where,
-    /// Whether each component of a heterogeneous job has one of its own, with `_HET_GROUP_n`.
-    pub per_component: bool,
+    /// Who has it in a heterogeneous job.
+    pub owner: Owner,
     get: fn(&Facts<'_>) -> Option<String>,
 }
 
+/// Who has a variable in a heterogeneous job; that of a component bears `_HET_GROUP_n`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// The whole job.
+    Whole,
+    /// The whole job, and each component.
+    Both,
+    /// Each component, and the whole job only where it is a task's.
+    Component,
+}
+
 const fn row(name: &'static str, seen: Where, get: fn(&Facts<'_>) -> Option<String>) -> Variable {
-    Variable { name, seen, per_component: false, get }
+    Variable { name, seen, owner: Owner::Whole, get }
 }
 
 impl Variable {
     const fn per_component(mut self) -> Variable {
-        self.per_component = true;
+        self.owner = Owner::Both;
+        self
+    }
+
+    const fn of_component(mut self) -> Variable {
+        self.owner = Owner::Component;
         self
     }
 }
@@ -93,24 +109,24 @@ pub static VARIABLES: &[Variable] = &[
     row("SLURM_CONTAINER", ALL, |f| text(&f.job.container)),
     row("SLURM_CONTAINER_ID", ALL, |f| text(&f.job.container_id)),
     row("SLURM_CPUS_ON_NODE", NODE, |f| here(f, |h| number(h.cpus))),
-    row("SLURM_CPUS_PER_GPU", JOB, |f| text(&f.job.cpus_per_gpu)),
-    row("SLURM_CPUS_PER_TASK", ALL, |f| step_or_job(f, |s| s.cpus_per_task, |j| j.cpus_per_task)),
+    row("SLURM_CPUS_PER_GPU", JOB, |f| text(&f.job.cpus_per_gpu)).of_component(),
+    row("SLURM_CPUS_PER_TASK", ALL, |f| step_or_job(f, |s| s.cpus_per_task, |j| j.cpus_per_task)).of_component(),
     row("SLURM_CPU_BIND", TASK, |f| bind(f, bound)),
     row("SLURM_CPU_BIND_LIST", TASK, |f| bind(f, |b| b.list.clone())),
     row("SLURM_CPU_BIND_TYPE", TASK, |f| bind(f, |b| b.kind.clone())),
     row("SLURM_CPU_BIND_VERBOSE", TASK, |f| bind(f, |b| verbosity(b).into())),
     row("SLURM_CPU_FREQ_REQ", ALL, |f| text(f.step.map_or(&f.job.cpu_freq, |s| &s.cpu_freq))),
-    row("SLURM_DISTRIBUTION", ALL, |f| text(f.step.map_or(&f.job.distribution, |s| &s.distribution))),
-    row("SLURM_DIST_PLANESIZE", ALL, |f| step_or_job(f, |s| s.plane_size, |j| j.plane_size)),
+    row("SLURM_DISTRIBUTION", ALL, |f| text(f.step.map_or(&f.job.distribution, |s| &s.distribution))).of_component(),
+    row("SLURM_DIST_PLANESIZE", ALL, |f| step_or_job(f, |s| s.plane_size, |j| j.plane_size)).of_component(),
     row("SLURM_EXPORT_ENV", BATCH, |f| text(&f.job.export).filter(|said| said != "ALL")),
     row("SLURM_GET_USER_ENV", BATCH, |f| flag(f.job.get_user_env)),
-    row("SLURM_GPUS", JOB, |f| text(&f.job.gpus)),
+    row("SLURM_GPUS", JOB, |f| text(&f.job.gpus)).of_component(),
     row("SLURM_GPUS_ON_NODE", NODE, |f| given(f, |g| number(g.given.len()))),
-    row("SLURM_GPUS_PER_NODE", JOB, |f| text(&f.job.gpus_per_node)),
-    row("SLURM_GPUS_PER_SOCKET", JOB, |f| text(&f.job.gpus_per_socket)),
-    row("SLURM_GPUS_PER_TASK", JOB, |f| text(&f.job.gpus_per_task)),
-    row("SLURM_GPU_BIND", JOB, |f| text(&f.job.gpu_bind)),
-    row("SLURM_GPU_FREQ", JOB, |f| text(&f.job.gpu_freq)),
+    row("SLURM_GPUS_PER_NODE", JOB, |f| text(&f.job.gpus_per_node)).of_component(),
+    row("SLURM_GPUS_PER_SOCKET", JOB, |f| text(&f.job.gpus_per_socket)).of_component(),
+    row("SLURM_GPUS_PER_TASK", JOB, |f| text(&f.job.gpus_per_task)).of_component(),
+    row("SLURM_GPU_BIND", JOB, |f| text(&f.job.gpu_bind)).of_component(),
+    row("SLURM_GPU_FREQ", JOB, |f| text(&f.job.gpu_freq)).of_component(),
     row("SLURM_GTIDS", NODE, |f| Some(commas(&f.task?.ranks_here))),
     row("SLURM_HET_SIZE", JOB, component_count),
     row("SLURM_HINT", JOB, |f| text(&f.job.hint)),
@@ -137,14 +153,14 @@ pub static VARIABLES: &[Variable] = &[
     row("SLURM_LABELIO", TASK, |f| flag(f.step?.label)),
     row("SLURM_LAUNCH_NODE_IPADDR", TASK, |f| text(&f.step?.launcher_address)),
     row("SLURM_LOCALID", NODE, |f| number(f.task?.local_rank)),
-    row("SLURM_MEM_BIND", ALL, |f| mem_bind(f, if f.step.is_some() { bound } else { asked })),
+    row("SLURM_MEM_BIND", ALL, |f| mem_bind(f, if f.step.is_some() { bound } else { asked })).of_component(),
     row("SLURM_MEM_BIND_LIST", TASK, |f| mem_bind(f, |b| b.list.clone())),
     row("SLURM_MEM_BIND_PREFER", TASK, |f| mem_bind(f, |b| b.prefer.to_string()).and_then(|prefer| text(&prefer))),
-    row("SLURM_MEM_BIND_SORT", ALL, |f| mem_bind(f, |b| b.sort.to_string()).and_then(|sort| text(&sort))),
+    row("SLURM_MEM_BIND_SORT", ALL, |f| mem_bind(f, |b| b.sort.to_string()).and_then(|sort| text(&sort))).of_component(),
     row("SLURM_MEM_BIND_TYPE", TASK, |f| mem_bind(f, |b| b.kind.clone())),
-    row("SLURM_MEM_BIND_VERBOSE", ALL, |f| mem_bind(f, |b| verbosity(b).into())),
+    row("SLURM_MEM_BIND_VERBOSE", ALL, |f| mem_bind(f, |b| verbosity(b).into())).of_component(),
     row("SLURM_MEM_PER_CPU", JOB, |f| f.job.memory_per_cpu_mb.and_then(number)).per_component(),
-    row("SLURM_MEM_PER_GPU", JOB, |f| f.job.memory_per_gpu_mb.and_then(number)).per_component(),
+    row("SLURM_MEM_PER_GPU", JOB, |f| f.job.memory_per_gpu_mb.and_then(number)).of_component(),
     row("SLURM_MEM_PER_NODE", JOB, |f| f.job.memory_per_node_mb.and_then(number)).per_component(),
     row("SLURM_MPI_TYPE", TASK, |f| pmi(f, |_, step| step.mpi.clone())),
     row("SLURM_NNODES", ALL, |f| number(f.step.map_or(f.job.cpus_per_node.len(), |s| s.tasks_per_node.len()))),
@@ -153,10 +169,10 @@ pub static VARIABLES: &[Variable] = &[
     row("SLURM_NODE_ALIASES", JOB, |_| Some("(null)".into())),
     row("SLURM_NPROCS", ALL, tasks).per_component(),
     row("SLURM_NTASKS", ALL, tasks).per_component(),
-    row("SLURM_NTASKS_PER_CORE", ALL, |f| step_or_job(f, |s| s.tasks_per_core, |j| j.tasks_per_core)),
+    row("SLURM_NTASKS_PER_CORE", ALL, |f| step_or_job(f, |s| s.tasks_per_core, |j| j.tasks_per_core)).of_component(),
     row("SLURM_NTASKS_PER_GPU", JOB, |f| f.job.tasks_per_gpu.and_then(number)),
-    row("SLURM_NTASKS_PER_NODE", ALL, |f| step_or_job(f, |s| s.tasks_per_node_asked, |j| j.tasks_per_node_asked)),
-    row("SLURM_NTASKS_PER_SOCKET", ALL, |f| step_or_job(f, |s| s.tasks_per_socket, |j| j.tasks_per_socket)),
+    row("SLURM_NTASKS_PER_NODE", ALL, |f| step_or_job(f, |s| s.tasks_per_node_asked, |j| j.tasks_per_node_asked)).of_component(),
+    row("SLURM_NTASKS_PER_SOCKET", ALL, |f| step_or_job(f, |s| s.tasks_per_socket, |j| j.tasks_per_socket)).of_component(),
     row("SLURM_OPEN_MODE", BATCH, |f| text(&f.job.open_mode)),
     row("SLURM_OVERCOMMIT", ALL, |f| flag(f.step.map_or(f.job.overcommit, |s| s.overcommit))),
     row("SLURM_PACK_SIZE", JOB, component_count),
@@ -180,7 +196,7 @@ pub static VARIABLES: &[Variable] = &[
     row("SLURM_SUBMIT_HOST", ALL, |f| text(&f.job.submit_host)),
     row("SLURM_TASKS_PER_NODE", ALL, |f| Some(folded(f.step.map_or(&f.job.tasks_per_node, |s| &s.tasks_per_node)))).per_component(),
     row("SLURM_TASK_PID", NODE, |f| number(f.task?.pid)),
-    row("SLURM_THREADS_PER_CORE", ALL, |f| step_or_job(f, |s| s.threads_per_core, |j| j.threads_per_core)),
+    row("SLURM_THREADS_PER_CORE", ALL, |f| step_or_job(f, |s| s.threads_per_core, |j| j.threads_per_core)).of_component(),
     row("SLURM_TOPOLOGY_ADDR", NODE, |f| here(f, |h| text(if h.topology.is_empty() { &h.node } else { &h.topology }))),
     row("SLURM_TOPOLOGY_ADDR_PATTERN", NODE, topology_pattern),
     row("SLURM_TRES_PER_TASK", JOB, |f| text(&f.job.tres_per_task)),
@@ -220,7 +236,11 @@ fn of_components(job: &JobFacts, mut found: Vec<(String, String)>) -> Vec<(Strin
     ];
     const OLDER: &[&str] = &["SLURM_JOBID", "SLURM_NNODES", "SLURM_NODELIST", "SLURM_NODE_ALIASES"];
     let of_one = |name: &str| name.contains("_HET_GROUP_") || name.contains("_PACK_GROUP_");
-    let is_told = |name: &str| of_one(name) && !name.starts_with("SLURM_MEM_PER_");
+    let is_told = |name: &str| {
+        of_one(name)
+            && !name.starts_with("SLURM_MEM_PER_CPU")
+            && !name.starts_with("SLURM_MEM_PER_NODE")
+    };
     found.retain(|(name, _)| is_told(name) || OF_THE_WHOLE.contains(&name.as_str()));
     for (number, component) in job.components.iter().enumerate() {
         let facts = Facts { job: component, step: None, task: None };
@@ -246,10 +266,13 @@ pub fn task(job: &JobFacts, step: &StepFacts, task: &TaskFacts) -> Vec<(String, 
 fn collect(place: Where, facts: &Facts<'_>) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     for variable in VARIABLES.iter().filter(|variable| variable.seen.overlaps(place)) {
-        if let Some(value) = (variable.get)(facts) {
+        let of_components = place != TASK && !facts.job.components.is_empty();
+        if !(of_components && variable.owner == Owner::Component)
+            && let Some(value) = (variable.get)(facts)
+        {
             found.push((variable.name.into(), value));
         }
-        if !variable.per_component || place == TASK {
+        if !of_components || variable.owner == Owner::Whole {
             continue;
         }
         for (number, component) in facts.job.components.iter().enumerate() {

@@ -157,6 +157,23 @@ fn a_run_asked_to_end_may_end_by_itself() {
     assert_eq!(spool.output("slurm-1.out"), b"bye\n");
 }
 
+/// Told at once it would hear the second first, if it did not forget it. A machine that is busy may keep the shell from
+/// running in between, but not time and again.
+#[test]
+fn a_run_asked_to_end_hears_both_signals_in_their_order() {
+    let script = "#!/bin/bash\ntrap 'echo go on' CONT\ntrap 'echo end' TERM\nsleep 1000 &\n\
+                  : > ready\nwait\nwait\n";
+    let hears = |_| {
+        let spool = Spool::new();
+        let shepherd = spool.start(launch(script));
+        until(|| spool.work_dir().join("ready").exists());
+        shepherd.terminate();
+        assert_eq!(shepherd.wait(), Some(0));
+        spool.output("slurm-1.out") == b"go on\nend\n"
+    };
+    assert!((0..20).any(hears));
+}
+
 #[test]
 fn a_run_that_will_not_end_is_killed() {
     let spool = Spool::new();

@@ -1,6 +1,6 @@
 //! `docs/compat/environment.md`: the variables a job sees.
 
-use spur_core::jobenv::{VARIABLES, Where};
+use spur_core::jobenv::{Owner, VARIABLES, Where};
 
 use super::page::{Page, code};
 
@@ -13,7 +13,7 @@ pub(super) fn page() -> String {
     );
     page.paragraph(
         "A heterogeneous job has those marked \"each\" once for each component too, with `_HET_GROUP_n` (and\n\
-         the older `_PACK_GROUP_n`) behind the name.",
+         the older `_PACK_GROUP_n`) behind the name, and of those marked \"each alone\" no other in its script.",
     );
     page.table(
         &["variable", "batch script", "command of `salloc`", "task of `srun`", "components"],
@@ -24,7 +24,12 @@ pub(super) fn page() -> String {
                 seen(Where::BATCH),
                 seen(Where::ALLOCATION),
                 seen(Where::TASK),
-                if variable.per_component { "each" } else { "" }.to_string(),
+                match variable.owner {
+                    Owner::Whole => "",
+                    Owner::Both => "each",
+                    Owner::Component => "each alone",
+                }
+                .to_string(),
             ]
         }),
     );

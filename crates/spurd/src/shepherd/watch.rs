@@ -220,6 +220,9 @@ impl Insistence {
 
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 
+/// Between two signals: of two that come at once the lower number is heard first, and bash forgets one of them.
+const BREATH: Duration = Duration::from_millis(10);
+
 /// All processes of the run: our descendants, and with a group its members.
 pub(super) struct Family<'a> {
     pub(super) group: Option<&'a Group>,
@@ -233,6 +236,7 @@ impl Family<'_> {
             None => descendants(),
         };
         processes.iter().for_each(|process| process.signal(libc::SIGCONT));
+        std::thread::sleep(BREATH);
         processes.iter().for_each(|process| process.signal(libc::SIGTERM));
     }
 
