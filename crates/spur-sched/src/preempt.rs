@@ -34,11 +34,11 @@ pub fn victims(
     targets.dedup();
     let each = targets.into_iter().filter_map(|target| {
         let mut found = offers(planner, now, fits, shape, target, &may_go);
-        found.sort_by_key(|offer| (offer.cost(&may_go), planner.nodes.slot(offer.node).order));
+        found.sort_by_key(|offer| (offer.cost(may_go), planner.nodes.slot(offer.node).order));
         found.sort_by_key(|offer| !fits.wanted.contains(&offer.node));
         let taken = enough_of(found, fits, shape)?;
         let runs: BTreeSet<RunId> = taken.into_iter().flat_map(|offer| offer.runs).collect();
-        Some((cost(&runs, &may_go), runs))
+        Some((cost(&runs, may_go), runs))
     });
     let (_, runs) = each.min_by_key(|(cost, _)| *cost)?;
     let victim = |run: &RunId| Some((*run, may_go(run)?.how));
