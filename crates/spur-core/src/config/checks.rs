@@ -12,8 +12,14 @@ use super::words::PreemptAction;
 use crate::limit::Limit;
 
 /// Appends everything that is wrong between the keys of a configuration.
-pub(crate) fn all(config: &Config, raw: &[RawSection], problems: &mut Vec<Problem>) {
-    let mut checker = Checker { raw, problems, known: known_names(config) };
+pub(crate) fn all(
+    config: &Config,
+    raw: &[RawSection],
+    names_in_doubt: bool,
+    problems: &mut Vec<Problem>,
+) {
+    let known = if names_in_doubt { BTreeSet::new() } else { known_names(config) };
+    let mut checker = Checker { raw, problems, known, names_in_doubt };
     checker.daemons(config);
     checker.jobs(config);
     checker.nodes(config);
@@ -26,6 +32,8 @@ struct Checker<'a> {
     problems: &'a mut Vec<Problem>,
     /// Declared nodes; empty when any node may join.
     known: BTreeSet<String>,
+    /// Whether something that was not understood may have been the name of something.
+    names_in_doubt: bool,
 }
 
 fn known_names(config: &Config) -> BTreeSet<String> {
@@ -219,7 +227,7 @@ impl Checker<'_> {
         for (nth, switch) in config.switches.iter().enumerate() {
             let below = crate::hostlist::expand(switch.switches.as_deref().unwrap_or_default());
             for name in below.unwrap_or_default() {
-                if !switches.contains(name.as_str()) {
+                if !switches.contains(name.as_str()) && !self.names_in_doubt {
                     self.refuse::<Switch>(nth, "switches", format!("no switch {name:?}"));
                 }
             }
@@ -249,6 +257,7 @@ impl Checker<'_> {
             }
             if let Some(other) = &partition.alternate
                 && !names.contains(&other.as_str())
+                && !self.names_in_doubt
             {
                 self.refuse::<Partition>(nth, "alternate", missing("partition", other, &names));
             }

@@ -82,8 +82,8 @@ pub fn value_of(toml: &str) -> Option<Value> {
 }
 
 /// What is wrong between keys, beside what could not be read. A key that could not be read leaves its default, and
-/// what would be said about that would mislead: nothing more is said about its section, and nothing at all where a
-/// name is in doubt that others may refer to.
+/// what would be said about that would mislead: nothing more is said about its section, and nothing about names that
+/// are not there where one is in doubt.
 fn between_keys(config: &Config, raw: &[RawSection], unread: &[Problem]) -> Vec<Problem> {
     let in_doubt = |it: &Problem| {
         let key = it.nearest.as_deref().unwrap_or(&it.key);
@@ -91,13 +91,10 @@ fn between_keys(config: &Config, raw: &[RawSection], unread: &[Problem]) -> Vec<
             || ["name", "names", "nodes"].contains(&key)
             || raw.iter().any(|section| section.name == it.key)
     };
-    if unread.iter().any(in_doubt) {
-        return Vec::new();
-    }
     let section_at = |line: usize| raw.iter().map(|it| it.line).filter(|it| *it <= line).max();
     let muddled: Vec<Option<usize>> = unread.iter().map(|it| section_at(it.line)).collect();
     let mut found = Vec::new();
-    checks::all(config, raw, &mut found);
+    checks::all(config, raw, unread.iter().any(in_doubt), &mut found);
     found.retain(|it| !muddled.contains(&section_at(it.line)));
     found
 }

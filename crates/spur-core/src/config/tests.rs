@@ -115,6 +115,27 @@ colour = 1
 }
 
 #[test]
+fn a_name_in_doubt_hides_only_what_refers_to_names() {
+    let text = "\
+[[nodes]]
+names = \"n[3-1]\"
+
+[[partitions]]
+name = \"a\"
+nodes = \"n9\"
+min_nodes = 5
+max_nodes = 2
+";
+    assert_eq!(
+        refused(text),
+        [
+            "spur.conf:2: names = \"n[3-1]\" in [[nodes]]: invalid range `3-1' in a host list",
+            "spur.conf:8: max_nodes = 2 in [[partitions]]: less than min_nodes",
+        ]
+    );
+}
+
+#[test]
 fn what_is_wrong_between_keys_is_said_beside_what_cannot_be_read() {
     let text = "\
 [timeouts]

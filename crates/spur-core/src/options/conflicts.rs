@@ -1,5 +1,6 @@
 //! Options that do not go together, in Slurm's words.
 
+use super::defaults::Surroundings;
 use super::error::OptionError;
 use super::resolve::Request;
 use super::row::Tool;
@@ -7,7 +8,8 @@ use super::{binding, files, hint};
 use crate::step::binding::names_kind as names_binding;
 
 /// Refuses what no cluster could carry out.
-pub(super) fn check(request: &Request, command: &str) -> Result<(), OptionError> {
+pub(super) fn check(request: &Request, around: Surroundings<'_>) -> Result<(), OptionError> {
+    let command = around.command;
     let error = |message: &str| Err(OptionError::error(message, 1));
     let job = &request.job;
     if request.tool.verbose > 0 && request.tool.quiet > 0 {
@@ -70,6 +72,14 @@ pub(super) fn check(request: &Request, command: &str) -> Result<(), OptionError>
     }
     if request.step.pty && ["error", "input", "output"].iter().any(|file| request.said(file)) {
         return error("--error/--input/--output are incompatible with --pty");
+    }
+    if request.step.relative.is_some() {
+        if request.said("nodelist") || request.said("exclude") {
+            return error("-r,--relative not allowed with -w,--nodelist or -x,--exclude.");
+        }
+        if !around.inside_job {
+            return Err(OptionError::fatal("--relative option invalid for job allocation request"));
+        }
     }
     Ok(())
 }

@@ -58,7 +58,15 @@ pub(super) static ROWS: &[JobOption] = &[
     option("power", "Manage the job's power this way.")
         .takes("flags")
         .env(&[(Sbatch, "SBATCH_POWER"), (Srun, "SLURM_POWER"), (Salloc, "SALLOC_POWER")])
-        .job(|job, flags| text(&mut job.rare_mut().power, flags))
+        .job(|job, flags| {
+            let level = flags.split(',').any(|flag| flag.eq_ignore_ascii_case(LEVEL));
+            text(&mut job.rare_mut().power, if level { "LEVEL" } else { "" })
+        })
+        .remark(|flags| {
+            let known = |flag: &&str| flag.is_empty() || flag.eq_ignore_ascii_case(LEVEL);
+            let unknown = flags.split(',').filter(|flag| !known(flag));
+            unknown.map(|it| format!("error: Ignoring unrecognized power option ({it})")).collect()
+        })
         .no_effect("power capping is not supported; scontrol shows it"),
     option("threads", "Start tasks on this many nodes at a time.")
         .short('T')
@@ -67,6 +75,15 @@ pub(super) static ROWS: &[JobOption] = &[
         .env(&[(Srun, "SLURM_THREADS")])
         .listed_as("ta")
         .tool(|_, count| super::number::positive(count).map(|_| ()))
+        .remark(|count| {
+            let count = super::number::positive(count).ok().filter(|count| *count > MANY_THREADS);
+            let words = |count| {
+                format!(
+                    "error: Thread value --threads={count} exceeds recommended limit of {MANY_THREADS}"
+                )
+            };
+            count.map(words).into_iter().collect()
+        })
         .no_effect("all nodes are started at once"),
     option("treewidth", "Pass messages on to this many nodes at a time.")
         .takes("size")
@@ -74,3 +91,8 @@ pub(super) static ROWS: &[JobOption] = &[
         .tool(|_, _| Ok(()))
         .no_effect("the controller talks to each node itself"),
 ];
+
+/// The one way to manage power.
+const LEVEL: &str = "level";
+/// Slurm warns of more.
+const MANY_THREADS: u32 = 60;

@@ -4,6 +4,7 @@ use super::conflicts;
 use super::error::{BAD_VALUE, OptionError};
 use super::gpus::{self, Tasks};
 use super::hint;
+use super::launch;
 use super::resolve::Request;
 use super::row::Tool;
 use crate::hostlist;
@@ -47,10 +48,12 @@ impl Default for Surroundings<'_> {
 /// Fills in the defaults that span options, and refuses options that do not go together. The notes of
 /// a request that is refused are printed before the refusal.
 pub fn fill_defaults(request: &mut Request, around: Surroundings<'_>) -> Result<(), OptionError> {
-    conflicts::check(request, around.command)?;
+    conflicts::check(request, around)?;
     moments(request, around)?;
+    if request.values.get("slurmd-debug").is_some_and(|said| launch::is_above_highest(said)) {
+        request.notes.push("Using srun's max debug increment of 4".to_owned());
+    }
     names_and_files(request, around);
-    power(request);
     specialized(request, around.core_spec_allowed);
     if !request.job.layout().hint.is_empty() {
         match conflicts::says_threads(request) {
@@ -161,22 +164,6 @@ fn specialized(request: &mut Request, allowed: bool) {
     ));
     let placement = request.job.placement_mut();
     (placement.core_spec, placement.thread_spec) = (None, None);
-}
-
-/// There is one way to manage power; other words are said to be nothing.
-fn power(request: &mut Request) {
-    if request.job.rare().power.is_empty() {
-        return;
-    }
-    let said = std::mem::take(&mut request.job.rare_mut().power);
-    for word in said.split(',').filter(|word| !word.is_empty()) {
-        match word.eq_ignore_ascii_case("level") {
-            true => "LEVEL".clone_into(&mut request.job.rare_mut().power),
-            false => {
-                request.notes.push(format!("error: Ignoring unrecognized power option ({word})"))
-            }
-        }
-    }
 }
 
 fn nodes_and_tasks(request: &mut Request, inside_job: bool) -> Result<(), OptionError> {

@@ -19,6 +19,8 @@ pub enum Kind {
 pub struct OptionError {
     /// What goes to standard output: the answer to `--hint=help`.
     pub answer: Option<&'static str>,
+    /// What was remarked on the way there.
+    pub notes: Vec<String>,
     /// A line that Slurm prints first, bare of any prefix.
     pub before: Option<String>,
     /// A line with the prefix of an error that comes before a fatal one.
@@ -52,6 +54,7 @@ impl OptionError {
     pub fn error(message: impl Into<String>, exit: i32) -> OptionError {
         OptionError {
             answer: None,
+            notes: Vec::new(),
             before: None,
             error: None,
             message: message.into(),
@@ -64,6 +67,7 @@ impl OptionError {
     pub fn fatal(message: impl Into<String>) -> OptionError {
         OptionError {
             answer: None,
+            notes: Vec::new(),
             before: None,
             error: None,
             message: message.into(),
@@ -81,6 +85,7 @@ impl OptionError {
     pub fn usage(message: impl Into<String>) -> OptionError {
         OptionError {
             answer: None,
+            notes: Vec::new(),
             before: None,
             error: None,
             message: message.into(),
@@ -121,7 +126,8 @@ impl OptionError {
             Kind::Fatal => format!("{tool}: fatal: "),
             Kind::Usage => format!("{tool}: "),
         };
-        let mut lines: Vec<String> = self.before.iter().cloned().collect();
+        let mut lines: Vec<String> = self.notes.iter().map(|it| format!("{tool}: {it}")).collect();
+        lines.extend(self.before.iter().cloned());
         lines.extend(self.error.iter().map(|line| format!("{tool}: error: {line}")));
         lines.extend(self.message.lines().map(|line| format!("{prefix}{line}")));
         if self.kind == Kind::Usage {

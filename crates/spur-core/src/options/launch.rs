@@ -33,6 +33,12 @@ pub(super) static ROWS: &[JobOption] = &[
         .of(SRUN)
         .env(&[(Srun, "SLURM_COMPRESS")])
         .step(|step, kind| put(&mut step.compress, Ok(kind.to_owned())))
+        .remark(|kind| match kind.to_ascii_lowercase().as_str() {
+            "" | "lz4" | "none" => Vec::new(),
+            _ => vec![format!(
+                "error: Compression type '{kind}' unknown, disabling compression support."
+            )],
+        })
         .no_effect("what is copied goes over the step's own connections as it is"),
     option("cpu-bind", "Bind tasks to CPUs this way.")
         .takes("type")
@@ -167,12 +173,21 @@ pub(super) static ROWS: &[JobOption] = &[
 
 /// A level by number or name; what is neither is the highest that may be asked for.
 fn debug_level(level: &str) -> u32 {
+    u32::try_from(level_said(level).unwrap_or(HIGHEST).min(HIGHEST)).unwrap_or(0)
+}
+
+/// Whether less comes of it than was asked for.
+pub(super) fn is_above_highest(level: &str) -> bool {
+    level_said(level).is_none_or(|level| level > HIGHEST)
+}
+
+const HIGHEST: i64 = 4;
+
+fn level_said(level: &str) -> Option<i64> {
     let names = ["quiet", "fatal", "error", "info", "verbose"];
     match names.iter().position(|name| name.eq_ignore_ascii_case(level)) {
-        Some(at) => u32::try_from(at).unwrap_or(0),
-        None if level.starts_with(|c: char| c.is_ascii_digit()) => {
-            u32::try_from(leading_or_zero(level).min(4)).unwrap_or(0)
-        }
-        None => 4,
+        Some(at) => i64::try_from(at).ok(),
+        None if level.starts_with(|c: char| c.is_ascii_digit()) => Some(leading_or_zero(level)),
+        None => None,
     }
 }

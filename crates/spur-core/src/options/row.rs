@@ -60,6 +60,8 @@ pub struct JobOption {
     pub env: &'static [(Tool, &'static str)],
     pub help: &'static str,
     pub set: Setter,
+    /// What the tool says about a value that it takes all the same.
+    pub remark: fn(&str) -> Vec<String>,
     /// Why nothing comes of the option, where it is accepted only so that scripts keep running.
     pub no_effect: &'static str,
     /// Whether later components of a heterogeneous job take the option over from the first.
@@ -76,13 +78,22 @@ impl JobOption {
 
     /// Writes a value, and says in Slurm's words why not.
     pub fn apply(&self, request: &mut Request, value: &str) -> Result<(), OptionError> {
-        match self.set {
+        let set = match self.set {
             Setter::Job(set) => set(&mut request.job, value),
             Setter::Step(set) => set(&mut request.step, value),
             Setter::Tool(set) => set(&mut request.tool, value),
             Setter::Nothing => Ok(()),
+        };
+        match set {
+            Ok(()) => {
+                request.notes.extend((self.remark)(value));
+                Ok(())
+            }
+            Err(refusal) => Err(OptionError {
+                notes: std::mem::take(&mut request.notes),
+                ..OptionError::refused(self, value, refusal)
+            }),
         }
-        .map_err(|refusal| OptionError::refused(self, value, refusal))
     }
 }
 
@@ -116,6 +127,7 @@ pub(super) const fn option(long: &'static str, help: &'static str) -> JobOption 
         env: &[],
         help,
         set: Setter::Nothing,
+        remark: |_| Vec::new(),
         no_effect: "",
         whole_job: false,
         listed_as: long,
@@ -189,6 +201,11 @@ impl JobOption {
         set: fn(&mut ToolSettings, &str) -> Result<(), Refusal>,
     ) -> JobOption {
         self.set = Setter::Tool(set);
+        self
+    }
+
+    pub(super) const fn remark(mut self, remark: fn(&str) -> Vec<String>) -> JobOption {
+        self.remark = remark;
         self
     }
 
