@@ -50,13 +50,8 @@ pub fn find(
     reader: &Reader,
     mut hand_over: impl FnMut(Vec<AccountingView>) -> bool,
 ) -> Result<(), Error> {
-    let mut wanted = Conditions::of(request);
-    let sql = format!(
-        "SELECT id, record, reason, amended FROM jobs WHERE {} \
-         ORDER BY cluster, job_id, submit_time, run",
-        wanted.text()
-    );
-    let rows = connection.query(&sql, &wanted.values)?;
+    let (sql, values) = question(request, connection.unindexed());
+    let rows = connection.query(&sql, &values)?;
     let mut jobs: Vec<(i64, AccountingView)> = Vec::new();
     let mut left = match request.limit {
         0 => usize::MAX,
@@ -84,6 +79,17 @@ pub fn find(
         hand_over(complete(connection, request, jobs)?);
     }
     Ok(())
+}
+
+/// The query for the rows of jobs, and the values in it.
+fn question(request: &ListJobHistoryRequest, unindexed: &str) -> (String, Vec<Value>) {
+    let mut wanted = Conditions::of(request, unindexed);
+    let sql = format!(
+        "SELECT id, record, reason, amended FROM jobs WHERE {} \
+         ORDER BY {unindexed}cluster, job_id, submit_time, run",
+        wanted.text()
+    );
+    (sql, wanted.values)
 }
 
 /// Decodes rows and leaves only the last run of each job, unless all are wanted.
@@ -164,9 +170,9 @@ struct Conditions {
 }
 
 impl Conditions {
-    fn of(request: &ListJobHistoryRequest) -> Conditions {
+    fn of(request: &ListJobHistoryRequest, unindexed: &str) -> Conditions {
         let mut wanted = Conditions { all: Vec::new(), values: Vec::new() };
-        wanted.any_of("cluster", request.clusters.iter());
+        wanted.any_of(&format!("{unindexed}cluster"), request.clusters.iter());
         wanted.users(request);
         wanted.any_of("gid", request.gids.iter().copied());
         wanted.any_of("account", request.accounts.iter());
@@ -316,6 +322,34 @@ impl Conditions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::db::Location;
+    use crate::migrate;
+
+    #[test]
+    fn rows_are_looked_up_by_what_is_rare() {
+        let mut connection = Connection::open(&Location::Sqlite(":memory:".into())).expect("it");
+        migrate::migrate(&mut connection).expect("tables");
+        let clusters = vec!["c".to_string()];
+        let request = |jobs: Vec<JobSelector>, uids: Vec<u32>, start| ListJobHistoryRequest {
+            jobs,
+            uids,
+            start,
+            clusters: clusters.clone(),
+            ..ListJobHistoryRequest::default()
+        };
+        let job = JobSelector { job_id: 1, ..JobSelector::default() };
+        for (index, request) in [
+            ("jobs_by_id", request(vec![job], Vec::new(), 0)),
+            ("jobs_by_user", request(Vec::new(), vec![7], 5)),
+            ("jobs_by_time", request(Vec::new(), Vec::new(), 5)),
+        ] {
+            let (sql, values) = question(&request, connection.unindexed());
+            let rows = connection.query(&format!("EXPLAIN QUERY PLAN {sql}"), &values);
+            let rows = rows.expect("a plan");
+            let plan: Vec<&str> = rows.iter().filter_map(|row| row.text(3).ok()).collect();
+            assert!(plan.iter().any(|line| line.contains(index)), "{index}: {plan:?}");
+        }
+    }
 
     #[test]
     fn others_jobs_are_private_where_the_site_says_so_and_scripts_always() {

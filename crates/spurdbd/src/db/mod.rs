@@ -223,6 +223,15 @@ impl Connection {
         }
     }
 
+    /// What stands before a column by which no rows are to be looked up. SQLite, which has no statistics, would take
+    /// the cluster for a good one, and most databases have but one.
+    pub fn unindexed(&self) -> &'static str {
+        match self {
+            Connection::Sqlite(_) => "+",
+            Connection::Postgres(_) => "",
+        }
+    }
+
     /// Whether it can still be used.
     pub fn is_alive(&mut self) -> bool {
         match self {
