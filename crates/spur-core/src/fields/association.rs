@@ -57,6 +57,9 @@ pub static ASSOCIATION_FIELDS: &[Field<AssociationView>] = &[
     field("MaxCPUs", "MaxCPUs", 8, |a| part(&a.max_tres_per_job, "cpu")),
     field("MaxJobs", "MaxJobs", 7, |a| limit(a.max_jobs)).json("max.jobs.per.count"),
     field("MaxJobsAccrue", "MaxJobsAccrue", 13, |a| limit(a.max_jobs_accrue)).json("max.jobs.per.accruing"),
+    field("MaxCPURunMins", "MaxCPURunMinsPU", 15, |_| text("")),
+    field("MaxJobsPU", "MaxJobsPU", 9, |a| limit(a.max_jobs)),
+    field("MaxSubmitPU", "MaxSubmitPU", 11, |a| limit(a.max_submit)),
     field("MaxNodes", "MaxNodes", 8, |a| part(&a.max_tres_per_job, "node")),
     field("MaxSubmitJobs", "MaxSubmit", 9, |a| limit(a.max_submit)).json("max.jobs.per.submitted"),
     field("MaxTRES", "MaxTRES", 13, |a| tres(&a.max_tres_per_job)).json("max.tres.per.job"),
@@ -110,13 +113,13 @@ pub(super) fn tres(amounts: &str) -> Value {
 }
 
 /// One amount of a list, for the columns of old.
-fn part(amounts: &str, name: &str) -> Value {
+pub(super) fn part(amounts: &str, name: &str) -> Value {
     let mut parts = amounts.split(',').filter_map(|part| part.split_once('='));
     text(parts.find(|(of, _)| *of == name).map_or("", |(_, amount)| amount))
 }
 
 /// The memory, as a bare number.
-fn megabytes(amounts: &str) -> Value {
+pub(super) fn megabytes(amounts: &str) -> Value {
     let memory = |(tres, amount): (Tres, Option<u64>)| amount.filter(|_| tres == Tres::Memory);
     let found = tres::read(amounts).into_iter().find_map(memory);
     found.map_or_else(|| text(""), number)

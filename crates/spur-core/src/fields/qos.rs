@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::association::{limit, tres, wall};
+use super::association::{limit, megabytes, part, tres, wall};
 use super::short::*;
 use super::{Field, Value};
 use crate::limit::Limit;
@@ -36,6 +36,18 @@ pub static QOS_FIELDS: &[Field<QosView>] = &[
     field("GrpTRESMins", "GrpTRESMins", 13, |q| tres(&q.grp_tres_mins)).json("limits.max.tres.minutes.total"),
     field("GrpTRESRunMins", "GrpTRESRunMins", 13, |q| tres(&q.grp_tres_run_mins)).json("limits.max.tres.minutes.per.qos"),
     field("GrpWall", "GrpWall", 11, |q| wall(q.grp_wall)).json("limits.max.wall_clock.per.qos"),
+    field("GrpCPUMins", "GrpCPUMins", 11, |q| part(&q.grp_tres_mins, "cpu")),
+    field("GrpCPURunMins", "GrpCPURunMins", 13, |q| part(&q.grp_tres_run_mins, "cpu")),
+    field("GrpCPUs", "GrpCPUs", 8, |q| part(&q.grp_tres, "cpu")),
+    field("GrpMem", "GrpMem", 7, |q| megabytes(&q.grp_tres)),
+    field("GrpNodes", "GrpNodes", 8, |q| part(&q.grp_tres, "node")),
+    field("MaxCPUMins", "MaxCPUMins", 11, |q| part(&q.max_tres_mins_per_job, "cpu")),
+    field("MaxCPURunMins", "MaxCPURunMinsPU", 15, |q| part(&q.max_tres_run_mins_per_user, "cpu")),
+    field("MaxCPUsPerJob", "MaxCPUs", 8, |q| part(&q.max_tres_per_job, "cpu")),
+    field("MaxCPUsPU", "MaxCPUsPU", 9, |q| part(&q.max_tres_per_user, "cpu")),
+    field("MaxNodesPerJob", "MaxNodes", 8, |q| part(&q.max_tres_per_job, "node")),
+    field("MaxNodesPU", "MaxNodesPU", 10, |q| part(&q.max_tres_per_user, "node")),
+    field("MinCPUs", "MinCPUs", 8, |q| part(&q.min_tres_per_job, "cpu")),
     field("ID", "ID", 6, |q| number(q.id)).json("id"),
     field("LimitFactor", "LimitFactor", 11, |q| factor(q.limit_factor)).json("limits.factor"),
     field("MaxJobsAccruePA", "MaxJobsAccruePA", 15, |q| limit(q.max_jobs_accrue_per_account)).json("limits.max.accruing.per.account"),
@@ -138,6 +150,17 @@ mod tests {
         assert_eq!(
             accounting_row(&columns, &high(), &Layout::Fixed, &context),
             "      high       1000    12:00:00           "
+        );
+        let parts = "GrpCPUs,GrpMem,GrpNodes,MaxCPUsPU,MinCPUs";
+        let qos = QosView {
+            grp_tres: "cpu=5,mem=10G".into(),
+            max_tres_per_user: "cpu=3".into(),
+            ..high()
+        };
+        let columns = accounting(QOS_FIELDS, parts).unwrap();
+        assert_eq!(
+            accounting_row(&columns, &qos, &Layout::Fixed, &context),
+            "       5   10240                  3          "
         );
     }
 
