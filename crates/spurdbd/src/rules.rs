@@ -104,7 +104,9 @@ pub fn change(
         let mut after = rules.clone();
         for row in &remove {
             let now = rules.current(row);
-            if !rules.may_change(&author.name, level, row, now.as_ref()) {
+            // What goes is what there is, whatever was said of it.
+            let goes = now.as_ref().unwrap_or(row);
+            if !rules.may_change(&author.name, level, goes, now.as_ref()) {
                 return Ok(Outcome::Denied);
             }
             after.remove(row);

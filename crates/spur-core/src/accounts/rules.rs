@@ -210,12 +210,24 @@ impl RulesView {
         match level {
             Level::Administrator => true,
             Level::Operator => !raises(row),
-            // A coordinator brings users into accounts below, and never changes its own limits.
+            // A coordinator brings users and accounts into accounts below, and never changes its own limits.
             Level::None => {
+                if self.chooses_default(user, row, now) {
+                    return true;
+                }
+                if let Some(account) = &row.account {
+                    let mut looked_after = self.accounts.iter().map(|it| &it.coordinators);
+                    let looks_after_any = looked_after.any(|it| it.iter().any(|it| it == user));
+                    return now.is_none() && account.coordinators.is_empty() && looks_after_any;
+                }
+                if let Some(one) = row.association.as_ref().filter(|it| it.user_name.is_empty()) {
+                    return now.is_none()
+                        && !one.parent.is_empty()
+                        && self.coordinates(user, &one.cluster, &one.parent);
+                }
                 if let Some(one) = &row.association {
                     let known = now.and_then(|now| now.association.as_ref());
                     return known.map_or(0, |it| it.usage_resets) == one.usage_resets
-                        && !one.user_name.is_empty()
                         && one.user_name != user
                         && self.coordinates(user, &one.cluster, &one.account);
                 }
@@ -240,6 +252,28 @@ impl RulesView {
                     })
             }
         }
+    }
+
+    /// Whether a row is nothing but the user's own choice among its accounts and keys.
+    fn chooses_default(&self, user: &str, row: &RuleRow, now: Option<&RuleRow>) -> bool {
+        let Some(now) = now else { return false };
+        if let (Some(new), Some(known)) = (&row.user, &now.user) {
+            let is_in =
+                |one: &AssociationView| one.user_name == user && one.account == new.default_account;
+            let has_key = |one: &WckeyView| one.user_name == user && one.name == new.default_wckey;
+            let account =
+                new.default_account == known.default_account || self.associations.iter().any(is_in);
+            let key = new.default_wckey == known.default_wckey || self.wckeys.iter().any(has_key);
+            let rest = UserView {
+                default_account: known.default_account.clone(),
+                default_wckey: known.default_wckey.clone(),
+                ..new.clone()
+            };
+            return known.name == user && new != known && rest == *known && account && key;
+        }
+        let (Some(new), Some(known)) = (&row.association, &now.association) else { return false };
+        let rest = AssociationView { is_default: known.is_default, ..new.clone() };
+        known.user_name == user && new != known && rest == *known
     }
 
     /// Puts a row in, or in place of its former self.

@@ -18,24 +18,25 @@ use crate::output::{complain, print};
 pub fn add(style: &Style, words: &[String]) -> u8 {
     let none = "No valid entity in add command\nInput line must include \"Account\", \"Cluster\", \
                 \"Coordinator\", \"Federation\", \"QOS\", \"Resource\", or \"User\"";
-    change(style, words, none, manage::add)
+    let about = words.first().and_then(|word| entity(word));
+    change(style, words, none, adding(about), manage::add)
 }
 
 pub fn modify(style: &Style, words: &[String]) -> u8 {
     let none = "No valid entity in modify command\nInput line must include \"Account\", \"Cluster\", \
                 \"Federation\", \"Job\", \"QOS\", \"Resource\" or \"User\"";
-    change(style, words, none, manage::modify)
+    change(style, words, none, WITH_REQUEST, manage::modify)
 }
 
 pub fn remove(style: &Style, words: &[String]) -> u8 {
     let none = "No valid entity in delete command\nInput line must include \"Account\", \"Cluster\", \
                 \"Coordinator\", \"Federation\", \"QOS\", \"Resource\", or \"User\"";
-    change(style, words, none, manage::remove)
+    change(style, words, none, WITH_REQUEST, manage::remove)
 }
 
 type Think = fn(&RulesView, Entity, &Request) -> Result<Plan, Refusal>;
 
-fn change(style: &Style, words: &[String], none: &str, think: Think) -> u8 {
+fn change(style: &Style, words: &[String], none: &str, head: &str, think: Think) -> u8 {
     let Some((about, rest)) =
         words.split_first().and_then(|(word, rest)| Some((entity(word)?, rest)))
     else {
@@ -65,11 +66,23 @@ fn change(style: &Style, words: &[String], none: &str, think: Think) -> u8 {
         Ok(strange) => strange,
         Err(trouble) => return fail(&trouble),
     };
-    carry_out(style, |rules| match &strange {
+    carry_out(style, head, |rules| match &strange {
         Some(refusal) => Err(refusal.clone()),
         None => think(rules, about, &request),
     })
 }
+
+/// What a refusal of an addition begins with.
+fn adding(about: Option<Entity>) -> &'static str {
+    match about {
+        Some(Entity::Account) => "adding accounts",
+        Some(Entity::Qos) => "adding QOS",
+        Some(Entity::User) => "adding users",
+        _ => WITH_REQUEST,
+    }
+}
+
+pub const WITH_REQUEST: &str = "with request";
 
 /// What is said of the first limit on a resource that no cluster counts.
 fn unknown_resource(about: Entity, request: &Request) -> Result<Option<Refusal>, Trouble> {
@@ -104,7 +117,11 @@ pub fn request(words: &[String]) -> Request {
 }
 
 /// Thinks out, asks, sends; begins anew when somebody else was quicker.
-pub fn carry_out(style: &Style, think: impl Fn(&RulesView) -> Result<Plan, Refusal>) -> u8 {
+pub fn carry_out(
+    style: &Style,
+    head: &str,
+    think: impl Fn(&RulesView) -> Result<Plan, Refusal>,
+) -> u8 {
     let done = cluster::block_on(async {
         let mut client = accounting::connect().await?;
         let (mut asked, mut told) = (style.immediate, false);
@@ -172,7 +189,7 @@ pub fn carry_out(style: &Style, think: impl Fn(&RulesView) -> Result<Plan, Refus
     });
     match done {
         Ok(status) => status,
-        Err(trouble) => fail(&trouble),
+        Err(trouble) => fail_at(head, &trouble),
     }
 }
 
@@ -187,6 +204,10 @@ fn is_busy(status: &Status) -> bool {
 
 /// Says why nothing was done.
 pub fn fail(trouble: &Trouble) -> u8 {
+    fail_at(WITH_REQUEST, trouble)
+}
+
+fn fail_at(head: &str, trouble: &Trouble) -> u8 {
     match trouble {
         Trouble::Disabled => {
             let text = "You are not running a supported accounting_storage plugin\n\
@@ -194,7 +215,7 @@ pub fn fail(trouble: &Trouble) -> u8 {
             eprintln!("{text}\n{}", Trouble::Disabled);
         }
         Trouble::Refused(status) if from_status(status).is_some() && !is_busy(status) => {
-            eprintln!(" Problem with request: {}", status.message());
+            eprintln!(" Problem {head}: {}", status.message());
         }
         Trouble::Refused(status) => eprintln!(" Error with request: {}", status.message()),
         trouble => complain("sacctmgr", trouble),

@@ -165,6 +165,38 @@ fn a_coordinator_rules_below_and_never_over_itself() {
         ..Default::default()
     };
     assert!(may(new.into()), "somebody new");
+    let below = |parent: &str| AssociationView { parent: parent.into(), ..row("new", "") };
+    assert!(may(below("chem").into()), "an account below");
+    assert!(!may(below("bio").into()), "an account elsewhere");
+    let account = |coordinators: &[&str]| crate::views::AccountView {
+        name: "new".to_string(),
+        coordinators: coordinators.iter().map(|name| name.to_string()).collect(),
+        ..Default::default()
+    };
+    assert!(may(account(&[]).into()) && !may(account(&["daemon"]).into()));
+}
+
+#[test]
+fn everybody_chooses_among_their_own_accounts() {
+    let mut site = site();
+    site.add(Entity::User, "mail account=physics,chem");
+    let may = |row: RuleRow| {
+        let now = site.0.current(&row);
+        site.0.may_change("mail", crate::auth::Level::None, &row, now.as_ref())
+    };
+    let own = site.0.user("mail").expect("is there").clone();
+    let with = |account: &str| crate::views::UserView {
+        default_account: account.to_string(),
+        ..own.clone()
+    };
+    assert!(may(with("physics").into()) && !may(with("root").into()));
+    assert!(!may(own.clone().into()), "it cannot take itself out");
+    let level = crate::accounts::rules::ADMIN_ADMINISTRATOR;
+    assert!(!may(crate::views::UserView { admin_level: level, ..with("physics") }.into()));
+    let mine = site.0.associations.iter().find(|it| it.user_name == "mail").expect("it").clone();
+    let other = AssociationView { is_default: !mine.is_default, ..mine.clone() };
+    assert!(may(other.clone().into()));
+    assert!(!may(AssociationView { shares: 99, ..other }.into()) && !may(mine.into()));
 }
 
 #[test]
