@@ -453,6 +453,16 @@ fn a_coordinator_raises_nobody_and_looks_after_its_own_account_alone() {
         let (status, out, _) = run_as(DAEMON, &line);
         assert_ne!(status, Some(0), "{line}: {out}");
     }
+    let why = "sacctmgr: error: Your user doesn't have privilege to perform this action\n \
+               Error with request: Access/permission denied";
+    for line in [
+        "sacctmgr modify user nobody set adminlevel=operator",
+        "sacctmgr -i delete account biology",
+    ] {
+        assert_eq!(run_as(DAEMON, line), (Some(1), String::new(), why.to_string()), "{line}");
+    }
+    let added = run_as(DAEMON, "sacctmgr -i add qos mine").2;
+    assert_eq!(added, " Problem adding QOS: Access/permission denied");
     assert_eq!(done("sacctmgr -n -P show assoc format=account,user,maxsubmit,qos"), before);
     assert_eq!(
         done("sacctmgr -n -P show user format=user,admin"),

@@ -29,6 +29,7 @@ fn jobs_are_held_released_suspended_and_changed() {
     until("it runs", || (cluster.squeue(&job, "%T") == "RUNNING").then_some(()));
     done(&cluster, &format!("scontrol suspend {job}"));
     until("it stands still", || (cluster.squeue(&job, "%T") == "SUSPENDED").then_some(()));
+    done(&cluster, &format!("scontrol suspend {job}"));
     let other = submit(&cluster, &["-J", "c", "--mem=1"]);
     until("its processor is another's", || {
         (cluster.squeue(&other, "%T") == "RUNNING").then_some(())

@@ -206,12 +206,14 @@ impl Accounting for Service {
 
     async fn change_rules(&self, request: Request<ChangeRulesRequest>) -> Answer<ChangeRulesReply> {
         let author = author(&caller_of(&request)).await;
-        let ChangeRulesRequest { version, put, remove } = request.into_inner();
-        let change =
-            move |connection: &mut _| rules::change(connection, &author, version, put, remove);
+        let request = request.into_inner();
+        let ask_only = request.ask_only;
+        let change = move |connection: &mut _| rules::change(connection, &author, request);
         match self.pool.with(change).await.map_err(trouble)? {
             Outcome::Changed(version) => {
-                self.tell_version(version);
+                if !ask_only {
+                    self.tell_version(version);
+                }
                 Ok(Response::new(ChangeRulesReply { version }))
             }
             Outcome::Stale => Err(Status::new(Code::Aborted, "the rules have changed meanwhile")),

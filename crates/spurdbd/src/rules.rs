@@ -6,7 +6,7 @@ use prost::Message;
 use spur_core::auth::Level;
 use spur_core::errors::SlurmError;
 use spur_core::views::{AssociationView, RuleRow, RulesView, TransactionView};
-use spur_proto::slurm::ListTransactionsRequest;
+use spur_proto::slurm::{ChangeRulesRequest, ListTransactionsRequest};
 
 use crate::db::{Connection, Error, Value};
 use crate::ingest::OPEN;
@@ -91,10 +91,9 @@ fn system() -> Author {
 pub fn change(
     connection: &mut Connection,
     author: &Author,
-    thought_out_on: u64,
-    put: Vec<RuleRow>,
-    remove: Vec<RuleRow>,
+    request: ChangeRulesRequest,
 ) -> Result<Outcome, Error> {
+    let ChangeRulesRequest { version: thought_out_on, put, remove, ask_only } = request;
     connection.transaction(|connection| {
         let rules = load(connection)?;
         if rules.version != thought_out_on {
@@ -117,6 +116,9 @@ pub fn change(
                 return Ok(Outcome::Denied);
             }
             after.put(row.clone());
+        }
+        if ask_only {
+            return Ok(Outcome::Changed(rules.version));
         }
         if let Some(problem) = after.problems().into_iter().next() {
             return Ok(Outcome::Refused(problem));

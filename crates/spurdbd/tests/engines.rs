@@ -273,7 +273,7 @@ fn rules_hold_hostile_words_as_they_are() {
             }
             .into(),
         ];
-        let request = ChangeRulesRequest { version: rules.version, put, remove: Vec::new() };
+        let request = ChangeRulesRequest { version: rules.version, put, ..Default::default() };
         daemon.client.change_rules(request).await.expect("is taken");
         daemon.restart().await;
         let kept = daemon.client.get_rules(GetRulesRequest::default()).await.expect("rules");
@@ -424,7 +424,7 @@ async fn rules(daemon: &mut Daemon, with_deleted: bool) -> RulesView {
 
 async fn change(daemon: &mut Daemon, put: Vec<RuleRow>, remove: Vec<RuleRow>) {
     let version = rules(daemon, false).await.version;
-    let request = ChangeRulesRequest { version, put, remove };
+    let request = ChangeRulesRequest { version, put, remove, ..Default::default() };
     daemon.client.change_rules(request).await.expect("is taken");
 }
 
@@ -484,8 +484,8 @@ fn an_association_stays_while_jobs_of_it_are_not_over() {
         let rows = vec![account.into(), user.into(), own.into(), hers.clone().into()];
         change(daemon, rows, vec![]).await;
         let version = rules(daemon, false).await.version;
-        let request =
-            ChangeRulesRequest { version, put: vec![], remove: vec![hers.clone().into()] };
+        let remove = vec![hers.clone().into()];
+        let request = ChangeRulesRequest { version, remove, ..Default::default() };
         let refused = daemon.client.change_rules(request).await.expect_err("has a job");
         assert_eq!(
             refused.message(),

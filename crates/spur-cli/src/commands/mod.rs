@@ -26,7 +26,7 @@ mod submission;
 
 use std::time::Duration;
 
-use spur_core::getopt::{self, Flag, Words};
+use spur_core::getopt::{Flag, Words};
 use spur_core::tools::Tool;
 
 use crate::cluster::Controller;
@@ -48,8 +48,8 @@ pub enum Notation {
 }
 
 /// Reads the words of a tool whose bad options end with exit status 1.
-fn read(tool: &str, flags: &[Flag], args: &[String]) -> Result<Words, u8> {
-    getopt::read(flags, args).map_err(|message| refuse(tool, &message).0)
+fn read(tool: &Tool, args: &[String]) -> Result<Words, u8> {
+    tool.read(args).map_err(|message| refuse(tool.name, &message).0)
 }
 
 /// The same by the tool's table; `--help`, `--usage` and `--version` are answered.
@@ -57,7 +57,7 @@ fn read_tool(tool: &Tool, args: &[String]) -> Result<Words, Ended> {
     let words = tool.read(args).map_err(|message| refuse(tool.name, &message))?;
     let question = words.options.iter().find_map(|(flag, _)| match flag.long {
         "help" => Some(tool.help()),
-        "usage" => Some(tool.usage.to_string()),
+        "usage" => Some(tool.summary()),
         "version" => Some(format!("{VERSION}\n")),
         _ => None,
     });
@@ -134,10 +134,12 @@ fn check_cluster(tool: &str, wanted: &str, controller: &mut Controller) -> Resul
     if names.iter().any(|name| is_own(name)) {
         return Ok(own);
     }
+    let by_variable = std::env::var("SLURM_CLUSTERS").is_ok_and(|value| value == wanted);
+    let place = if by_variable { "SLURM_CLUSTERS" } else { "--cluster" };
     complain(
         tool,
         format!(
-            "'{wanted}' can't be reached now, or it is an invalid entry for --cluster.  \
+            "'{wanted}' can't be reached now, or it is an invalid entry for {place}.  \
              Use 'sacctmgr list clusters' to see available clusters."
         ),
     );
@@ -160,26 +162,4 @@ fn ids(word: &str) -> Vec<&str> {
     }
     parts.push(&word[start..]);
     parts
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_accounting_reads_is_what_its_pages_tell() {
-        let tools: [(&Tool, &[Flag]); 3] = [
-            (&spur_core::tools::sacct::TOOL, sacct::query::FLAGS),
-            (&spur_core::tools::sacctmgr::TOOL, sacctmgr::FLAGS),
-            (&spur_core::tools::sreport::TOOL, sreport::query::FLAGS),
-        ];
-        for (tool, flags) in tools {
-            let mut told: Vec<_> =
-                tool.rows.iter().map(|row| (row.flag.long, row.flag.short)).collect();
-            let mut read: Vec<_> = flags.iter().map(|flag| (flag.long, flag.short)).collect();
-            told.sort();
-            read.sort();
-            assert_eq!(told, read, "{}", tool.name);
-        }
-    }
 }

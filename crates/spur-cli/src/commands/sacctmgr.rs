@@ -11,28 +11,10 @@ mod truth;
 
 use spur_core::accounts::manage::Entity;
 use spur_core::fields::render::Layout;
-use spur_core::getopt::{Flag, Takes, flag, option};
+use spur_core::tools::sacctmgr::TOOL;
 
 use super::{Notation, VERSION, lines};
 use crate::output::print;
-
-pub const FLAGS: &[Flag] = &[
-    flag("associations", Some('s')),
-    flag("help", Some('h')),
-    flag("immediate", Some('i')),
-    Flag { long: "json", short: None, takes: Takes::MayValue },
-    flag("noheader", Some('n')),
-    flag("oneliner", Some('o')),
-    flag("parsable", Some('p')),
-    flag("parsable2", Some('P')),
-    flag("quiet", Some('Q')),
-    flag("readonly", Some('r')),
-    flag("verbose", Some('v')),
-    flag("version", Some('V')),
-    flag("usage", None),
-    option("autocomplete", None),
-    Flag { long: "yaml", short: None, takes: Takes::MayValue },
-];
 
 /// How the command was called.
 pub struct Style {
@@ -45,7 +27,7 @@ pub struct Style {
     pub read_only: bool,
 }
 
-const HELP: &str = "sacctmgr [<OPTION>] [<COMMAND>]\n    Valid <COMMAND> values are:\n     \
+const COMMANDS: &str = "\nValid <COMMAND> values are:\n     \
 add <ENTITY> <SPECS>      add entity\n     delete <ENTITY> <SPECS>   delete the specified entity\n     \
 dump <CLUSTER> <FILE>     write a cluster's accounts, users and limits to a file\n     \
 list <ENTITY> [<SPECS>]   display the specified entity\n     load <FILE>               \
@@ -54,7 +36,7 @@ show <ENTITY> [<SPECS>]   same as list\n     version                   display t
 
 /// Runs the command.
 pub fn run(args: &[String]) -> u8 {
-    let words = match super::read("sacctmgr", FLAGS, args) {
+    let words = match super::read(&TOOL, args) {
         Ok(words) => words,
         Err(status) => return status,
     };
@@ -84,7 +66,7 @@ pub fn run(args: &[String]) -> u8 {
                 return 0;
             }
             "help" | "usage" => {
-                print(HELP);
+                print(&help());
                 return 0;
             }
             _ => {}
@@ -96,6 +78,11 @@ pub fn run(args: &[String]) -> u8 {
     }
 }
 
+/// What it can be told, by options and by commands.
+fn help() -> String {
+    TOOL.help() + COMMANDS
+}
+
 /// Commands line by line, until there are no more.
 fn interactive(mut style: Style) -> u8 {
     let mut status = 0;
@@ -105,7 +92,7 @@ fn interactive(mut style: Style) -> u8 {
             |name: &str, shortest: usize| command.len() >= shortest && name.starts_with(&command);
         match command {
             _ if is("quit", 4) || is("exit", 1) => return false,
-            _ if is("help", 1) => print(HELP),
+            _ if is("help", 1) => print(&help()),
             _ if is("associations", 2) => style.with_associations = true,
             _ if is("immediate", 2) => style.immediate = true,
             _ if is("quiet", 4) => style.quiet = true,
@@ -140,7 +127,7 @@ fn obey(style: &Style, words: &[String]) -> u8 {
             0
         }
         _ if is("help", 1) => {
-            print(HELP);
+            print(&help());
             0
         }
         _ if is("ping", 2) => show::ping(),

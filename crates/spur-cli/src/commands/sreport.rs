@@ -4,6 +4,7 @@ pub(super) mod query;
 mod report;
 
 use spur_core::fields::render::Layout;
+use spur_core::tools::sreport::TOOL;
 use spur_core::tres;
 use spur_core::views::{EventView, RulesView, UsageView};
 use spur_proto::slurm::{GetRulesRequest, ListEventsRequest, SumUsageRequest};
@@ -26,7 +27,7 @@ pub struct Facts {
 
 /// Runs the command; without words the commands come line by line.
 pub fn run(args: &[String]) -> u8 {
-    match crate::commands::read("sreport", query::FLAGS, args) {
+    match crate::commands::read(&TOOL, args) {
         Ok(words) => {
             let asks = |flag: &str| words.options.iter().any(|(it, _)| it.long == flag);
             let tells = asks("help") || asks("usage") || asks("version");

@@ -125,6 +125,14 @@ async fn show(query: &Query) -> u8 {
                 Ok(nodes) if query.by_node => rows
                     .extend(nodes.iter().map(|node| row(*job, step, std::slice::from_ref(node)))),
                 Ok(nodes) => rows.push(row(*job, step, &nodes)),
+                Err(CallError::Refused(SlurmError::InvalidJobId)) => {
+                    complaints.push(match allocation::not_running(*job).await {
+                        Some(SlurmError::InvalidJobId) => {
+                            format!("couldn't get steps for job {job}")
+                        }
+                        _ => format!("StepId={job}.{step} not found running."),
+                    });
+                }
                 Err(error) => {
                     complaints
                         .push(format!("problem getting step_layout for {job}.{step}: {error}"));

@@ -96,8 +96,8 @@ fn changed_steps(
     row: &AccountingView,
 ) -> Vec<AccountingView> {
     let had = |id: &StepId| before.is_some_and(|before| before.steps.live.contains_key(id));
-    // Steps stop and go on with their job.
-    let turned = before.is_some_and(|it| it.pause.since.is_some() != job.pause.since.is_some());
+    // Steps stop, go on and are ended with their job.
+    let turned = before.is_some_and(|before| status(before) != status(job));
     let begun = job.steps.live.iter().filter(|(id, _)| turned || !had(id));
     let mut steps: Vec<AccountingView> =
         begun.map(|(_, step)| step_row(row, job, step, None)).collect();
@@ -200,8 +200,13 @@ fn row(state: &State, job: &Job) -> AccountingView {
     };
     match &job.phase {
         Phase::Pending => {}
-        Phase::Running { since, .. } | Phase::Completing { started: since, .. } => {
-            row.start_time = since.0;
+        Phase::Running { since, .. } => row.start_time = since.0,
+        // It has no end before its processes are gone: until then it uses what it has.
+        Phase::Completing { started, cause, .. } => {
+            row.start_time = started.0;
+            if let Cause::Cancelled { by } = cause {
+                row.cancelled_by = Some(*by);
+            }
         }
         Phase::Ended { started, at, exit, cause, .. } => {
             row.start_time = started.map_or(0, |started| started.0);
@@ -282,8 +287,8 @@ fn step_row(
         Phase::Completing { cause: Cause::Exited, .. } | Phase::Ended { cause: Cause::Exited, .. }
     );
     let state = match end {
-        None if job.pause.since.is_some() => JobState::Suspended,
-        None => JobState::Running,
+        // What is left of a job that is being ended is told as the job is.
+        None => status(job),
         Some(_) if step.end == Some(StepEnd::TimeLimit) => JobState::Timeout,
         Some(_) if step.exit.is_success() && (step.end.is_none() || by_itself) => {
             JobState::Completed
@@ -363,9 +368,14 @@ fn status(job: &Job) -> JobState {
     match &job.phase {
         Phase::Pending => JobState::Pending,
         Phase::Running { .. } if job.pause.since.is_some() => JobState::Suspended,
-        // Until its processes are gone a job that is being ended still runs, as far as usage goes.
-        Phase::Running { .. } | Phase::Completing { .. } => JobState::Running,
-        Phase::Ended { cause, exit, .. } => ending(*cause, *exit).0,
+        // What goes back to the queue is told when it is there.
+        Phase::Running { .. }
+        | Phase::Completing { cause: Cause::Requeued { .. } | Cause::PrologFailed, .. } => {
+            JobState::Running
+        }
+        Phase::Completing { cause, exit, .. } | Phase::Ended { cause, exit, .. } => {
+            ending(*cause, *exit).0
+        }
     }
 }
 

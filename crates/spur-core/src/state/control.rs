@@ -214,7 +214,11 @@ pub(super) fn suspend(
     effects: &mut Vec<Effect>,
 ) -> Result<(), SlurmError> {
     match &job.phase {
-        Phase::Running { .. } if job.pause.since.is_some() => Err(SlurmError::JobSuspended),
+        // Whoever says it of a job that made room for others has it wait for their word.
+        Phase::Running { .. } if job.pause.since.is_some() => {
+            state.put_job(Job { parked: job.parked || parked, ..job.clone() });
+            Ok(())
+        }
         Phase::Running { .. } => {
             signal_job(job, SIGSTOP, SignalScope::Gently, effects)?;
             let pause = Pause { since: Some(state.now), ..job.pause };

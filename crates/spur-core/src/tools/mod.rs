@@ -39,7 +39,8 @@ pub struct Tool {
     pub does: &'static str,
     /// What may stand behind its options.
     pub operands: &'static str,
-    /// What `--usage` prints; Slurm's words, since test suites compare them.
+    /// What `--usage` prints; Slurm's words, since test suites compare them. Empty where Slurm prints what `--help`
+    /// prints.
     pub usage: &'static str,
     /// Its options, by name.
     pub rows: &'static [Row],
@@ -104,6 +105,11 @@ impl Tool {
         self.rows.iter().filter(|row| !row.env.is_empty()).filter_map(said).collect()
     }
 
+    /// What `--usage` prints.
+    pub fn summary(&self) -> String {
+        if self.usage.is_empty() { self.help() } else { self.usage.to_string() }
+    }
+
     /// What `--help` prints.
     pub fn help(&self) -> String {
         let own = HEADS.iter().find(|(tool, _)| *tool == self.name);
@@ -126,9 +132,12 @@ impl Tool {
 
 /// First lines of `--help` that Slurm has in other words than most.
 const HEADS: &[(&str, &str)] = &[
+    ("sacct", "sacct [<OPTION>]"),
+    ("sacctmgr", "sacctmgr [<OPTION>] [<COMMAND>]"),
     ("sattach", "Usage: sattach [options] <jobid.stepid>"),
     ("scancel", "Usage: scancel [OPTIONS] [job_id[_array_id][.step_id]]"),
     ("scontrol", "scontrol [<OPTION>] [<COMMAND>]"),
+    ("sreport", "sreport [<OPTION>] [<COMMAND>]"),
     ("sshare", "Usage:  sshare [OPTION]"),
     ("sstat", "sstat [<OPTION>] -j <job(.stepid)>"),
     ("strigger", "Usage: strigger [--set | --get | --clear] [OPTIONS]"),

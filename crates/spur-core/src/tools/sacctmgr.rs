@@ -7,7 +7,7 @@ pub const TOOL: Tool = Tool {
     name: "sacctmgr",
     does: "show and change accounts, users, limits",
     operands: " [COMMAND ...]",
-    usage: "Usage: sacctmgr [OPTIONS] [COMMAND ...]\n",
+    usage: "",
     rows: ROWS,
 };
 

@@ -7,7 +7,7 @@ pub static TOOL: Tool = Tool {
     name: "scontrol",
     does: "show and change the cluster",
     operands: " [COMMAND ...]",
-    usage: "scontrol [<OPTION>] [<COMMAND>]\n",
+    usage: "",
     rows: ROWS,
 };
 

@@ -7,7 +7,7 @@ pub const TOOL: Tool = Tool {
     name: "sreport",
     does: "report what was used",
     operands: " [REPORT ...]",
-    usage: "Usage: sreport [OPTIONS] [REPORT ...]\n",
+    usage: "",
     rows: ROWS,
 };
 

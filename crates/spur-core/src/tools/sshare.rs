@@ -3,13 +3,8 @@
 use super::{Row, Tool, flag, option};
 
 /// `sshare`
-pub static TOOL: Tool = Tool {
-    name: "sshare",
-    does: "show shares and usage",
-    operands: "",
-    usage: "Usage:  sshare [OPTION] [-ahlnpPvV] [-A account] [-M cluster] [-o format] [-u user]\n",
-    rows: ROWS,
-};
+pub static TOOL: Tool =
+    Tool { name: "sshare", does: "show shares and usage", operands: "", usage: "", rows: ROWS };
 
 #[rustfmt::skip]
 const ROWS: &[Row] = &[

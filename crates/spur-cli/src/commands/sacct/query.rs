@@ -3,13 +3,13 @@
 use spur_core::fields::accounting::{ACCOUNTING_FIELDS, BRIEF, DEFAULT, LONG};
 use spur_core::fields::render::Layout;
 use spur_core::fields::{Column, format};
-use spur_core::getopt::{self, Flag, Takes, flag, option};
 use spur_core::hostlist;
 use spur_core::job::JobState;
 use spur_core::job::{array, state};
 use spur_core::limit::Limit;
 use spur_core::time::moment::Toward;
 use spur_core::time::{Timestamp, display, duration, moment};
+use spur_core::tools::sacct::TOOL;
 use spur_core::views::AccountingView;
 use spur_proto::slurm::{JobSelector, ListJobHistoryRequest};
 
@@ -17,67 +17,6 @@ use crate::accounting::ALL_CLUSTERS;
 use crate::commands::{Notation, VERSION};
 use crate::output::{complain, print};
 use crate::zone;
-
-pub const FLAGS: &[Flag] = &[
-    option("accounts", Some('A')),
-    flag("allclusters", Some('L')),
-    flag("allocations", Some('X')),
-    flag("allusers", Some('a')),
-    option("associations", Some('x')),
-    flag("array", None),
-    flag("batch-script", Some('B')),
-    flag("brief", Some('b')),
-    option("clusters", Some('M')),
-    option("cluster", None),
-    flag("completion", Some('c')),
-    option("constraints", Some('C')),
-    option("delimiter", None),
-    flag("duplicates", Some('D')),
-    option("endtime", Some('E')),
-    flag("env-vars", None),
-    flag("expand-patterns", None),
-    flag("federation", None),
-    option("file", Some('f')),
-    option("flags", Some('F')),
-    option("format", Some('o')),
-    option("fields", None),
-    option("gid", Some('g')),
-    option("group", None),
-    flag("help", Some('h')),
-    flag("helpformat", Some('e')),
-    option("jobs", Some('j')),
-    Flag { long: "json", short: None, takes: Takes::MayValue },
-    flag("local", None),
-    flag("long", Some('l')),
-    option("name", None),
-    option("ncpus", Some('I')),
-    option("nnodes", Some('i')),
-    flag("noconvert", None),
-    option("nodelist", Some('N')),
-    flag("noheader", Some('n')),
-    flag("parsable", Some('p')),
-    flag("parsable2", Some('P')),
-    option("partition", Some('r')),
-    option("qos", Some('q')),
-    option("reason", Some('R')),
-    option("starttime", Some('S')),
-    option("state", Some('s')),
-    option("timelimit-max", Some('K')),
-    option("timelimit-min", Some('k')),
-    flag("truncate", Some('T')),
-    option("uid", Some('u')),
-    option("user", None),
-    option("units", None),
-    flag("usage", None),
-    flag("use-local-uid", Some('U')),
-    flag("verbose", Some('v')),
-    flag("version", Some('V')),
-    option("wckeys", Some('W')),
-    Flag { long: "whole-hetjob", short: None, takes: Takes::MayValue },
-    Flag { long: "yaml", short: None, takes: Takes::MayValue },
-];
-
-const USAGE: &str = "Usage: sacct [options]\n\tUse --help for help\n";
 
 /// What is asked for, and how to show it.
 pub struct Query {
@@ -114,7 +53,7 @@ pub enum Text {
 
 /// Reads the words; the error is the exit status.
 pub fn read(args: &[String]) -> Result<Query, u8> {
-    let words = getopt::read(FLAGS, args).map_err(|message| {
+    let words = TOOL.read(args).map_err(|message| {
         eprintln!("sacct: {message}");
         1
     })?;
@@ -205,8 +144,8 @@ pub fn read(args: &[String]) -> Result<Query, u8> {
             "wckeys" => request.wckeys.extend(list(value)),
             "whole-hetjob" => query.whole = Some(whole(value)?),
             "version" => return say(&format!("{VERSION}\n")),
-            "usage" => return say(USAGE),
-            "help" => return say(&help()),
+            "usage" => return say(&TOOL.summary()),
+            "help" => return say(&TOOL.help()),
             "helpformat" => return say(&help_format()),
             _ => {}
         }
@@ -508,20 +447,6 @@ fn help_format() -> String {
         text.push_str(&format!("{:<19}{end}", field.name));
     }
     text.trim_end_matches(['\n', ' ']).to_string() + "\n"
-}
-
-fn help() -> String {
-    let mut text = "sacct [<OPTION>]\n    Valid <OPTION> values are:\n".to_string();
-    for flag in FLAGS {
-        let short = flag.short.map_or("    ".to_string(), |short| format!("-{short}, "));
-        let value = match flag.takes {
-            Takes::Nothing => "",
-            Takes::Value => "=VALUE",
-            Takes::MayValue | Takes::MayFollow => "[=VALUE]",
-        };
-        text.push_str(&format!("     {short}--{}{value}\n", flag.long));
-    }
-    text
 }
 
 #[cfg(test)]

@@ -18,25 +18,51 @@ use crate::output::{complain, print};
 pub fn add(style: &Style, words: &[String]) -> u8 {
     let none = "No valid entity in add command\nInput line must include \"Account\", \"Cluster\", \
                 \"Coordinator\", \"Federation\", \"QOS\", \"Resource\", or \"User\"";
-    let about = words.first().and_then(|word| entity(word));
-    change(style, words, none, adding(about), manage::add)
+    change(style, words, none, |about| Doing::Adding(plural(about)), manage::add)
 }
 
 pub fn modify(style: &Style, words: &[String]) -> u8 {
     let none = "No valid entity in modify command\nInput line must include \"Account\", \"Cluster\", \
                 \"Federation\", \"Job\", \"QOS\", \"Resource\" or \"User\"";
-    change(style, words, none, WITH_REQUEST, manage::modify)
+    change(style, words, none, |_| Doing::Changing, manage::modify)
 }
 
 pub fn remove(style: &Style, words: &[String]) -> u8 {
     let none = "No valid entity in delete command\nInput line must include \"Account\", \"Cluster\", \
                 \"Coordinator\", \"Federation\", \"QOS\", \"Resource\", or \"User\"";
-    change(style, words, none, WITH_REQUEST, manage::remove)
+    change(style, words, none, |_| Doing::Changing, manage::remove)
+}
+
+/// What is being done, as a refusal names it.
+#[derive(Clone, Copy)]
+pub enum Doing {
+    Adding(&'static str),
+    Changing,
+}
+
+/// What is added, in Slurm's words.
+fn plural(about: Entity) -> &'static str {
+    match about {
+        Entity::Account => "accounts",
+        Entity::Association => "associations",
+        Entity::Cluster => "clusters",
+        Entity::Coordinator => "coordinator",
+        Entity::Federation => "federation(s)",
+        Entity::Qos => "QOS",
+        Entity::Resource => "system resource",
+        Entity::User => "users",
+    }
 }
 
 type Think = fn(&RulesView, Entity, &Request) -> Result<Plan, Refusal>;
 
-fn change(style: &Style, words: &[String], none: &str, head: &str, think: Think) -> u8 {
+fn change(
+    style: &Style,
+    words: &[String],
+    none: &str,
+    doing: fn(Entity) -> Doing,
+    think: Think,
+) -> u8 {
     let Some((about, rest)) =
         words.split_first().and_then(|(word, rest)| Some((entity(word)?, rest)))
     else {
@@ -66,24 +92,13 @@ fn change(style: &Style, words: &[String], none: &str, head: &str, think: Think)
         Ok(strange) => strange,
         Err(trouble) => return fail(&trouble),
     };
-    carry_out(style, head, |rules| match &strange {
+    carry_out(style, doing(about), |rules| match &strange {
         Some(refusal) => Err(refusal.clone()),
         None => think(rules, about, &request),
     })
 }
 
 /// What a refusal of an addition begins with.
-fn adding(about: Option<Entity>) -> &'static str {
-    match about {
-        Some(Entity::Account) => "adding accounts",
-        Some(Entity::Qos) => "adding QOS",
-        Some(Entity::User) => "adding users",
-        _ => WITH_REQUEST,
-    }
-}
-
-pub const WITH_REQUEST: &str = "with request";
-
 /// What is said of the first limit on a resource that no cluster counts.
 fn unknown_resource(about: Entity, request: &Request) -> Result<Option<Refusal>, Trouble> {
     let named = manage::resources_named(about, request);
@@ -119,9 +134,10 @@ pub fn request(words: &[String]) -> Request {
 /// Thinks out, asks, sends; begins anew when somebody else was quicker.
 pub fn carry_out(
     style: &Style,
-    head: &str,
+    doing: Doing,
     think: impl Fn(&RulesView) -> Result<Plan, Refusal>,
 ) -> u8 {
+    let changes = matches!(doing, Doing::Changing);
     let done = cluster::block_on(async {
         let mut client = accounting::connect().await?;
         let (mut asked, mut told) = (style.immediate, false);
@@ -154,8 +170,20 @@ pub fn carry_out(
                     return Ok(0);
                 }
             };
-            // Slurm tells what it is about to do even with `--quiet`; what it deletes, when it is gone.
-            let afterwards = asked && !plan.remove.is_empty();
+            let version = rules.version;
+            let mut request =
+                ChangeRulesRequest { version, put: plan.put, remove: plan.remove, ask_only: false };
+            // Who may not change it is told so before being asked whether to.
+            if changes && !asked {
+                request.ask_only = true;
+                match client.change_rules(request.clone()).await {
+                    Ok(_) => request.ask_only = false,
+                    Err(status) if status.code() == Code::Aborted => continue,
+                    Err(status) => return Err(accounting::refused(status)),
+                }
+            }
+            // Slurm tells what it is about to add even with `--quiet`; what it changes, when that is done.
+            let afterwards = asked && changes;
             if !told && !afterwards {
                 eprint!("{}", plan.warns);
                 print(&plan.says);
@@ -166,8 +194,6 @@ pub fn carry_out(
                 return Ok(0);
             }
             asked = true;
-            let request =
-                ChangeRulesRequest { version: rules.version, put: plan.put, remove: plan.remove };
             match client.change_rules(request).await {
                 Ok(reply) => {
                     if !told {
@@ -189,8 +215,27 @@ pub fn carry_out(
     });
     match done {
         Ok(status) => status,
-        Err(trouble) => fail_at(head, &trouble),
+        Err(Trouble::Refused(status)) if is_denied(&status) => deny(doing),
+        Err(trouble) => fail_at(&doing, &trouble),
     }
+}
+
+/// Whether it was refused because of who asks.
+pub fn is_denied(status: &Status) -> bool {
+    from_status(status) == Some(SlurmError::AccessDenied)
+}
+
+/// Says that the caller may not do it.
+pub fn deny(doing: Doing) -> u8 {
+    let why = SlurmError::AccessDenied;
+    match doing {
+        Doing::Adding(what) => eprintln!(" Problem adding {what}: {why}"),
+        Doing::Changing => {
+            complain("sacctmgr", "Your user doesn't have privilege to perform this action");
+            eprintln!(" Error with request: {why}");
+        }
+    }
+    1
 }
 
 /// How often it is looked again whether jobs are over, and how long between.
@@ -204,10 +249,10 @@ fn is_busy(status: &Status) -> bool {
 
 /// Says why nothing was done.
 pub fn fail(trouble: &Trouble) -> u8 {
-    fail_at(WITH_REQUEST, trouble)
+    fail_at(&Doing::Changing, trouble)
 }
 
-fn fail_at(head: &str, trouble: &Trouble) -> u8 {
+fn fail_at(doing: &Doing, trouble: &Trouble) -> u8 {
     match trouble {
         Trouble::Disabled => {
             let text = "You are not running a supported accounting_storage plugin\n\
@@ -215,7 +260,10 @@ fn fail_at(head: &str, trouble: &Trouble) -> u8 {
             eprintln!("{text}\n{}", Trouble::Disabled);
         }
         Trouble::Refused(status) if from_status(status).is_some() && !is_busy(status) => {
-            eprintln!(" Problem {head}: {}", status.message());
+            match doing {
+                Doing::Adding(what) => eprintln!(" Problem adding {what}: {}", status.message()),
+                Doing::Changing => eprintln!(" Problem with request: {}", status.message()),
+            }
         }
         Trouble::Refused(status) => eprintln!(" Error with request: {}", status.message()),
         trouble => complain("sacctmgr", trouble),

@@ -9,7 +9,7 @@ use spur_core::views::{AssociationView, RulesView, UserView};
 use spur_proto::slurm::GetRulesRequest;
 
 use super::Style;
-use super::change::{WITH_REQUEST, carry_out, fail};
+use super::change::{Doing, carry_out, fail};
 use crate::accounting;
 use crate::cluster;
 use crate::output::print;
@@ -218,5 +218,5 @@ pub fn load(style: &Style, words: &[String]) -> u8 {
             return 1;
         }
     };
-    carry_out(style, WITH_REQUEST, |rules| super::load::plan(rules, &text, &how))
+    carry_out(style, Doing::Changing, |rules| super::load::plan(rules, &text, &how))
 }

@@ -1,11 +1,9 @@
 //! `sacctmgr modify job`: what is said of jobs afterwards.
 
 use spur_core::accounts::manage::{Request, Word};
-use spur_core::errors::SlurmError;
 use spur_proto::slurm::{AmendJobsRequest, Amendment};
-use spur_proto::status::from_status;
 
-use super::change::{COMMIT, agreed, fail, request};
+use super::change::{COMMIT, Doing, agreed, deny, fail, is_denied, request};
 use super::{Style, show};
 use crate::accounting::{self, Trouble};
 use crate::cluster;
@@ -27,13 +25,7 @@ pub fn modify(style: &Style, words: &[String]) -> u8 {
     }
     match cluster::block_on(carry_out(style, asked)) {
         Ok(status) => status,
-        Err(Trouble::Refused(status)) if from_status(&status) == Some(SlurmError::AccessDenied) => {
-            eprintln!(
-                "sacctmgr: error: Your user doesn't have privilege to perform this action\n \
-                 Error with request: Access/permission denied"
-            );
-            1
-        }
+        Err(Trouble::Refused(status)) if is_denied(&status) => deny(Doing::Changing),
         Err(trouble) => fail(&trouble),
     }
 }

@@ -40,7 +40,7 @@ pub fn sorted(list: Option<&str>) -> u8 {
 fn encoded(list: Option<&str>, encode: fn(&str) -> Result<Hostlist, hostlist::Error>) -> u8 {
     let Some(list) = list else {
         eprintln!("invalid encode argument");
-        eprint!("{}", spur_core::tools::scontrol::TOOL.usage);
+        print(&super::help());
         return 1;
     };
     // A path names a file with one list, or one host a line.

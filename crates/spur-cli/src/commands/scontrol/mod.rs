@@ -169,12 +169,8 @@ fn read(args: &[String]) -> Result<(Session, Vec<String>), Ended> {
             "clusters" => {
                 super::check_cluster("scontrol", value, session.controller())?;
             }
-            "help" => {
+            "help" | "usage" => {
                 print(&help());
-                return Err(Ended(0));
-            }
-            "usage" => {
-                print(TOOL.usage);
                 return Err(Ended(0));
             }
             "version" => {

@@ -13,7 +13,7 @@ use spur_core::views::{JobView, NodeView, PartitionView, StepView};
 use spur_proto::slurm::{ListJobsRequest, ListNodesRequest, ListStepsRequest};
 
 use super::{Session, about, assoc_mgr, hosts};
-use crate::commands::squeue::order;
+use crate::commands::squeue::arrays::Standing;
 use crate::commands::{Notation, answer};
 use crate::output::{complain, note, print};
 use crate::zone;
@@ -182,7 +182,7 @@ fn jobs(session: &mut Session, id: Option<&str>) -> u8 {
         hide(session, &mut jobs);
     }
     if reference.is_none() {
-        jobs.sort_by_key(order::id);
+        jobs = in_order(jobs);
     }
     if session.notation == Notation::Table && jobs.iter().any(|job| !job.wckey.is_empty()) {
         hide_wckeys(session, &mut jobs);
@@ -200,6 +200,15 @@ fn jobs(session: &mut Session, id: Option<&str>) -> u8 {
         (true, None) => print("No jobs in the system\n"),
     }
     0
+}
+
+/// Jobs in the order in which Slurm lists them all.
+fn in_order(jobs: Vec<JobView>) -> Vec<JobView> {
+    let mut standing = Standing::default();
+    jobs.iter().enumerate().for_each(|(place, job)| standing.look(place, job));
+    let Some(order) = standing.order() else { return jobs };
+    let mut jobs: Vec<Option<JobView>> = jobs.into_iter().map(Some).collect();
+    order.into_iter().filter_map(|place| jobs[place].take()).collect()
 }
 
 /// A task that still waits with its array is shown by itself where it was named.

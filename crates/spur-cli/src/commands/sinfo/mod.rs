@@ -146,6 +146,7 @@ fn table(query: &Query, shown: &Shown, context: &RenderContext<'_>) -> String {
     let (layout, by_name) = query.layout();
     let layout = fill_widths(layout, shown.widths.0, shown.widths.1);
     let format = match by_name {
+        true if layout.eq_ignore_ascii_case("all") => format::letters(SINFO_FIELDS, "%all"),
         true => format::names(SINFO_FIELDS, &layout),
         false => format::letters(SINFO_FIELDS, &layout),
     };

@@ -9,6 +9,39 @@ use spur_core::views::{JobView, Rows};
 
 use super::query::Query;
 
+/// Where records of arrays stand in Slurm's list of jobs: whenever a task gets a record of its own, that one takes
+/// the place, and the record of the rest goes to the end.
+#[derive(Default)]
+pub struct Standing {
+    /// Each record with its job's number and its array's.
+    records: Vec<(usize, u32, u32)>,
+    /// The numbers that tasks of an array were given, by the array's.
+    own: BTreeMap<u32, BTreeSet<u32>>,
+}
+
+impl Standing {
+    /// Looks at a record.
+    pub fn look(&mut self, place: usize, job: &JobView) {
+        self.records.push((place, job.job_id, job.array_job_id));
+        if job.array_job_id != 0 && job.job_id != job.array_job_id {
+            self.own.entry(job.array_job_id).or_default().insert(job.job_id);
+        }
+    }
+
+    /// The places of the records in that order; nothing where it is the order of their numbers.
+    pub fn order(mut self) -> Option<Vec<usize>> {
+        if self.own.is_empty() {
+            return None;
+        }
+        self.records.sort_by_key(|(_, id, array)| match self.own.get(array) {
+            None => *id,
+            Some(own) if id == array => *own.last().unwrap_or(id),
+            Some(own) => *own.range(..id).next_back().unwrap_or(array),
+        });
+        Some(self.records.into_iter().map(|(place, ..)| place).collect())
+    }
+}
+
 /// The lines that tell more or less than their own record.
 #[derive(Default)]
 pub struct Arrays {
@@ -122,4 +155,24 @@ fn named(query: &Query, array: u32) -> Vec<u32> {
         Part::Whole | Part::Component(_) => Vec::new(),
     });
     tasks.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_of_an_array_stands_behind_its_latest_task() {
+        let mut standing = Standing::default();
+        let records = [(25, 0), (27, 27), (28, 28), (29, 0), (30, 27), (31, 28), (32, 28)];
+        for (place, (job_id, array_job_id)) in records.into_iter().enumerate() {
+            standing.look(place, &JobView { job_id, array_job_id, ..JobView::default() });
+        }
+        let order = standing.order().expect("there are tasks with records of their own");
+        let ids: Vec<u32> = order.into_iter().map(|place| records[place].0).collect();
+        assert_eq!(ids, [25, 30, 31, 29, 27, 32, 28]);
+        let mut plain = Standing::default();
+        plain.look(0, &JobView { job_id: 3, array_job_id: 3, ..JobView::default() });
+        assert_eq!(plain.order(), None);
+    }
 }

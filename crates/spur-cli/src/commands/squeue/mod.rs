@@ -1,6 +1,6 @@
 //! `squeue`: jobs in the queue.
 
-mod arrays;
+pub mod arrays;
 pub mod order;
 mod query;
 mod select;

@@ -287,7 +287,7 @@ impl<T> Pass<T> {
 
 /// Where a job stands by its number: tasks behind each other within their array, what is left of the
 /// array behind them.
-pub fn id(job: &JobView) -> i64 {
+fn id(job: &JobView) -> i64 {
     let (first, second) = match job {
         JobView { array_job_id: 1.., .. } => {
             (job.array_job_id, job.array_task_id.map_or(i64::from(u32::MAX), i64::from))

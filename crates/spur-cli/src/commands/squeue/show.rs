@@ -9,7 +9,7 @@ use spur_core::fields::{Column, RenderContext};
 use spur_core::views::table::Cursor;
 use spur_core::views::{JOB_MEMBERS, JobView, Members, Rows};
 
-use super::arrays::Arrays;
+use super::arrays::{Arrays, Standing};
 use super::order::Order;
 use super::query::Query;
 use super::{is_single, select};
@@ -32,15 +32,19 @@ pub fn lines(
     let mut meant = Vec::with_capacity(jobs.len());
     let mut sorter = order.jobs();
     let mut arrays = Arrays::default();
+    let mut standing = Standing::default();
     each_meant(query, jobs, |place, job| {
         meant.push(place);
+        standing.look(place, job);
         sorter.add(job, context);
         if !query.each_task {
             arrays.look(place, job);
         }
     });
     arrays.join(query, jobs);
-    if arrays.any_elsewhere() {
+    let moved = standing.order().filter(|_| !is_single(query));
+    if moved.is_some() || arrays.any_elsewhere() {
+        meant = moved.unwrap_or(meant);
         meant.retain(|place| !arrays.is_elsewhere(*place));
         sorter = order.jobs();
         let mut cursor = jobs.cursor();

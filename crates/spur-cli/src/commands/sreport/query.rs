@@ -1,33 +1,16 @@
 //! What `sreport` is asked.
 
 use spur_core::fields::render::Layout;
-use spur_core::getopt::{Flag, flag, option};
 use spur_core::time::Timestamp;
 use spur_core::time::moment::{self, Toward};
+use spur_core::tools::sreport::TOOL;
 use spur_core::tres;
 
 use crate::commands::VERSION;
 use crate::output::{complain, print};
 use crate::zone;
 
-pub const FLAGS: &[Flag] = &[
-    flag("all_clusters", Some('a')),
-    option("cluster", Some('M')),
-    flag("federation", None),
-    flag("help", Some('h')),
-    flag("local", None),
-    flag("noheader", Some('n')),
-    flag("parsable", Some('p')),
-    flag("parsable2", Some('P')),
-    flag("quiet", Some('Q')),
-    option("t", Some('t')),
-    option("tres", Some('T')),
-    flag("usage", None),
-    flag("verbose", Some('v')),
-    flag("version", Some('V')),
-];
-
-const HELP: &str = "sreport [<OPTION>] [<COMMAND>]\n    Valid <COMMAND> values are:\n     \
+const COMMANDS: &str = "\nValid <COMMAND> values are:\n     \
 cluster <REPORT> [<OPTIONS>]      AccountUtilizationByUser, UserUtilizationByAccount,\n     \
                                   UserUtilizationByWckey, Utilization, WCKeyUtilizationByUser\n     \
 job <REPORT> [<OPTIONS>]          SizesByAccount, SizesByAccountAndWckey, SizesByWckey\n     \
@@ -120,7 +103,7 @@ pub struct Query {
 impl Query {
     /// Reads the words; the error is the exit status.
     pub fn read(args: &[String]) -> Result<Query, u8> {
-        let words = crate::commands::read("sreport", FLAGS, args)?;
+        let words = crate::commands::read(&TOOL, args)?;
         let (start, end) = yesterday();
         let mut query = Query {
             kind: Kind::Utilization,
@@ -164,7 +147,7 @@ impl Query {
                     return Err(0);
                 }
                 "help" | "usage" => {
-                    print(HELP);
+                    print(&(TOOL.help() + COMMANDS));
                     return Err(0);
                 }
                 _ => {}
@@ -174,7 +157,7 @@ impl Query {
         let Some(noun) = rest.next() else { return Err(0) };
         match noun.as_str() {
             "help" => {
-                print(HELP);
+                print(&(TOOL.help() + COMMANDS));
                 return Err(0);
             }
             "version" => {

@@ -89,13 +89,18 @@ fn a_cancelled_script_was_cancelled_and_its_job_by_somebody() {
     let mut cluster = accounted();
     let job = cluster.submit(1);
     cluster.start(job, 1, "n1", 1);
-    assert_eq!(cluster.control(job, "", JobAction::Cancel), Ok(Reply::Done));
+    let ending = cluster.apply(Command::Control(Box::new(Control::cancel(job, alice()))));
+    assert_eq!(
+        told_by("JobID,State,End", &ending.records),
+        ["3 run 1: 1|CANCELLED by 1000|Unknown", "1.batch|CANCELLED|Unknown"],
+        "what is being ended is told so at once"
+    );
     let killed = Outcome::Exited(ExitStatus { code: 0, signal: 15 });
     let ended = cluster.apply(finished(job, 1, killed));
     assert_eq!(
         told(&ended.records),
         [
-            "3 run 1: 1|CANCELLED by 1000|0:0|billing=1,cpu=1,node=1",
+            "4 run 1: 1|CANCELLED by 1000|0:0|billing=1,cpu=1,node=1",
             "1.batch|CANCELLED|0:15|cpu=1,node=1"
         ]
     );

@@ -83,6 +83,7 @@ fn a_job_that_somebody_suspends_gives_its_processors_until_somebody_lets_it_go_o
     cluster.start(first, 1, "n1", 4);
     assert_eq!(signals(&cluster.done(control(JobAction::Suspend))), [19]);
     assert_eq!(cluster.state.cpus_used(&"n1".into()), 0);
+    assert_eq!(cluster.done(control(JobAction::Suspend)), [], "it stands still already");
     assert_eq!(cluster.done(displace(first, Removal::Resume)), [], "nobody said so");
     assert_eq!(cluster.start(second, 1, "n1", 2), 1);
     assert_eq!(cluster.done(control(JobAction::Resume)), [], "its processors are taken");
