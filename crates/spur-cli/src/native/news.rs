@@ -7,7 +7,7 @@ use spur_proto::caller::Caller;
 use spur_proto::slurm::{GetDiagnosticsReply, GetDiagnosticsRequest};
 
 use super::layout::Layout;
-use crate::output::print;
+use crate::output::{draw, print};
 use crate::zone;
 
 /// Looks once a second, and says what has changed.
@@ -46,7 +46,7 @@ impl News {
         let clock = zone::clock_of_day();
         match self.on_terminal {
             // What others say comes over it.
-            true => print(&format!("\x1b[Kspur: {clock} {now}\r")),
+            true => draw(&format!("\x1b[Kspur: {clock} {now}\r")),
             false => print(&format!("spur: {clock} {now}\n")),
         }
         self.is_open = self.on_terminal;

@@ -18,7 +18,7 @@ use spur_proto::slurm::ListJobsRequest;
 
 use super::layout::Layout;
 use crate::cluster::Controller;
-use crate::output::{complain, print};
+use crate::output::{complain, draw, print};
 use crate::zone;
 
 /// Says how the cluster stands: nodes, processors, GPUs, jobs, and why those that wait do.
@@ -94,7 +94,8 @@ pub fn run_top(args: &[String]) -> u8 {
             Ok(picture) => {
                 // Home, and clear what an earlier picture left.
                 let clear = if once { "" } else { "\x1b[H\x1b[2J" };
-                print(&format!("{clear}{}\n{}", summary(&picture), table(&picture)));
+                draw(clear);
+                print(&format!("{}\n{}", summary(&picture), table(&picture)));
             }
             Err(error) => {
                 complain("spur top", &error);
