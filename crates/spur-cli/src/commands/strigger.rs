@@ -177,6 +177,7 @@ fn clear(asked: &Asked, controller: &mut Controller) -> Result<(), Ended> {
             }
             Ok(())
         }
+        Err(_) if asked.quiet => Ok(()),
         Err(error) => {
             note(format!("slurm_clear_trigger: {error}"));
             Err(Ended(1))
