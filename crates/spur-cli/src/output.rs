@@ -19,6 +19,13 @@ pub fn note(line: impl std::fmt::Display) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
+/// A line beyond what Slurm says: for people at a terminal, or who want to know more.
+pub fn advise(line: impl std::fmt::Display, is_verbose: bool) {
+    if is_verbose || std::io::stderr().is_terminal() {
+        note(line);
+    }
+}
+
 /// Prints a whole answer. Names that others gave their jobs do not steer a terminal; programs read them as they are.
 pub fn print(text: &str) {
     match std::io::stdout().is_terminal() {

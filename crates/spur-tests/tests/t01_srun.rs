@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use spur_tests::harness::{Cluster, Processes, until};
+use spur_tests::harness::{Cluster, Output, Processes, until};
 
 fn sorted(text: &str) -> Vec<&str> {
     let mut lines: Vec<&str> = text.lines().collect();
@@ -341,7 +341,19 @@ fn who_attaches_sees_what_a_step_writes_and_files_reach_every_node() {
     assert_eq!((copied.status, copied.stderr.as_str()), (0, ""));
     assert_eq!(fs::read_to_string(&target).expect("it is there"), "some bytes");
     let again = cluster.run(&format!("sbcast -j {job} data {target}"));
-    assert!(again.status != 0 && again.stderr.contains("File exists"), "{}", again.stderr);
+    let line = |node: &str, why: &str| format!("sbcast: error: REQUEST_FILE_BCAST({node}): {why}");
+    let refused = |done: &Output, status: i32, why: &str| {
+        assert_eq!(sorted(&done.stderr), [line("n1", why), line("n2", why)]);
+        assert_eq!(done.status, status);
+    };
+    refused(&again, 17, "File exists");
+    let nowhere = cluster.run(&format!("sbcast -j {job} data {target}/copy"));
+    refused(&nowhere, 20, "Not a directory");
+    let nowhere = cluster.run(&format!("sbcast -j {job} data {target}-nowhere/copy"));
+    refused(&nowhere, 2, "No such file or directory");
+    let folder = cluster.run(&format!("sbcast -j {job} data {target}/"));
+    let why = "sbcast: error: Target filename cannot be a directory.\n";
+    assert_eq!((folder.status, folder.stderr.as_str()), (1, why));
     let layout = cluster.run(&format!("sattach --layout {step}")).stdout;
     assert!(layout.contains("2 tasks, 2 nodes (n[1-2])"), "{layout}");
     let mut attached = cluster.command("sattach");

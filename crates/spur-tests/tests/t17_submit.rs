@@ -152,6 +152,49 @@ fn what_a_job_does_not_bring_along_it_has_from_a_login_of_its_user() {
     }
     let told = variables("--export=ALL");
     assert!(has(&told, "MINE=here") && !has(&told, "SLURM_GET_USER_ENV"), "{told}");
+    let told = variables("--export=ALL,OTHER=1");
+    assert!(has(&told, "MINE=here") && has(&told, "OTHER=1"), "{told}");
+    assert!(has(&told, "SLURM_GET_USER_ENV=1"), "{told}");
     let told = variables("--get-user-env");
     assert!(has(&told, "MINE=here") && has(&told, "SLURM_GET_USER_ENV=1"), "{told}");
+}
+
+#[test]
+fn a_file_of_variables_stands_in_for_those_of_the_caller() {
+    let cluster = Cluster::up("n1", 2);
+    fs::write(cluster.work_dir().join("file"), "A=1\0B=2\0").expect("written");
+    let variables = |options: &[&str]| {
+        let words = [options, &["--wait", "-o", "variables", "--wrap", "env"]].concat();
+        let done = cluster.command("sbatch").args(words).env("MINE", "here").output();
+        assert!(done.expect("runs").status.success());
+        let text = read(&cluster, "variables");
+        let wanted = ["A", "B", "FOO", "MINE", "SLURM_EXPORT_ENV", "SLURM_GET_USER_ENV"];
+        let is_wanted =
+            |line: &&str| line.split_once('=').is_some_and(|(name, _)| wanted.contains(&name));
+        let mut found: Vec<String> = text.lines().filter(is_wanted).map(str::to_string).collect();
+        found.sort();
+        found.join(" ")
+    };
+    for (export, told) in [
+        ("--export=ALL", "A=1 B=2"),
+        ("--export=NONE", "SLURM_GET_USER_ENV=1"),
+        ("--export=MINE", "A=1 B=2 SLURM_GET_USER_ENV=1"),
+        ("--export=FOO=3", "A=1 B=2 FOO=3 SLURM_GET_USER_ENV=1"),
+        ("--export=ALL,FOO=3", "A=1 B=2 FOO=3 SLURM_GET_USER_ENV=1"),
+    ] {
+        assert_eq!(variables(&["--export-file=file", export]), told, "{export}");
+    }
+}
+
+#[test]
+fn advice_is_for_those_who_look_for_it() {
+    let cluster = Cluster::up("n1", 2);
+    let script = format!("#!/bin/sh\n#{}\n", "x".repeat(5 << 20));
+    fs::write(cluster.work_dir().join("long"), script).expect("written");
+    let refusal = "sbatch: error: Batch job submission failed: Pathname of a file, directory or \
+                   other parameter too long\n";
+    let refused = cluster.run("sbatch long");
+    assert_eq!((refused.status, refused.stderr.as_str()), (1, refusal));
+    let more = cluster.run("sbatch -v long").stderr;
+    assert!(more.contains(refusal) && more.contains("the limit is"), "{more}");
 }

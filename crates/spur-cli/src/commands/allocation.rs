@@ -6,7 +6,7 @@ use std::time::Duration;
 use spur_core::errors::SlurmError;
 use spur_core::job::spec::AllocationSpec;
 use spur_core::job::{JobSpec, JobState, JobStatus, Reason};
-use spur_core::options::Tool;
+use spur_core::options::{Request, Tool};
 use spur_core::views::JobView;
 use spur_proto::caller::{CallError, Caller};
 use spur_proto::slurm::controller_client::ControllerClient;
@@ -27,9 +27,19 @@ pub struct Voice {
     pub tool: Tool,
     /// Whether it says anything but errors.
     pub quiet: bool,
+    /// Whether it says nothing of tasks that fail either: `-QQ`.
+    pub silent: bool,
+    /// Whether it says more than Slurm.
+    pub verbose: bool,
 }
 
 impl Voice {
+    /// As loud as it was asked to be.
+    pub fn of(tool: Tool, asked: &Request) -> Voice {
+        let (quiet, verbose) = (asked.tool.quiet, asked.tool.verbose);
+        Voice { tool, quiet: quiet > 0, silent: quiet > 1, verbose: verbose > 0 }
+    }
+
     /// Its name.
     pub fn name(&self) -> &'static str {
         self.tool.name()
@@ -92,7 +102,7 @@ pub async fn allocate(
     let job = match cluster::caller().call(ask).await {
         Ok(reply) => reply.job_id,
         Err(error) => {
-            submission::not_taken(voice.tool, &partition, &error);
+            submission::not_taken(voice.tool, &partition, &error, voice.verbose);
             return Err(submission::error_status());
         }
     };
@@ -187,7 +197,11 @@ async fn wait_for_grant(
                     return Err(1);
                 }
                 (false, Some(0)) => {
-                    return Err(given_up(voice, job, SlurmError::NodesBusy.text()).await);
+                    let why = match is(&[Reason::Priority]) {
+                        true => SlurmError::NotTopPriority,
+                        false => SlurmError::NodesBusy,
+                    };
+                    return Err(given_up(voice, job, why.text()).await);
                 }
                 _ if held => voice.say(SlurmError::JobHeld.text()),
                 _ if reason == Reason::ReqNodeNotAvail.number() => {

@@ -64,7 +64,7 @@ fn read(args: &[String]) -> Result<Option<Asked>, OptionError> {
 
 async fn execute(requests: Vec<Request>, command: Vec<String>) -> u8 {
     let Some(request) = requests.first() else { return 1 };
-    let voice = Voice { tool: TOOL, quiet: request.tool.quiet > 0 };
+    let voice = Voice::of(TOOL, request);
     let unattended = request.tool.no_shell;
     let specs = requests.iter().map(|request| request.job.clone()).collect();
     let (mut attended, granted) = match allocation::allocate(&voice, specs, unattended).await {
@@ -163,7 +163,6 @@ async fn run_command(
     }
 }
 
-/// What the command is told about its job.
 /// Starts the command; what names no interpreter is for the shell, as with `execvp`.
 fn start(ready: &mut Command, words: &[String]) -> Result<Child, String> {
     let name = &words[0];

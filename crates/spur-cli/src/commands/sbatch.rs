@@ -1,5 +1,6 @@
 //! `sbatch`: hands in a script.
 
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 
@@ -14,7 +15,7 @@ use spur_proto::slurm::controller_client::ControllerClient;
 use spur_proto::slurm::{SubmitJobRequest, WaitJobRequest};
 
 use super::{allocation, submission};
-use crate::output::{complain, print, reason};
+use crate::output::{advise, complain, print, reason};
 use crate::{cluster, zone};
 
 const TOOL: Tool = Tool::Sbatch;
@@ -28,15 +29,16 @@ pub fn run(args: &[String]) -> u8 {
 }
 
 fn submit(args: &[String]) -> Result<u8, OptionError> {
-    let Some((requests, script)) = read(args)? else { return Ok(0) };
-    let Some(request) = requests.first() else { return Ok(0) };
+    let Some((mut requests, script)) = read(args)? else { return Ok(0) };
+    let Some(request) = requests.first_mut() else { return Ok(0) };
     if request.tool.test_only {
         return Ok(cluster::block_on(submission::test_only(TOOL, &requests)));
     }
-    let environment = match request.tool.export_file.as_str() {
-        "" => job_environment(request),
-        path => with_submission(submission::exported_file(path)?),
-    };
+    let environment = job_environment(request)?;
+    // Steps of the job take along what the file has given it.
+    if !request.tool.export_file.is_empty() {
+        request.job.export.clear();
+    }
     Ok(cluster::block_on(send(requests, script, environment)))
 }
 
@@ -171,25 +173,32 @@ fn read_script(file: &std::path::Path) -> std::io::Result<Vec<u8>> {
 const MAX_READ: u64 = 8 << 20;
 
 /// The variables that go along, each ended by a NUL byte.
-fn job_environment(request: &Request) -> Vec<u8> {
-    let mut own = submission::own_variables();
-    // Whether this job wants them is not for the job that it is submitted in to say.
-    own.remove("SLURM_GET_USER_ENV");
+fn job_environment(request: &Request) -> Result<Vec<u8>, OptionError> {
     let wanted = match request.job.export.as_str() {
         "" => "ALL",
         wanted => wanted,
     };
-    let mut bytes = with_submission(submission::limits(&request.job.rare().propagate));
     let export = export::parse(wanted);
+    let file = request.tool.export_file.as_str();
+    // A file stands in for the variables of this process.
+    let mut bytes = match (file, &export) {
+        ("", _) => submission::limits(&request.job.rare().propagate),
+        (_, Export::None) => Vec::new(),
+        (path, _) => submission::exported_file(path)?,
+    };
+    bytes = with_submission(bytes);
     // The node asks a login of the user for what is not brought along.
-    if request.tool.get_user_env.is_some() || !matches!(export, Export::All(_)) {
+    if request.tool.get_user_env.is_some() || !export.is_everything() {
         bytes.extend_from_slice(b"SLURM_GET_USER_ENV=1\0");
     }
+    let mut own = if file.is_empty() { submission::own_variables() } else { BTreeMap::new() };
+    // Whether this job wants them is not for the job that it is submitted in to say.
+    own.remove("SLURM_GET_USER_ENV");
     for (name, value) in export.apply(&own) {
         bytes.extend_from_slice(format!("{name}={value}\0").as_bytes());
     }
     // What is no text has no name that --export could mean, but ALL is all.
-    if matches!(export, Export::All(_)) {
+    if file.is_empty() && matches!(export, Export::All(_)) {
         for (name, value) in std::env::vars_os() {
             if name.to_str().is_none() || value.to_str().is_none() {
                 bytes.extend_from_slice(name.as_bytes());
@@ -199,7 +208,7 @@ fn job_environment(request: &Request) -> Vec<u8> {
             }
         }
     }
-    bytes
+    Ok(bytes)
 }
 
 /// Adds what only the submitting side knows; it goes along whatever `--export` says.
@@ -234,10 +243,12 @@ async fn send(requests: Vec<Request>, script: Vec<u8>, environment: Vec<u8>) -> 
     let job = match caller.call(ask).await {
         Ok(reply) => reply.job_id,
         Err(error) => {
-            submission::not_taken(TOOL, &partition, &error);
+            let is_verbose = request.tool.verbose > 0;
+            submission::not_taken(TOOL, &partition, &error, is_verbose);
             if matches!(error, CallError::Unreachable) {
-                eprintln!(
-                    "sbatch: it may have been accepted all the same: see squeue before you repeat it"
+                advise(
+                    "sbatch: it may have been accepted all the same: see squeue before you repeat it",
+                    is_verbose,
                 );
             }
             return submission::error_status();

@@ -2,10 +2,12 @@
 
 use std::os::unix::fs::MetadataExt;
 
+use nix::errno::Errno;
+use nix::unistd::getuid;
 use spur_core::errors::SlurmError;
 use spur_core::job::reference::JobReference;
 use spur_core::tools::sbcast::TOOL;
-use spur_proto::slurm::ListJobsRequest;
+use spur_proto::slurm::{JobView, ListJobsRequest};
 
 use super::{Ended, allocation, srun};
 use crate::cluster::Controller;
@@ -53,6 +55,10 @@ fn copy(args: &[String]) -> Result<u8, Ended> {
         complain("sbcast", format!("Can't open `{source}`: {reason}"));
         Ended(255)
     })?;
+    if target.ends_with('/') {
+        complain("sbcast", "Target filename cannot be a directory.");
+        return Err(Ended(1));
+    }
     let nodes = nodes_of(&job)?;
     if verbose {
         note(format!("sbcast: file = {source}, {} bytes, to {nodes} nodes", about.len()));
@@ -63,7 +69,7 @@ fn copy(args: &[String]) -> Result<u8, Ended> {
     let input = format!("--input={}", source.display());
     let id = format!("--jobid={job}");
     let line = [
-        "-Q",
+        "-QQ",
         &id,
         "--overlap",
         "-N",
@@ -83,17 +89,37 @@ fn copy(args: &[String]) -> Result<u8, Ended> {
     Ok(srun::run(&line.map(str::to_string)))
 }
 
+/// What may be in the way of a copy: told by its text, and by its number as exit status.
+const OBSTACLES: [Errno; 11] = [
+    Errno::EACCES,
+    Errno::EDQUOT,
+    Errno::EEXIST,
+    Errno::EFBIG,
+    Errno::EISDIR,
+    Errno::ENAMETOOLONG,
+    Errno::ENOENT,
+    Errno::ENOSPC,
+    Errno::ENOTDIR,
+    Errno::EPERM,
+    Errno::EROFS,
+];
+
 /// What each node runs: the file appears whole or not at all.
 fn receiver(force: bool, mode: u32, modified: Option<i64>) -> String {
+    let statuses: String =
+        OBSTACLES.iter().map(|it| format!("'{}') exit {};; ", it.desc(), *it as i32)).collect();
     let guard = match force {
-        true => "",
-        false => {
-            "[ ! -e \"$1\" ] || { echo \"sbcast: error: REQUEST_FILE_BCAST($SLURMD_NODENAME): File exists\" >&2; exit 1; }; "
-        }
+        true => String::new(),
+        false => format!("[ ! -e \"$1\" ] || fail '{}'; ", Errno::EEXIST.desc()),
     };
     let touch = modified.map_or(String::new(), |at| format!(" && touch -d @{at} \"$part\""));
     format!(
-        "{guard}part=\"$1.$$\"; cat >\"$part\" && chmod {mode:o} \"$part\"{touch} && mv -f \"$part\" \"$1\" || {{ rm -f \"$part\"; exit 1; }}"
+        "export LC_ALL=C; \
+         fail() {{ echo \"sbcast: error: REQUEST_FILE_BCAST($SLURMD_NODENAME): $1\" >&2; \
+         case \"$1\" in {statuses}esac; exit 1; }}; \
+         {guard}part=\"$1.$$\"; \
+         said=$({{ tee \"$part\" >/dev/null && chmod {mode:o} \"$part\"{touch} && mv -fT \"$part\" \"$1\"; }} 2>&1) || \
+         {{ rm -f \"$part\"; fail \"${{said##*: }}\"; }}"
     )
 }
 
@@ -109,8 +135,10 @@ fn nodes_of(job: &str) -> Result<u32, Ended> {
     let request = ListJobsRequest { job_ids, ended: true, ..Default::default() };
     let mut found = Controller::find().jobs(&request).map_err(|_| unknown())?;
     found.retain(|job| reference.names(job));
+    let is_ours = |job: &JobView| getuid().is_root() || job.uid == getuid().as_raw();
     match allocation::lack(&found) {
         Some(why) => Err(refuse(why)),
+        None if !found.iter().all(is_ours) => Err(refuse(SlurmError::UserIdMissing)),
         None => {
             let found = found.iter().find(|job| !job.nodes.is_empty());
             found.map(|job| job.num_nodes).ok_or_else(unknown)

@@ -19,7 +19,7 @@ use spur_proto::slurm::controller_client::ControllerClient;
 
 pub use self::look_up::{exported_file, look_up, read_files};
 use crate::cluster::Controller;
-use crate::output::{complain, note, print};
+use crate::output::{advise, complain, note, print};
 use crate::{cluster, zone};
 
 /// Says why a line was refused, and returns the exit status.
@@ -141,7 +141,7 @@ pub fn limits(propagate: &str) -> Vec<u8> {
 }
 
 /// Says why the controller refused a job.
-pub fn not_taken(tool: Tool, partition: &str, error: &CallError) {
+pub fn not_taken(tool: Tool, partition: &str, error: &CallError, is_verbose: bool) {
     let named = tool.name();
     match error {
         CallError::Refused(SlurmError::InvalidPartitionName) => {
@@ -153,7 +153,7 @@ pub fn not_taken(tool: Tool, partition: &str, error: &CallError) {
         // What Slurm says comes first, then what helps.
         CallError::Remarked(remark, SlurmError::InvalidAccount | SlurmError::PathnameTooLong) => {
             complain(named, failed(tool, error));
-            note(format!("{named}: {remark}"));
+            advise(format!("{named}: {remark}"), is_verbose);
         }
         error => {
             if let CallError::Remarked(remark, _) = error {

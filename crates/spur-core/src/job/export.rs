@@ -64,6 +64,11 @@ fn variable(item: &str) -> Variable {
 }
 
 impl Export {
+    /// Whether all of the caller's variables go along, and nothing is said of any.
+    pub fn is_everything(&self) -> bool {
+        matches!(self, Export::All(variables) if variables.is_empty())
+    }
+
     /// The variables a job gets when the caller has these. Slurm's own always go along.
     pub fn apply(&self, caller: &BTreeMap<String, String>) -> BTreeMap<String, String> {
         let (all, variables): (bool, &[Variable]) = match self {

@@ -107,7 +107,7 @@ fn fill(request: &mut Request, args: &[String], rest: &[String]) -> Result<bool,
 
 async fn execute(mut asked: Vec<Asked>) -> u8 {
     let Some(Asked { request, .. }) = asked.first() else { return 1 };
-    let voice = Voice { tool: TOOL, quiet: request.tool.quiet > 0 };
+    let voice = Voice::of(TOOL, request);
     // Whoever runs us in the background keeps the terminal: reading it then is an error, not a stop.
     ignore_background_reads();
     if request.tool.test_only {

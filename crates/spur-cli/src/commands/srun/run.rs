@@ -23,6 +23,9 @@ use super::terminal::{self, Raw};
 use crate::cluster;
 use crate::commands::allocation::{Attended, Voice};
 
+/// Between an interrupt and the end: of both at once, tasks would hear the end alone.
+const BREATH: Duration = Duration::from_millis(100);
+
 /// Two interrupts within this time end the step.
 const TWICE: Duration = Duration::from_secs(1);
 
@@ -277,10 +280,10 @@ impl Step<'_> {
     async fn signalled(&mut self, signal: i32) {
         match signal {
             libc::SIGINT => self.interrupt().await,
-            libc::SIGTERM | libc::SIGHUP => self.force().await,
+            libc::SIGTERM | libc::SIGHUP => self.force(Duration::ZERO).await,
             libc::SIGQUIT => {
                 self.say("Quit").await;
-                self.force().await;
+                self.force(Duration::ZERO).await;
             }
             libc::SIGPIPE => {
                 self.abort().await;
@@ -313,14 +316,14 @@ impl Step<'_> {
         self.say(format!("sending Ctrl-C to StepId={}", self.name)).await;
         self.pass_on(libc::SIGINT);
         if again || self.first_interrupt == Interrupt::End {
-            self.force().await;
+            self.force(BREATH).await;
         }
     }
 
-    async fn force(&mut self) {
+    async fn force(&mut self, after: Duration) {
         self.say("forcing job termination").await;
         self.abort().await;
-        self.end_step(Duration::ZERO, libc::SIGKILL).await;
+        self.end_step(after, libc::SIGKILL).await;
     }
 
     async fn say_how_it_stands(&mut self) {
@@ -453,6 +456,9 @@ impl Step<'_> {
     }
 
     async fn complain(&self, line: String) {
+        if self.voice.silent {
+            return;
+        }
         let line = format!("{}: error: {line}\n", self.voice.name());
         let _ = self.pieces.send(Piece::Line(line)).await;
     }
