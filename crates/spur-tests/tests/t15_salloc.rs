@@ -1,5 +1,6 @@
 //! `salloc`: an allocation with a command in it, and what becomes of it when the command ends or vanishes.
 
+use std::fs;
 use std::process::Stdio;
 
 use nix::sys::signal::{Signal, kill};
@@ -54,6 +55,12 @@ fn one_that_has_to_wait_says_so_and_can_be_given_up() {
     let now = cluster.run("salloc -I -n1 true");
     let message = "salloc: error: Unable to allocate resources: Requested nodes are busy\n";
     assert!(now.status == 1 && now.stderr.starts_with(message), "{now:?}");
+    let job = now.stderr.split_whitespace().find_map(|word| word.parse::<u32>().ok());
+    let job = job.expect("which was revoked");
+    let status = cluster.run(&format!("scontrol show job {job}")).stdout;
+    let ended = |word: &str| status.split_whitespace().any(|it| it == word);
+    assert!(ended("JobState=FAILED") && ended("Reason=BadConstraints"), "{status}");
+    assert!(ended("ExitCode=0:1"), "{status}");
     let mut waiting = cluster.command("salloc");
     waiting.args(["-n1", "true"]).stderr(Stdio::piped());
     let waiting = waiting.spawn().expect("starts");
@@ -66,6 +73,34 @@ fn one_that_has_to_wait_says_so_and_can_be_given_up() {
     until("it is gone", || (!queue(&cluster).contains("PENDING")).then_some(()));
     assert_eq!(queue(&cluster), "RUNNING\n", "nobody attends it, and nobody has to");
     cluster.run("scancel -u root");
+}
+
+#[test]
+fn a_hang_up_ends_it_and_the_shell_runs_what_names_no_interpreter() {
+    let cluster = Cluster::up("n1", 2);
+    let script = cluster.work_dir().join("script");
+    fs::write(&script, "echo $1 $SLURM_NTASKS\nexit 3\n").expect("written");
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(&script, executable).expect("permissions");
+    let done = cluster.run_words("salloc", &["-Q", "-n2", "./script", "word"]);
+    assert_eq!((done.status, done.stdout.as_str()), (3, "word 2\n"), "{}", done.stderr);
+    let mut salloc = cluster.command("salloc");
+    salloc.args([
+        "-n1",
+        "sh",
+        "-c",
+        "trap 'echo > heard' HUP; echo > up; while :; do sleep 0.1; done",
+    ]);
+    let mut salloc = salloc.stderr(Stdio::piped()).spawn().expect("starts");
+    let exists = |name: &str| cluster.work_dir().join(name).exists().then_some(());
+    until("the command runs", || exists("up"));
+    kill(Pid::from_raw(salloc.id() as i32), Signal::SIGHUP).expect("is there");
+    assert_eq!(salloc.wait().expect("ends").code(), Some(1));
+    until("the command has heard it", || exists("heard"));
+    until("it is given back", || queue(&cluster).is_empty().then_some(()));
+    for pid in cluster.processes().with(&["echo > heard"]) {
+        Processes::kill(pid);
+    }
 }
 
 #[test]

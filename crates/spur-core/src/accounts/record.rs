@@ -393,6 +393,7 @@ pub fn ending(cause: Cause, exit: ExitStatus) -> (JobState, Reason) {
         Cause::ShepherdLost => (JobState::Failed, Reason::SystemFailure),
         Cause::OutOfMemory => (JobState::OutOfMemory, Reason::OutOfMemory),
         Cause::Deadline => (JobState::Deadline, Reason::DeadLine),
+        Cause::NotAtOnce => (JobState::Failed, Reason::BadConstraints),
         Cause::Preempted => (JobState::Preempted, Reason::None),
         Cause::Requeued { .. } | Cause::PrologFailed => (JobState::Pending, Reason::None),
     }

@@ -87,6 +87,8 @@ pub enum Cause {
     OutOfMemory,
     /// It could not end before its deadline.
     Deadline,
+    /// It could not start at once, as it was to.
+    NotAtOnce,
     /// It had to make room.
     Preempted,
     /// A node could not be made ready for it: it goes back to the queue and stays there until it is let go.

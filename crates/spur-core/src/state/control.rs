@@ -274,10 +274,7 @@ pub(super) fn deadline(state: &mut State, id: JobId) -> Result<Reply, SlurmError
     if job.phase != Phase::Pending {
         return Err(SlurmError::AlreadyDone);
     }
-    let mut phase = never_started(state, Cause::Deadline);
-    if let Phase::Ended { exit, .. } = &mut phase {
-        exit.signal = 1;
-    }
+    let phase = never_started(state, Cause::Deadline);
     state.put_job(Job { phase, ..(*job).clone() });
     Ok(Reply::Done)
 }

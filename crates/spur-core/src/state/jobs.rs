@@ -12,6 +12,7 @@ use crate::job::{
     Steps, array, sharing,
 };
 use crate::partition::Partition;
+use crate::state::settle::never_started;
 use crate::state::{
     Effect, Finish, JobStart, Outcome, Reply, State, Submit, admission, again, arrays, caps,
     dependencies, fences, het, layers, licenses, named, nodes, ports, preempt, reservations, rules,
@@ -310,13 +311,7 @@ pub(super) fn end(
 ) -> Result<Reply, SlurmError> {
     let mut job = job.clone();
     let phase = match &job.phase {
-        Phase::Pending => Phase::Ended {
-            started: None,
-            at: state.now,
-            allocation: None,
-            cause,
-            exit: ExitStatus::default(),
-        },
+        Phase::Pending => never_started(state, cause),
         Phase::Running { since, allocation } => {
             let (started, allocation) = (*since, allocation.clone());
             steps::end_all(&mut job, effects);

@@ -42,7 +42,8 @@ fn kills_hopeless(job: &Job) -> bool {
 
 /// The end of a job that never began.
 pub(super) fn never_started(state: &State, cause: Cause) -> Phase {
-    let exit = ExitStatus::default();
+    let in_vain = matches!(cause, Cause::Deadline | Cause::NotAtOnce);
+    let exit = ExitStatus { code: 0, signal: u8::from(in_vain) };
     Phase::Ended { started: None, at: state.now, allocation: None, cause, exit }
 }
 

@@ -6,7 +6,7 @@ use crate::auth::{Action, Actor, Target, may};
 use crate::errors::SlurmError;
 use crate::ids::{JobId, NodeName, StepId};
 use crate::idset::IdSet;
-use crate::job::{ExitStatus, Job, Phase, RequestId, Step, StepEnd, StepShare};
+use crate::job::{Cause, ExitStatus, Job, Phase, RequestId, Step, StepEnd, StepShare};
 use crate::limit::Limit;
 use crate::state::{CreateStep, Effect, Finish, Outcome, Reply, State, jobs};
 use crate::step::{gpus, layout};
@@ -225,8 +225,13 @@ pub(super) fn end_allocation(
     may(by, Action::RunInJob, Target::from(&*job))?;
     let Phase::Running { since: started, allocation } = job.phase.clone() else {
         // Given up while it waited.
-        let by = by.uid().unwrap_or_default().0;
-        return jobs::end(state, &job, crate::job::Cause::Cancelled { by }, effects);
+        let now_or_never =
+            job.spec.allocation.as_deref().is_some_and(|it| it.immediate_secs == Some(0));
+        let cause = match now_or_never {
+            true => Cause::NotAtOnce,
+            false => Cause::Cancelled { by: by.uid().unwrap_or_default().0 },
+        };
+        return jobs::end(state, &job, cause, effects);
     };
     if !job.is_allocation() {
         return Err(SlurmError::NotSupported);
@@ -234,8 +239,8 @@ pub(super) fn end_allocation(
     let mut job = (*job).clone();
     end_all(&mut job, effects);
     let cause = match exit == ExitStatus::OUT_OF_MEMORY {
-        true => crate::job::Cause::OutOfMemory,
-        false => crate::job::Cause::Exited,
+        true => Cause::OutOfMemory,
+        false => Cause::Exited,
     };
     let phase = Phase::Completing { started, since: state.now, allocation, cause, exit };
     let phase = jobs::rest(state, &job, phase);

@@ -387,6 +387,18 @@ fn nobody_waits_for_those_that_wait_for_them() {
 }
 
 #[test]
+fn of_what_is_over_nothing_can_be_changed() {
+    let mut cluster = cluster();
+    let job = cluster.submit(1);
+    cluster.done(cancel(job, alice()));
+    for key in ["Comment", "AdminComment", "MailUser", "TimeLimit", "Name"] {
+        let change = Assignment { key: key.to_string(), value: "1".to_string() };
+        let refused = cluster.control(job, "", JobAction::Update(vec![change]));
+        assert_eq!(refused, Err(SlurmError::JobFinished), "{key}");
+    }
+}
+
+#[test]
 fn who_is_not_to_be_requeued_is_not() {
     let mut cluster = cluster();
     let job = cluster.submit_spec(1, JobSpec { requeue: Some(false), ..JobSpec::default() });

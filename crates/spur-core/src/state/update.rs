@@ -23,10 +23,9 @@ pub(super) fn job(
     for assignment in assignments {
         let key = find(&assignment.key).ok_or(SlurmError::NotSupported)?;
         let in_time = match (&job.phase, key.when) {
-            (Phase::Pending, _) | (Phase::Running { .. }, When::Alive | When::Always) => Ok(()),
-            (_, When::Always) => Ok(()),
+            (Phase::Pending, _) | (Phase::Running { .. }, When::Alive) => Ok(()),
             (Phase::Running { .. }, When::Pending) => Err(SlurmError::JobNotPending),
-            (Phase::Completing { .. } | Phase::Ended { .. }, _) => Err(SlurmError::AlreadyDone),
+            (Phase::Completing { .. } | Phase::Ended { .. }, _) => Err(SlurmError::JobFinished),
         };
         in_time?;
         key.set(&mut draft, &assignment.value)?;

@@ -30,8 +30,6 @@ pub enum When {
     Pending,
     /// While it is pending or running.
     Alive,
-    /// At any time.
-    Always,
 }
 
 /// How a key is written.
@@ -58,14 +56,14 @@ const fn row(names: &'static [&'static str], when: When, how: How, error: SlurmE
 }
 
 use SlurmError as E;
-use When::{Alive, Always, Pending};
+use When::{Alive, Pending};
 
 /// Every key.
 pub static KEYS: &[JobKey] = &[
     row(&["Account"], Pending, How::Option("account"), E::InvalidAccount),
     row(
         &["AdminComment"],
-        Always,
+        Alive,
         How::Own(|draft, text| {
             draft.spec.rare_mut().admin_comment = text.to_string();
             Ok(())
@@ -83,7 +81,7 @@ pub static KEYS: &[JobKey] = &[
     ),
     row(&["BatchFeatures"], Pending, How::Option("batch"), E::InvalidFeature),
     row(&["ClusterFeatures"], Pending, How::Option("cluster-constraint"), E::InvalidFeature),
-    row(&["Comment"], Always, How::Option("comment"), E::NotSupported),
+    row(&["Comment"], Alive, How::Option("comment"), E::NotSupported),
     row(
         &["Contiguous"],
         Pending,
@@ -134,12 +132,12 @@ pub static KEYS: &[JobKey] = &[
         E::InvalidTimeValue,
     ),
     row(&["ExcNodeList"], Pending, How::Option("exclude"), E::InvalidNodeName),
-    row(&["Extra"], Always, How::Option("extra"), E::NotSupported),
+    row(&["Extra"], Alive, How::Option("extra"), E::NotSupported),
     row(&["Features"], Pending, How::Option("constraint"), E::InvalidFeature),
     row(&["Gres"], Pending, How::Option("gres"), E::InvalidGres),
     row(&["Licenses"], Pending, How::Option("licenses"), E::InvalidLicenses),
-    row(&["MailType"], Always, How::Option("mail-type"), E::NotSupported),
-    row(&["MailUser"], Always, How::Option("mail-user"), E::NotSupported),
+    row(&["MailType"], Alive, How::Option("mail-type"), E::NotSupported),
+    row(&["MailUser"], Alive, How::Option("mail-user"), E::NotSupported),
     row(&["MinCPUsNode"], Pending, How::Option("mincpus"), E::InvalidCpuCount),
     row(
         &["MinMemoryCPU"],

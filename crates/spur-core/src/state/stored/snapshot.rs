@@ -432,6 +432,7 @@ impl From<&Job> for StoredJob {
             Cause::Requeued { hold: true, why: Back::Displaced } => (14, 0),
             Cause::NodeFault => (15, 0),
             Cause::ShepherdLost => (16, 0),
+            Cause::NotAtOnce => (17, 0),
         };
         match &job.phase {
             Phase::Pending => {}
@@ -480,6 +481,7 @@ impl TryFrom<StoredJob> for Job {
             13 | 14 => Cause::Requeued { hold: stored.cause == 14, why: Back::Displaced },
             15 => Cause::NodeFault,
             16 => Cause::ShepherdLost,
+            17 => Cause::NotAtOnce,
             other => return Err(Error::Garbled(format!("{other} is no cause"))),
         };
         let started = stored.started.map(Timestamp);

@@ -117,6 +117,25 @@ fn an_allocation_ends_when_its_steps_have() {
 }
 
 #[test]
+fn what_could_not_start_at_once_has_failed() {
+    let mut cluster = cluster();
+    for (secs, state) in [(Some(0), "FAILED BadConstraints 0:1"), (Some(9), "CANCELLED None 0:0")] {
+        let mut submit = submission(u128::from(secs.unwrap_or(0)) + 1);
+        let asked = AllocationSpec { immediate_secs: secs, ..AllocationSpec::default() };
+        submit.spec.allocation = Some(Box::new(asked));
+        let Ok(Reply::Job(job)) = cluster.apply(Command::Submit(Box::new(submit))).reply else {
+            panic!("not accepted")
+        };
+        let exit = ExitStatus::default();
+        cluster.done(Command::EndAllocation { job, exit, by: alice() });
+        let Phase::Ended { cause, exit, .. } = *cluster.phase(job) else { panic!("it is over") };
+        let (ended, reason) = crate::accounts::record::ending(cause, exit);
+        let told = format!("{} {} {}:{}", ended.name(), reason.name(), exit.code, exit.signal);
+        assert_eq!(told, state);
+    }
+}
+
+#[test]
 fn an_allocation_without_steps_ends_at_once() {
     let mut cluster = cluster();
     let job = allocation(&mut cluster, 1);
