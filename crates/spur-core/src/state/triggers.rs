@@ -47,8 +47,7 @@ impl Which {
     }
 }
 
-/// Where the controller is not root it can run programs as one user alone, who is then the only one to set any;
-/// the edge sees to that.
+/// Programs are run for the user of the controller alone; the edge sees to that.
 pub(super) fn set(state: &mut State, asked: &Trigger) -> Result<Reply, SlurmError> {
     let of_users = events(asked.events).all(|event| event.watch != Watch::Nothing);
     if asked.events == 0 || !of_users {
