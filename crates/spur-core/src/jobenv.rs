@@ -141,7 +141,7 @@ pub static VARIABLES: &[Variable] = &[
     row("SLURM_JOB_GPUS", BATCH, |f| given(f, |g| Some(commas(&g.ids())))),
     row("SLURM_JOB_ID", ALL, |f| number(f.job.job_id)).per_component(),
     row("SLURM_JOB_LICENSES", BATCH, |f| text(&f.job.licenses)),
-    row("SLURM_JOB_NAME", ALL, |f| text(&f.job.name)).per_component(),
+    row("SLURM_JOB_NAME", ALL, |f| f.step.and_then(|step| text(&step.name)).or_else(|| text(&f.job.name))).per_component(),
     row("SLURM_JOB_NODELIST", ALL, |f| text(&f.job.nodes)).per_component(),
     row("SLURM_JOB_NUM_NODES", ALL, |f| number(f.job.cpus_per_node.len())).per_component(),
     row("SLURM_JOB_PARTITION", ALL, |f| text(&f.job.partition)).per_component(),

@@ -74,13 +74,13 @@ fn nodes_are_made_ready_and_tidied_up_and_tasks_are_told() {
     let mut sbatch = site.cluster.command("sbatch");
     sbatch.args(["-W", "-N2", "-n2", "-o", "out", "--comment", "a remark", "--wrap"]);
     let srun = site.cluster.tool("srun");
-    sbatch.arg(format!("echo \"$MADE $GONE\"; {srun} sh -c 'echo \"task $MADE $GONE\"'"));
+    sbatch.arg(format!("echo \"$MADE $GONE\"; {srun} -J step sh -c 'echo \"task $MADE $GONE $SLURM_JOB_NAME $SLURM_SCRIPT_CONTEXT\"'"));
     let done = sbatch.env("SECRET", "x").env("GONE", "still there").output().expect("runs");
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let output = fs::read_to_string(site.cluster.work_dir().join("out")).expect("it ran");
     assert_eq!(
         output.replace("hello\n", ""),
-        "by prolog \ntask by prolog \ntask by prolog \n",
+        "by prolog \ntask by prolog  step prolog_task\ntask by prolog  step prolog_task\n",
         "{output}"
     );
     assert_eq!(output.matches("hello\n").count(), 3, "the script and two tasks: {output}");

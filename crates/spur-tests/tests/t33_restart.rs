@@ -59,6 +59,22 @@ fn a_run_on_a_silent_node_ends_there_before_it_begins_elsewhere() {
 }
 
 #[test]
+fn who_is_suspended_hears_nothing_when_its_job_is_cancelled() {
+    let cluster = Cluster::up("n1", 1);
+    let script = "trap 'echo CONT >> heard' CONT; trap 'echo TERM >> heard' TERM; trap 'echo TSTP >> heard' TSTP\n\
+                  echo ready >> heard; while :; do sleep 0.1; done";
+    let job = cluster.run_words("sbatch", &["--parsable", "--wrap", script]).stdout;
+    let job = job.trim();
+    let heard = || fs::read_to_string(cluster.work_dir().join("heard")).unwrap_or_default();
+    until("it runs", || (heard() == "ready\n").then_some(()));
+    assert_eq!(cluster.run(&format!("scontrol suspend {job}")).status, 0);
+    until("it is told", || (heard() == "ready\nTSTP\n").then_some(()));
+    assert_eq!(cluster.run(&format!("scancel {job}")).status, 0);
+    until("it is over", || (cluster.squeue(job, "%T") == "CANCELLED").then_some(()));
+    assert_eq!(heard(), "ready\nTSTP\n");
+}
+
+#[test]
 fn a_port_that_a_stranger_has_is_not_lent() {
     let folder = tempfile::tempdir().expect("a folder");
     let config = folder.path().join("spur.conf");

@@ -133,6 +133,8 @@ pub struct ArrayFacts {
 /// A step as its tasks are told about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StepFacts {
+    /// `--job-name` of the step; empty where it says none and the job's holds.
+    pub name: String,
     /// Its number within the job.
     pub step_id: u32,
     /// Its nodes, compressed.

@@ -75,7 +75,6 @@ pub(super) static ROWS: &[JobOption] = &[
             Ok(())
         }),
     option("distribution", "Lay tasks out over nodes, sockets and cores this way.")
-        .whole_job()
         .short('m')
         .takes("type")
         .env(&[(Sbatch, "SBATCH_DISTRIBUTION"), (Srun, "SLURM_DISTRIBUTION")])

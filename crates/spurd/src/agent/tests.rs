@@ -118,6 +118,20 @@ fn the_same_run_is_started_once() {
 }
 
 #[test]
+fn however_many_runs_there_were_no_more_are_remembered() {
+    let mut agent = in_session(&SimDisk::new());
+    let last = DONE_KEPT as u32 + 10;
+    for job in 1..=last {
+        assert_eq!(hear(&mut agent, 1, launch(5, 3, job, 1)), spawn(job, 1));
+        end(&mut agent, job, 1);
+        let sequences = vec![u64::from(job)];
+        hear(&mut agent, 1, Hears::Acknowledge(Acknowledge { sequences }));
+    }
+    assert_eq!((agent.runs.len(), agent.stuck.len(), agent.done.len()), (0, 0, DONE_KEPT));
+    assert_eq!(hear(&mut agent, 1, launch(5, 3, last, 1)), [], "the last is not forgotten");
+}
+
+#[test]
 fn a_report_is_repeated_until_it_is_confirmed() {
     let disk = SimDisk::new();
     let mut agent = in_session(&disk);

@@ -10,6 +10,10 @@ use std::process::{Command, Stdio};
 
 use super::task::say;
 
+/// Tells a program what it is run as.
+const CONTEXT: &str = "SLURM_SCRIPT_CONTEXT";
+const PROLOG: &str = "prolog_task";
+
 /// Names and values.
 pub type Variables = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -47,7 +51,9 @@ impl TaskHooks {
     /// Runs the prologs. The error is what the task ends with instead of running.
     pub fn run_prologs(&self, variables: &mut Variables) -> Result<(), i32> {
         for (source, path) in &self.prologs {
-            let output = command(path, variables, "prolog_task").stderr(Stdio::inherit()).output();
+            // As in Slurm the task goes on to see where its prolog ran.
+            variables.insert(CONTEXT.into(), PROLOG.into());
+            let output = command(path, variables, PROLOG).stderr(Stdio::inherit()).output();
             let output = match output {
                 Ok(output) => output,
                 Err(error) => {
@@ -113,7 +119,7 @@ fn command(path: &str, variables: &Variables, context: &str) -> Command {
     for (name, value) in variables {
         command.env(OsStr::from_bytes(name), OsStr::from_bytes(value));
     }
-    command.env("SLURM_SCRIPT_CONTEXT", context);
+    command.env(CONTEXT, context);
     command
 }
 

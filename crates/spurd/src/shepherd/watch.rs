@@ -168,9 +168,7 @@ fn await_script(
             }
         }
         if heard.end && end.is_none() {
-            rest.give_up();
-            run.ask_to_end();
-            end = Some(Insistence::after(plan.kill_wait));
+            end = Some(rest.end(run, plan.kill_wait));
         }
     }
 }

@@ -93,6 +93,7 @@ pub fn prepare(
         launcher_port: own_port().into(),
         debug_level: (3 + request.tool.verbose).saturating_sub(u32::from(request.tool.quiet > 0)),
         inside_allocation: inside,
+        name: if request.said("job-name") { job.name.clone() } else { String::new() },
         task_prolog: request.step.task_prolog.clone(),
         task_epilog: request.step.task_epilog.clone(),
         ..StepProgram::default()

@@ -133,7 +133,7 @@ fn recorded_scripts_come_out_as_they_did() {
 
 #[test]
 fn later_components_take_over_what_concerns_the_whole_job() {
-    let script = "#!/bin/sh\n#SBATCH -N2 -J one -c2\n#SBATCH hetjob\n#SBATCH -N1 -n3\n";
+    let script = "#!/bin/sh\n#SBATCH -N2 -J one -c2 -m cyclic\n#SBATCH hetjob\n#SBATCH -N1 -n3\n";
     let script = directive::read(script, "d.sh").unwrap();
     let words = ["-t5", ":", "-p", "gpu", ":", "d.sh", ":", "x"].map(str::to_owned);
     let components = argv::read_components(Tool::Sbatch, &words, |_, _| Ok(())).unwrap();
@@ -153,6 +153,8 @@ fn later_components_take_over_what_concerns_the_whole_job() {
         [("one", Some(2), Some(2), ""), ("one", Some(1), None, "gpu"), ("one", None, None, "")]
     );
     assert!(requests.iter().all(|request| request.job.time_limit == Some(Limit::Is(5))));
+    let laid_out = requests.iter().map(|request| request.job.layout().distribution.as_str());
+    assert_eq!(laid_out.collect::<Vec<_>>(), ["cyclic", "", ""], "each is laid out by itself");
 }
 
 #[test]

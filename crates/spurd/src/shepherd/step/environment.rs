@@ -64,6 +64,7 @@ impl Environment {
         let here = step.nodes.get(step.node_id as usize).cloned().unwrap_or_default();
         let names: Vec<&str> = step.nodes.iter().map(|node| node.node.as_str()).collect();
         let facts = StepFacts {
+            name: asked.name.clone(),
             step_id: step.step,
             nodes: hostlist::compress(names.iter().copied()),
             tasks_per_node: tasks_per_node(step),

@@ -291,9 +291,8 @@ impl Flow {
 
     /// `TERM`, then `KILL` for who does not heed it.
     fn ask_to_end(&mut self) {
-        self.rest.give_up();
-        self.family().ask_to_end();
-        self.end = Some(Insistence::after(self.program.kill_wait));
+        let run = Family { group: self.program.group.as_deref() };
+        self.end = Some(self.rest.end(&run, self.program.kill_wait));
     }
 
     /// Says what the agent has left since the last time.
