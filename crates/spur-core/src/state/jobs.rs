@@ -368,7 +368,9 @@ pub(super) fn finished(
             }
             _ => {}
         }
-        if matches!(finish.outcome, Outcome::Lost | Outcome::PrologFailed) {
+        // A run that was ended before its node had begun it is lost there, and nobody's fault.
+        let is_lost = finish.outcome == Outcome::Lost && matches!(job.phase, Phase::Running { .. });
+        if is_lost || finish.outcome == Outcome::PrologFailed {
             again::shun(state, &mut job, node);
         }
         let phase = match job.phase.clone() {

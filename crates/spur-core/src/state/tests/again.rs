@@ -75,6 +75,18 @@ fn causes_are_counted_apart() {
 }
 
 #[test]
+fn a_node_is_not_left_for_what_was_taken_back_before_it_began() {
+    let mut cluster = cluster();
+    let job = cluster.submit_spec(1, restartable(1));
+    cluster.start(job, 1, "n1", 1);
+    let displace = Displace { job, epoch: Epoch(1), how: crate::job::Removal::Requeue };
+    cluster.done(Command::Preempt(vec![displace]));
+    cluster.finish(job, 1, "n1", Outcome::Lost);
+    let setbacks = cluster.state.jobs[&job].setbacks.clone().expect("it was displaced");
+    assert_eq!((setbacks.preemptions, setbacks.node_losses, setbacks.avoid.len()), (1, 0, 0));
+}
+
+#[test]
 fn a_job_that_goes_back_to_the_queue_waits_as_long_as_slurm_lets_it() {
     for delay in [120, 0] {
         let mut cluster = cluster();
