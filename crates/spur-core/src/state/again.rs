@@ -70,7 +70,8 @@ pub(super) fn back_to_the_queue(state: &State, job: &Job) -> Option<Job> {
                 Back::Asked => begin = begin.max(after_a_while(state)),
                 Back::Displaced => {
                     setbacks.preemptions += 1;
-                    begin = begin.max(after_a_while(state));
+                    begin =
+                        begin.max(after_a_while(state).or(Some(state.now.plus_secs(ROOM_SECS))));
                 }
                 Back::Failed => {
                     setbacks.failures += 1;
@@ -157,6 +158,9 @@ pub(super) fn anew(job: Job) -> Job {
         ..job
     }
 }
+
+/// For so long a displaced job at least leaves its place to whom it was displaced for, and is not back there first.
+const ROOM_SECS: i64 = 2;
 
 /// Slurm lets every job wait that goes back to the queue, and a second more than is configured.
 fn after_a_while(state: &State) -> Option<Timestamp> {

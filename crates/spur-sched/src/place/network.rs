@@ -132,7 +132,9 @@ fn segments(
 fn smallest_first(nodes: &Nodes) -> Vec<&Domain> {
     let mut all: Vec<(usize, usize, &Domain)> =
         nodes.domains.values().map(|it| (it.height, free(nodes, it), it)).collect();
-    all.sort_by_key(|(height, free, domain)| (*height, *free, domain.nodes.first().copied()));
+    // Not by their numbers, which follow the order in which nodes came.
+    let first = |domain: &Domain| domain.nodes.iter().map(|node| nodes.slot(*node).order).min();
+    all.sort_by_cached_key(|(height, free, domain)| (*height, *free, first(domain)));
     all.into_iter().map(|(_, _, domain)| domain).collect()
 }
 
