@@ -163,7 +163,7 @@ impl Planner {
         told.needs = self.needs(&fits, shape, &told);
         let mut ahead: Vec<_> = (self.queue.classes.iter())
             .filter(|it| it.partition == class.partition && it.barred.is_none())
-            .flat_map(|it| it.jobs.range(..(place.rank, job)))
+            .flat_map(|it| it.jobs.range(..(place.rank, job, 0)))
             .filter(|key| pass.special.get(&key.1) != Some(&None))
             .collect();
         told.ahead = ahead.len() as u64;

@@ -14,8 +14,9 @@ use crate::short::Short;
 use crate::view::{Charge, Companion, PendingJob, Standing, Tiers};
 use crate::waits::{Place, Places};
 
-/// What orders jobs: the rank, lowest first, then the number.
-pub type Key = (u64, JobId);
+/// What orders jobs: the rank, lowest first, then the number, and then which of a job's partitions it is: of jobs of
+/// one rank the first is tried in all of its partitions before the next one is tried in any.
+pub type Key = (u64, JobId, u8);
 
 /// Jobs that start and wait alike.
 #[derive(Debug)]
@@ -87,6 +88,11 @@ pub fn rank(tier: u16, priority: u32, reserved: bool) -> u64 {
     u64::from(!reserved) << 48 | u64::from(!tier) << 32 | u64::from(!priority)
 }
 
+/// Which of a job's partitions it is.
+fn nth(place: usize) -> u8 {
+    u8::try_from(place).unwrap_or(u8::MAX)
+}
+
 impl Queue {
     /// Takes a job in, or in place of its former self.
     pub fn put(&mut self, job: &Arc<PendingJob>, now: i64) {
@@ -105,15 +111,14 @@ impl Queue {
         if job.count > 1 {
             self.counts.insert(job.id, job.count);
         }
+        let rank = |tier| rank(tier, job.priority, reserved);
         for (place, (_, tier)) in job.partitions.iter().enumerate() {
-            let class = self.class(job, place, barred);
-            // The first of several partitions of a tier is tried first.
-            let rank = rank(*tier, job.priority.saturating_sub(place as u32), reserved);
+            let (class, rank) = (self.class(job, place, barred), rank(*tier));
             self.naps.wake(class);
             let it = &mut self.classes[class as usize];
             it.tasks += u64::from(job.count.max(1));
             it.in_several += u32::from(job.partitions.len() > 1);
-            self.fresh.push((class, (rank, job.id)));
+            self.fresh.push((class, (rank, job.id, nth(place))));
             let at = Place { class, rank };
             if place == 0 {
                 self.places.insert(job.id, at);
@@ -167,10 +172,10 @@ impl Queue {
         }
         let others = self.others.remove(&job).unwrap_or_default();
         let in_several = u32::from(!others.is_empty());
-        for place in others.into_iter().chain([place]) {
+        for (at, place) in [place].into_iter().chain(others).enumerate() {
             self.naps.wake(place.class);
             let class = &mut self.classes[place.class as usize];
-            class.jobs.remove(&(place.rank, job));
+            class.jobs.remove(&(place.rank, job, nth(at)));
             class.first = class.jobs.first().copied();
             self.emptied += usize::from(class.first.is_none());
             class.tasks -= count;

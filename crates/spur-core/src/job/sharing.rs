@@ -4,8 +4,8 @@ use std::fmt;
 
 use super::JobSpec;
 use super::spec;
-use crate::config::words::Consume;
-use crate::config::{Config, OverSubscribe, sections};
+use crate::config::words::{Consume, PreemptAction, PreemptBy};
+use crate::config::{Config, OverSubscribe, PreemptMode, sections};
 
 /// With whom a job shares its nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,10 +49,17 @@ pub fn layers(job: &JobSpec, rules: &sections::Partition, config: &Config) -> u3
         {
             u32::from(u16::MAX)
         }
+        OverSubscribe::Force(_) if is_left_alone(rules, config) => 1,
         OverSubscribe::Force(most) => most.max(1),
         OverSubscribe::Yes(most) if asks => most.max(1),
         OverSubscribe::Yes(_) | OverSubscribe::No | OverSubscribe::Exclusive => 1,
     }
+}
+
+/// Where partitions displace each other's jobs but not those of this one, nobody is made to share there either.
+fn is_left_alone(rules: &sections::Partition, config: &Config) -> bool {
+    let off = |mode: PreemptMode| mode.action == PreemptAction::Off && !mode.gang;
+    config.preemption.by == PreemptBy::PartitionTier && rules.preempt_mode.is_some_and(off)
 }
 
 /// As `scontrol show job` writes it behind `OverSubscribe=`, where a job that said nothing is `OK`.
@@ -87,6 +94,24 @@ mod tests {
                 sections::Partition { over_subscribe: partition, ..sections::Partition::default() };
             let layers = |spec| layers(spec, &rules, &Config::default());
             assert_eq!((layers(&asks), layers(&silent)), (asked, unasked));
+        }
+    }
+
+    #[test]
+    fn nobody_is_made_to_share_where_nobody_is_displaced() {
+        for (by, mode, expected) in [
+            ("partition_tier", "preempt_mode = \"off\"\n", 1),
+            ("partition_tier", "preempt_mode = \"requeue\"\n", 2),
+            ("partition_tier", "", 2),
+            ("none", "preempt_mode = \"off\"\n", 2),
+        ] {
+            let text = format!(
+                "[preemption]\nby = \"{by}\"\nmode = \"suspend,gang\"\n\
+                 [[partitions]]\nname = \"all\"\nnodes = \"ALL\"\nover_subscribe = \"force:2\"\n{mode}"
+            );
+            let config = crate::config::read(&text).expect("is in order");
+            let layers = layers(&JobSpec::default(), &config.partitions[0], &config);
+            assert_eq!(layers, expected, "{by} {mode}");
         }
     }
 

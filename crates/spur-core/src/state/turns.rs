@@ -1,5 +1,6 @@
-//! Jobs that have the same processors and take turns: while one of them runs the others are stopped, each for a
-//! slice of time. Unlike one that sleeps, a job that waits for its turn keeps its place on its processors.
+//! Jobs of a partition that have the same processors and take turns: while one of them runs the others are stopped,
+//! each for a slice of time. Those of another partition run beside them, as in Slurm. Unlike one that sleeps, a job
+//! that waits for its turn keeps its place on its processors.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +26,7 @@ impl State {
             let runs = job.pause.since.is_none();
             (runs == slice_is_over, job.pause.since.unwrap_or(*since), job.id)
         });
-        let mut taken: BTreeSet<(&NodeName, u32)> = BTreeSet::new();
+        let mut taken: BTreeSet<(&str, &NodeName, u32)> = BTreeSet::new();
         let mut changes = Vec::new();
         for (_, job) in jobs {
             let goes = !take_turns || places(job).all(|place| !taken.contains(&place));
@@ -50,9 +51,10 @@ fn shares_since(job: &Job) -> Option<Timestamp> {
     shares.then_some(*since)
 }
 
-fn places(job: &Job) -> impl Iterator<Item = (&NodeName, u32)> {
+fn places(job: &Job) -> impl Iterator<Item = (&str, &NodeName, u32)> {
     let shares = job.phase.holds().into_iter().flat_map(|held| &held.shares);
-    shares.flat_map(|share| share.cpu_ids.iter().map(|cpu| (&share.node, cpu)))
+    let cpus = shares.flat_map(|share| share.cpu_ids.iter().map(|cpu| (&share.node, cpu)));
+    cpus.map(|(node, cpu)| (&*job.granted.partition, node, cpu))
 }
 
 /// Stops a job until it is its turn.

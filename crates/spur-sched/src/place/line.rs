@@ -159,7 +159,7 @@ impl Search<'_> {
             None => {
                 let cpus = if shape.dealt.is_some() { 1 } else { shape.unit_cpus };
                 let rooms: Vec<u32> = found.iter().map(|it| it.room).collect();
-                let dealt = deal::deal(shape.units, cpus, &rooms)?;
+                let dealt = deal::deal(shape.units, cpus, shape.nodes_min, &rooms)?;
                 found.iter().map(|it| it.node).zip(dealt).collect()
             }
         };

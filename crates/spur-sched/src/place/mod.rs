@@ -393,7 +393,7 @@ impl Search<'_> {
         // Where processors are dealt out with units there are not as many for each.
         let cpus = if self.shape.dealt.is_some() { 1 } else { self.shape.unit_cpus };
         let rooms: Vec<u32> = found.iter().map(|it| it.room).collect();
-        let dealt = deal::deal(self.shape.units, cpus, &rooms)?;
+        let dealt = deal::deal(self.shape.units, cpus, self.shape.nodes_min, &rooms)?;
         Some(found.iter().map(|it| it.node).zip(dealt).collect())
     }
 
