@@ -1,5 +1,7 @@
 //! Names of output files: `slurm-%A_%a.out`, `%5t`, `\%j`.
 
+use std::borrow::Cow;
+
 /// Slurm's number for "no array task", which `%a` shows in a job without an array.
 const NO_ARRAY: u32 = 4_294_967_294;
 
@@ -63,13 +65,16 @@ pub fn expand(pattern: &str, values: &Values) -> String {
     name
 }
 
-/// Writes a pattern as Slurm shows it: what the node fills in stays, and so do widths.
+/// Writes a pattern as Slurm shows it: what the node fills in stays, and so do widths. Of an array that waits as a
+/// whole the task stays open, so that one of them can be shown by itself; see [`of_whole_array`].
 pub fn shown(pattern: &str, values: &Values) -> String {
     let mut name = String::with_capacity(pattern.len());
     let mut rest = pattern;
     while let Some((before, after)) = rest.split_once('%') {
         name.push_str(before);
-        let letter = after.chars().next().filter(|letter| "jAaux".contains(*letter));
+        let is_open = values.array_job.is_some() && values.array_task.is_none();
+        let is_filled = |letter: &char| "jAaux".contains(*letter) && !(is_open && *letter == 'a');
+        let letter = after.chars().next().filter(is_filled);
         rest = match letter.and_then(|letter| values.expand(letter, 0)) {
             Some(text) => {
                 name.push_str(&text);
@@ -83,6 +88,14 @@ pub fn shown(pattern: &str, values: &Values) -> String {
     }
     name.push_str(rest);
     name
+}
+
+/// A name as shown of an array that waits as a whole: no task is meant.
+pub fn of_whole_array(name: &str) -> Cow<'_, str> {
+    match name.contains("%a") {
+        true => name.replace("%a", &NO_ARRAY.to_string()).into(),
+        false => name.into(),
+    }
 }
 
 /// Whether tasks of a step write to files of their own: the pattern tells them apart.

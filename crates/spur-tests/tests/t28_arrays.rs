@@ -28,6 +28,25 @@ fn every_task_of_an_array_runs_once_with_its_own_variables_and_file() {
     }
 }
 
+/// Slurm's number for no task stands in the names of an array that waits as a whole.
+#[test]
+fn a_waiting_task_is_shown_with_the_file_it_will_write() {
+    let cluster = Cluster::up("n1", 1);
+    let array = submit(&cluster, &["--hold", "--array=5-7", "-e", "%A-%a.err", "--wrap", "true"]);
+    let shows = |what: &str, name: &str, file: &str| {
+        let shown = cluster.run(&format!("scontrol show job {what}")).stdout;
+        let line = shown.lines().find(|line| line.trim_start().starts_with(name));
+        assert!(line.is_some_and(|line| line.ends_with(&format!("/{file}"))), "{file}: {shown}");
+    };
+    shows(&format!("{array}_5"), "StdOut=", &format!("slurm-{array}_5.out"));
+    shows(&format!("{array}_5"), "StdErr=", &format!("{array}-5.err"));
+    let whole = format!("slurm-{array}_4294967294.out");
+    shows(&array, "StdOut=", &whole);
+    let column = cluster.run("squeue -h -O STDOUT:200").stdout;
+    assert!(column.trim_end().ends_with(&format!("/{whole}")), "{column}");
+    assert!(cluster.run("squeue --json").stdout.contains(&whole));
+}
+
 #[test]
 fn waiting_tasks_are_one_line_and_a_throttle_holds() {
     let cluster = Cluster::up("n1", 4);

@@ -5,6 +5,7 @@ use serde_json::{Value as Json, json};
 use super::short::*;
 use super::value::{Elapsed, Value};
 use super::{Field, Fit};
+use crate::filename;
 use crate::job::{JobState, JobStatus, Reason};
 use crate::limit::Limit;
 use crate::views::JobView;
@@ -167,8 +168,8 @@ pub static JOB_FIELDS: &[Field<JobView>] = &[
     field("StateCompact", "ST", "state", |j| Value::JobStateCompact(JobStatus(j.state))).letter('t'),
     only_json("state_description", "state_description", |j| text(&j.state_description)),
     field("StdErr", "STDERR", "standard_error standard_output", standard_error).json("standard_error"),
-    field("StdIn", "STDIN", "standard_input", |j| text(&j.standard_input)).json("standard_input"),
-    field("StdOut", "STDOUT", "standard_output", |j| text(&j.standard_output)).json("standard_output"),
+    field("StdIn", "STDIN", "standard_input", |j| file(&j.standard_input)).json("standard_input"),
+    field("StdOut", "STDOUT", "standard_output", |j| file(&j.standard_output)).json("standard_output"),
     field("SubmitTime", "SUBMIT_TIME", "submit_time", |j| moment(j.submit_time)).letter('V').json("submit_time"),
     only_json("suspend_time", "suspend_time", |j| moment(j.suspend_time)),
     field("system_comment", "SYSTEM_COMMENT", "system_comment", |j| nullable(&j.system_comment)).json("system_comment"),
@@ -300,7 +301,11 @@ fn sockets_cores_threads(job: &JobView) -> Value {
 fn standard_error(job: &JobView) -> Value {
     let shown =
         if job.standard_error.is_empty() { &job.standard_output } else { &job.standard_error };
-    Value::both(text(shown), text(&job.standard_error))
+    Value::both(file(shown), file(&job.standard_error))
+}
+
+fn file(name: &str) -> Value {
+    text(&filename::of_whole_array(name))
 }
 
 /// What is allocated, or for a pending job what it asks for.

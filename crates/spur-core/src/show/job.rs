@@ -262,8 +262,9 @@ fn in_work_dir(job: &JobView, pattern: &str) -> String {
         ..Values::default()
     };
     let name = filename::shown(pattern, &values);
+    let name = filename::of_whole_array(&name);
     match name.starts_with('/') {
-        true => name,
+        true => name.into_owned(),
         false => format!("{}/{name}", job.work_dir.trim_end_matches('/')),
     }
 }
