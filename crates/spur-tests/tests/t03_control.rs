@@ -51,6 +51,43 @@ fn jobs_are_held_released_suspended_and_changed() {
 }
 
 #[test]
+fn a_running_job_keeps_its_nodes_and_ended_ones_are_named_too() {
+    let cluster = Cluster::up("n1", 2);
+    let ended = wrapped(&cluster, &["-J", "a"], "true");
+    let over = || cluster.run(&format!("scontrol show job {ended}")).stdout.contains("=COMPLETED ");
+    until("it is over", || over().then_some(()));
+    let job = submit(&cluster, &["-J", "a", "-n1"]);
+    until("it runs", || (cluster.squeue(&job, "%T") == "RUNNING").then_some(()));
+    let change =
+        |count| cluster.run(&format!("scontrol update jobid={job} numnodes={count}")).stderr;
+    assert_eq!(change("1"), "");
+    let refused = [
+        ("2", "Requested operation not supported on this system"),
+        ("3-1", "Requested operation not supported on this system"),
+        ("0", "Node count specification invalid"),
+        ("1-2", "Job is no longer pending execution"),
+    ];
+    for (count, why) in refused {
+        assert_eq!(change(count), format!("{why} for job {job}\n"), "{count}");
+    }
+    done(&cluster, &format!("scancel {job}"));
+    let waits = submit(&cluster, &["-H", "-J", "b"]);
+    done(&cluster, &format!("scontrol update jobid={waits} jobname=a"));
+    done(&cluster, "scontrol release name=nobody");
+    let told = cluster.run("scontrol hold jobname=a");
+    let done_before = "Job has already finished for job";
+    let expected =
+        format!("{done_before} {ended}\n{done_before} {job}\nslurm_suspend error: No error\n");
+    assert_eq!((told.status, told.stderr), (1, expected));
+    let told = cluster.run("scontrol requeue name=a");
+    let expected = "Invalid job id specified for job name=a\n".to_string();
+    assert_eq!((told.status, told.stderr), (1, expected));
+    let quiet = |line: &str| cluster.run(line).stderr;
+    assert_eq!(quiet("scontrol -Q bogus"), "invalid keyword: bogus\n");
+    assert_eq!(quiet("scontrol -Q hold 999"), "");
+}
+
+#[test]
 fn nodes_are_drained_and_resumed() {
     let cluster = Cluster::up("n1", 1);
     let drain = ["update", "nodename=n1", "state=drain", "reason=bad disk"];

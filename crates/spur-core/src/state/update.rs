@@ -22,6 +22,10 @@ pub(super) fn job(
     let mut draft = JobDraft { spec: (*job.spec).clone(), ..JobDraft::default() };
     for assignment in assignments {
         let key = find(&assignment.key).ok_or(SlurmError::NotSupported)?;
+        if key.names[0] == "NumNodes" && matches!(job.phase, Phase::Running { .. }) {
+            resize(job, &assignment.value)?;
+            continue;
+        }
         let in_time = match (&job.phase, key.when) {
             (Phase::Pending, _) | (Phase::Running { .. }, When::Alive) => Ok(()),
             (Phase::Running { .. }, When::Pending) => Err(SlurmError::JobNotPending),
@@ -101,6 +105,18 @@ pub(super) fn job(
     // Who looks after an account takes nobody's job to another one.
     may(by, Action::ControlJob, Target::from(&changed))?;
     Ok(changed)
+}
+
+/// A job that runs keeps the nodes it has; only who asks for as many is not refused.
+fn resize(job: &Job, count: &str) -> Result<(), SlurmError> {
+    let has = job.phase.holds().map_or(0, |held| held.shares.len());
+    let least = count.split('-').next().and_then(|least| least.parse::<usize>().ok());
+    match least {
+        None | Some(0) => Err(SlurmError::InvalidNodeCount),
+        Some(least) if least > has => Err(SlurmError::NotSupported),
+        Some(_) if count.parse() == Ok(has) => Ok(()),
+        Some(_) => Err(SlurmError::JobNotPending),
+    }
 }
 
 /// What an operator has set to something else is held against no limit from now on.

@@ -73,7 +73,7 @@ pub fn notify(session: &mut Session, words: &[&str]) -> u8 {
 /// Before all other waiting jobs of its user, as far as niceness goes.
 pub fn top(session: &mut Session, words: &[&str]) -> u8 {
     let mut status = 0;
-    for (name, reference) in named(session, words) {
+    for (name, reference) in named(words) {
         let Some(reference) = reference else {
             status = session.refuse(format!("Invalid job id specified for job {name}"));
             continue;
@@ -115,10 +115,21 @@ fn niceness_of_first(job: &JobView, all: &[JobView]) -> Result<i64, SlurmError> 
     Ok(i64::from(job.nice) - lead)
 }
 
-/// Slurm tells the last refusal of these once more.
+/// These take jobs by their names too, `name=a`, also ended ones. Slurm tells the last refusal once more, and has
+/// forgotten it where the job was not named by its number.
 fn each_and_again(session: &mut Session, words: &[&str], action: &Action) -> u8 {
-    let (status, refusal) = each(session, words, action);
-    if let Some(error) = refusal {
+    let mut status = 0;
+    let mut again = None;
+    for word in words {
+        let jobs = called(session, word);
+        let is_called = jobs.is_some();
+        let jobs = jobs.unwrap_or_else(|| named(&[word]));
+        let (failed, refusal) = each_of(session, jobs, action);
+        status = status.max(failed);
+        let told = |error: CallError| if is_called { "No error".into() } else { error.to_string() };
+        again = refusal.map(told).or(again);
+    }
+    if let Some(error) = again {
         session.refuse(format!("slurm_suspend error: {error}"));
     }
     status
@@ -126,8 +137,16 @@ fn each_and_again(session: &mut Session, words: &[&str], action: &Action) -> u8 
 
 /// Does it to every job named. The exit status, and the last refusal.
 fn each(session: &mut Session, words: &[&str], action: &Action) -> (u8, Option<CallError>) {
+    each_of(session, named(words), action)
+}
+
+fn each_of(
+    session: &mut Session,
+    jobs: Vec<(String, Option<JobReference>)>,
+    action: &Action,
+) -> (u8, Option<CallError>) {
     let (mut status, mut refusal) = (0, None);
-    for (name, reference) in named(session, words) {
+    for (name, reference) in jobs {
         let outcome = match reference {
             Some(reference) => session.controller().control(&reference, action.clone()),
             None => Err(CallError::Refused(SlurmError::InvalidJobId)),
@@ -154,25 +173,24 @@ fn names_tasks(name: &str) -> bool {
     name.contains('_')
 }
 
-/// The jobs that words name: `12 13`, `12,13`, `12_[1-3]`, `name=a`.
-fn named(session: &mut Session, words: &[&str]) -> Vec<(String, Option<JobReference>)> {
-    let mut jobs = Vec::new();
-    for word in words {
-        let lower = word.to_ascii_lowercase();
-        if let Some(place) = ["name=", "jobname="].iter().find(|key| lower.starts_with(**key)) {
-            let name = word[place.len()..].to_string();
-            let request = ListJobsRequest { names: vec![name], ..ListJobsRequest::default() };
-            let found = session.controller().jobs(&request).unwrap_or_default();
-            for job in found {
-                jobs.push((job.job_id.to_string(), JobReference::parse(&job.job_id.to_string())));
-            }
-            continue;
-        }
-        for part in crate::commands::ids(word) {
-            jobs.push((part.to_string(), JobReference::parse(part)));
-        }
+/// The jobs that words name: `12 13`, `12,13`, `12_[1-3]`.
+fn named(words: &[&str]) -> Vec<(String, Option<JobReference>)> {
+    let parts = words.iter().flat_map(|word| crate::commands::ids(word));
+    parts.map(|part| (part.to_string(), JobReference::parse(part))).collect()
+}
+
+/// The jobs that a word calls by their name, if it does: `name=a`.
+fn called(session: &mut Session, word: &str) -> Option<Vec<(String, Option<JobReference>)>> {
+    let (key, name) = word.split_once('=')?;
+    if !["name", "jobname"].contains(&key.to_ascii_lowercase().as_str()) {
+        return None;
     }
-    jobs
+    let names = vec![name.to_string()];
+    let request = ListJobsRequest { names, ended: true, ..ListJobsRequest::default() };
+    let mut found = session.controller().jobs(&request).unwrap_or_default();
+    found.sort_by_key(|job| job.job_id);
+    let ids = found.iter().map(|job| job.job_id.to_string());
+    Some(ids.map(|id| (id.clone(), JobReference::parse(&id))).collect())
 }
 
 #[cfg(test)]

@@ -252,7 +252,11 @@ fn obey(session: &mut Session, words: &[&str]) -> u8 {
             session.refuse(format!("too many arguments for keyword:{name}"))
         }
         Some(keyword) => (keyword.run)(session, arguments),
-        None => session.refuse(format!("invalid keyword: {name}")),
+        // This is told however quiet the rest is.
+        None => {
+            note(format!("invalid keyword: {name}"));
+            1
+        }
     }
 }
 
