@@ -1,11 +1,12 @@
 //! What tasks see of their node and of each other, and what becomes of them when nobody waits for them.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use spur_tests::harness::{Cluster, until};
+use spur_tests::harness::{Cluster, Processes, until};
 
 #[test]
 fn a_node_has_its_own_name_and_tasks_find_each_other() {
@@ -155,7 +156,6 @@ fn tasks_are_bound_to_processors_of_their_own() {
 
 #[test]
 fn a_node_that_is_not_fit_takes_no_jobs() {
-    use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::Builder::new().prefix("spur-test-").tempdir().expect("a folder");
     let check = folder.path().join("check");
     let ill = folder.path().join("ill");
@@ -185,4 +185,47 @@ fn a_node_that_is_not_fit_takes_no_jobs() {
     fs::write(&ill, "").expect("writes");
     fs::remove_file(&ill).expect("removes");
     assert_eq!(cluster.run("spur health").stdout, "n1  DRAIN: mine\n");
+}
+
+/// The site's program only leaves a mark here; what a restart is to the cluster the test brings about itself.
+#[test]
+fn a_node_restarts_once_its_job_is_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = folder.path().join("restart");
+    let mark = folder.path().join("mark");
+    let text = format!("#!/bin/sh\necho $SLURMD_NODENAME $(id -u) >> {}\n", mark.display());
+    fs::write(&program, text).expect("writes");
+    fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).expect("permissions");
+    let config = folder.path().join("spur.conf");
+    let text = format!("[agent]\nreboot_program = \"{}\"\n", program.display());
+    fs::write(&config, text).expect("writes");
+    let more = ["--config", &config.display().to_string()];
+    let cluster = Cluster::up_with("n1", 2, &more);
+    let shows = |word: &str, reason: &str| {
+        let told = cluster.run_words("sinfo", &["-h", "-N", "-o", "%t|%E"]).stdout;
+        told.lines().next() == Some(&format!("{word}|{reason}"))
+    };
+    assert_eq!(cluster.run("scontrol cancel_reboot n1").status, 1, "nothing waits");
+    assert!(cluster.run_words("sbatch", &["--wrap", "sleep 300"]).status == 0);
+    until("the job runs", || shows("mix", "none").then_some(()));
+    assert_eq!(cluster.run("scontrol reboot n1").status, 0);
+    assert!(shows("mix@", "reboot requested"));
+    assert_eq!(cluster.run("scontrol cancel_reboot n1").status, 0);
+    assert!(shows("mix", "none"));
+    assert_eq!(cluster.run("scontrol reboot ASAP reason=fans ALL").status, 0);
+    assert!(shows("drng@", "fans"));
+    let node = cluster.run("scontrol show node n1").stdout;
+    assert!(node.contains("State=MIXED+DRAIN+REBOOT_REQUESTED "), "{node}");
+    assert!(node.contains("\n   NextState=RESUME\n"), "{node}");
+    assert_eq!(cluster.run("scancel -t running").status, 0);
+    let told =
+        until("the program runs", || fs::read_to_string(&mark).ok().filter(|it| !it.is_empty()));
+    assert_eq!(told, format!("n1 {}\n", nix::unistd::Uid::effective()));
+    assert!(shows("boot^", "fans : reboot issued"));
+    let agent = cluster.processes().with(&[" -N n1 ", "spurd"]);
+    agent.into_iter().for_each(Processes::kill);
+    fs::remove_file(cluster.dir().join("spool/n1/spool-id")).expect("was there");
+    cluster.start_with("n1", 2, &more);
+    until("the node is back", || shows("idle", "none").then_some(()));
+    assert_eq!(fs::read_to_string(&mark).expect("is there"), told, "once");
 }

@@ -123,7 +123,7 @@ fn trouble(node: &Node) -> Option<EventView> {
     let note = node.service.reason.as_ref();
     let state = match (node.link, &node.service) {
         (Link::Down(_), _) => "DOWN",
-        (_, service) if service.down => "DOWN",
+        (_, service) if service.down || node.restarting().is_some() => "DOWN",
         (_, service) if service.drain => "DRAIN",
         (_, service) if service.fail => "FAIL",
         _ => return None,

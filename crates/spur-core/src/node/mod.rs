@@ -44,6 +44,45 @@ pub struct Node {
     pub extra: String,
     /// Scripts in a row that could not be started here, by a fault of the node.
     pub launch_failures: u32,
+    /// It is to restart.
+    pub reboot: Option<Reboot>,
+}
+
+/// A restart that somebody asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reboot {
+    /// The node was drained for it.
+    pub drained: bool,
+    /// What becomes of the node afterwards; unless said, what it was before.
+    pub next: Option<NextState>,
+    /// When its agent was told.
+    pub issued: Option<Timestamp>,
+}
+
+/// What a node is to be after its restart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextState {
+    /// In service.
+    Resume,
+    /// Out of service.
+    Down,
+}
+
+impl NextState {
+    /// As Slurm says it.
+    pub fn word(self) -> &'static str {
+        match self {
+            NextState::Resume => "RESUME",
+            NextState::Down => "DOWN",
+        }
+    }
+
+    /// Reads the word.
+    pub fn read(text: &str) -> Option<NextState> {
+        [NextState::Resume, NextState::Down]
+            .into_iter()
+            .find(|state| state.word().eq_ignore_ascii_case(text))
+    }
 }
 
 /// Whether a node is in service.
@@ -80,7 +119,12 @@ pub struct Note {
 impl Node {
     /// Whether new jobs may be started here.
     pub fn takes_jobs(&self) -> bool {
-        self.link.is_up() && self.service.is_open()
+        self.link.is_up() && self.service.is_open() && self.restarting().is_none()
+    }
+
+    /// Since when it restarts, if its agent was told to.
+    pub fn restarting(&self) -> Option<Timestamp> {
+        self.reboot.as_ref()?.issued
     }
 
     /// Whether the node has a feature at present.

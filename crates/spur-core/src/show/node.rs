@@ -38,6 +38,7 @@ pub static NODE: &[Item<NodeView>] = &[
     then("Weight", |n, _| Some(n.weight.to_string())),
     then("Owner", |n, _| or(&n.owner, "N/A")),
     then("MCS_label", |n, _| or(&n.mcs_label, "N/A")),
+    first("NextState", |n, _| if_any(&n.next_state)),
     first("Partitions", |n, _| (!n.partitions.is_empty()).then(|| format!("{} ", n.partitions.join(",")))),
     first("BootTime", |n, s| moment(n.boot_time, "None", s)),
     then("SlurmdStartTime", |n, s| moment(n.agent_start_time, "None", s)),

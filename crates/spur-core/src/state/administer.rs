@@ -11,7 +11,7 @@ use crate::job::Phase;
 use crate::node::{Node, Note};
 use crate::partition::Partition;
 use crate::reservation::Reservation;
-use crate::state::{Administer, Effect, Noun, Reply, State, Verb, fences, reservations};
+use crate::state::{Administer, Effect, Noun, Reply, State, Verb, fences, reboots, reservations};
 use crate::update::{self, NodeChange, NodeVerb};
 
 pub(super) fn administer(
@@ -63,9 +63,18 @@ fn nodes(
         return Err(SlurmError::InvalidNodeName);
     }
     // A node in service has nothing to come back from; of several it is enough that one has.
-    let is_well = |node: &Arc<Node>| node.service.is_open() && node.link.is_up();
+    let is_well = |node: &Arc<Node>| node.takes_jobs() && node.reboot.is_none();
     if change.verb == Some(NodeVerb::Resume) && found.iter().all(is_well) {
         return Err(SlurmError::InvalidNodeState);
+    }
+    if change.verb == Some(NodeVerb::CancelReboot)
+        && !found.iter().all(|it| reboots::is_waiting(it))
+    {
+        return Err(SlurmError::InvalidNodeState);
+    }
+    let has_program = state.settings.config.agent.reboot_program.is_some();
+    if matches!(change.verb, Some(NodeVerb::Reboot { .. })) && !has_program {
+        return Err(SlurmError::NotSupported);
     }
     for node in found {
         let node = changed(state, &node, &change, by)?;
@@ -98,7 +107,16 @@ fn changed(state: &State, node: &Node, change: &NodeChange, by: Uid) -> Result<N
                 node.service = Default::default();
             }
         }
-        Some(NodeVerb::Resume | NodeVerb::Idle) => node.service = Default::default(),
+        Some(NodeVerb::Resume | NodeVerb::Idle) => {
+            node.service = Default::default();
+            node.reboot = None;
+        }
+        Some(NodeVerb::Reboot { asap }) => {
+            let now = Note { text: String::new(), by, at: state.now };
+            reboots::ask(&mut node, asap, change.next_state, said.and_then(note), now);
+            return Ok(node);
+        }
+        Some(NodeVerb::CancelReboot) => reboots::cancel(&mut node)?,
         Some(NodeVerb::Power) => return Err(SlurmError::InvalidNodeState),
         Some(NodeVerb::NoResponse) | None => {}
     }

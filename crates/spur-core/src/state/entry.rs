@@ -132,6 +132,8 @@ pub enum Command {
     Noticed(Vec<Notice>),
     /// The time of a reservation is over.
     ReservationsPassed,
+    /// Nodes that are to restart have become idle, or took too long.
+    RebootsDue,
     /// Jobs that begin to grow older: those before them have left room below a limit.
     Accrue(Vec<JobId>),
     /// Jobs that are to make room for others.

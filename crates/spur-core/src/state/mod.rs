@@ -26,6 +26,7 @@ mod named;
 mod nodes;
 pub mod ports;
 mod preempt;
+mod reboots;
 mod repeats;
 mod reservations;
 mod rules;
@@ -202,6 +203,7 @@ pub fn apply(state: &mut State, entry: &Entry) -> Applied {
         Command::ClearTriggers(clear) => triggers::clear(state, clear),
         Command::Noticed(notices) => triggers::noticed(state, notices, &mut effects),
         Command::ReservationsPassed => reservations::passed(state),
+        Command::RebootsDue => reboots::due(state),
         Command::Accrue(jobs) => accrual::begin(state, jobs),
         Command::Preempt(victims) => preempt::preempt(state, victims, &mut effects),
         Command::GraceOver { job, epoch } => preempt::grace_over(state, *job, *epoch, &mut effects),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::errors::SlurmError;
 use crate::ids::{NodeName, Uid};
 use crate::node::{Inventory, Link, Node, Note, Service};
-use crate::state::{RegisterNode, Reply, State};
+use crate::state::{RegisterNode, Reply, State, reboots};
 
 pub(super) fn register(state: &mut State, seen: &RegisterNode) -> Result<Reply, SlurmError> {
     if !state.settings.admits(&seen.name) {
@@ -20,6 +20,11 @@ pub(super) fn register(state: &mut State, seen: &RegisterNode) -> Result<Reply, 
     };
     let rules = state.settings.node_rules(&seen.name);
     let mut service = known.as_ref().map(|node| node.service.clone()).unwrap_or_default();
+    let mut reboot = known.as_ref().and_then(|node| node.reboot.clone());
+    let has_restarted = known.as_ref().is_some_and(|node| node.boots != boots);
+    if let Some(done) = reboot.take_if(|it| it.issued.is_some() && has_restarted) {
+        reboots::complete(&mut service, done.next, state.now);
+    }
     let found = seen.inventory.with_devices(&seen.name, &state.settings.config.gres);
     let configured = found.under(rules);
     let is_trial = seen.inventory.trial || rules.is_some_and(|rules| rules.trial);
@@ -49,6 +54,7 @@ pub(super) fn register(state: &mut State, seen: &RegisterNode) -> Result<Reply, 
         comment: known.as_ref().map(|node| node.comment.clone()).unwrap_or_default(),
         extra: known.as_ref().map(|node| node.extra.clone()).unwrap_or_default(),
         launch_failures: known.filter(|it| it.boots == boots).map_or(0, |it| it.launch_failures),
+        reboot,
     };
     state.nodes.insert(seen.name.clone(), Arc::new(node));
     Ok(Reply::Done)

@@ -6,6 +6,7 @@ mod again;
 mod crontabs;
 mod het;
 mod preempt;
+mod reboots;
 mod repeats;
 mod reservations;
 mod steps;

@@ -1,6 +1,7 @@
 //! `scontrol update NodeName=…`: what of a node can be changed.
 
 use crate::errors::SlurmError;
+use crate::node::NextState;
 
 /// What is to become of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub struct NodeChange {
     pub comment: Option<String>,
     /// `Extra=`
     pub extra: Option<String>,
+    /// `NextState=`, of a restart.
+    pub next_state: Option<NextState>,
 }
 
 /// `State=` of a node.
@@ -40,6 +43,13 @@ pub enum NodeVerb {
     NoResponse,
     /// Switched on or off: there is no power saving to do it.
     Power,
+    /// To restart when it is idle; it is drained for that if said so.
+    Reboot {
+        /// As soon as possible.
+        asap: bool,
+    },
+    /// Not to restart after all.
+    CancelReboot,
 }
 
 /// One key.
@@ -94,6 +104,13 @@ static KEYS: &[Key] = &[
         },
     },
     Key {
+        names: &["NextState"],
+        set: |change, text| {
+            change.next_state = Some(NextState::read(text).ok_or(SlurmError::InvalidNodeState)?);
+            Ok(())
+        },
+    },
+    Key {
         names: &["Extra"],
         set: |change, text| {
             change.extra = Some(text.to_string());
@@ -111,6 +128,9 @@ fn verb(text: &str) -> Result<NodeVerb, SlurmError> {
         "idle" => Ok(NodeVerb::Idle),
         "undrain" => Ok(NodeVerb::Undrain),
         "noresp" => Ok(NodeVerb::NoResponse),
+        "reboot" => Ok(NodeVerb::Reboot { asap: false }),
+        "reboot_asap" => Ok(NodeVerb::Reboot { asap: true }),
+        "cancel_reboot" => Ok(NodeVerb::CancelReboot),
         "power_up" | "power_down" | "power_down_asap" | "power_down_force" | "future" | "cloud" => {
             Ok(NodeVerb::Power)
         }

@@ -110,6 +110,9 @@ pub struct NodeView {
     pub cluster: String,
     #[prost(string, tag = "49")]
     pub topology: String,
+    /// What it is to be after the restart it waits for.
+    #[prost(string, tag = "50")]
+    pub next_state: String,
 }
 
 macro_rules! members {
@@ -140,7 +143,7 @@ members! {
     active_features gres gres_used gres_drained tres tres_used
     comment extra reason_time reason_uid reason_user reservation
     owner mcs_label resume_after instance_id instance_type cluster
-    topology
+    topology next_state
 }
 
 #[cfg(test)]

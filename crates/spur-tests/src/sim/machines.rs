@@ -74,6 +74,7 @@ impl World {
             | agent::Output::Notice(..)
             | agent::Output::Farewell(..)
             | agent::Output::Trust(_)
+            | agent::Output::Reboot(_)
             | agent::Output::CareFor(_) => {}
             agent::Output::Heard(at) => {
                 self.nodes[node].heard = self.nodes[node].heard.max(at);

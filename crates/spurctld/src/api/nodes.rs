@@ -219,8 +219,9 @@ pub(super) fn node_view(published: &Published, node: &Node) -> NodeView {
     let tracked = &state.settings.config.accounting.tres;
     let kept = Kept::on(&state.settings.config, node);
     let kept_cpus = kept.cpus(&node.inventory);
+    let restarts = node.restarting().is_some();
     let base = match used.cpus {
-        _ if !node.link.is_up() || node.service.down => NodeState::Down,
+        _ if !node.link.is_up() || node.service.down || restarts => NodeState::Down,
         0 => NodeState::Idle,
         used if used >= node.inventory.cpus.saturating_sub(kept_cpus.len()) => NodeState::Allocated,
         _ => NodeState::Mixed,
@@ -232,7 +233,10 @@ pub(super) fn node_view(published: &Published, node: &Node) -> NodeView {
         of_kind.any(|it| it.flags.has(Flags::MAINT) == maint)
     };
     let flags = [
-        (!node.link.is_up(), NodeFlag::NotResponding),
+        // Nobody expects to hear a node that restarts.
+        (!node.link.is_up() && !restarts, NodeFlag::NotResponding),
+        (restarts, NodeFlag::RebootIssued),
+        (node.reboot.is_some() && !restarts, NodeFlag::RebootRequested),
         (node.service.drain, NodeFlag::Drain),
         (node.service.fail, NodeFlag::Fail),
         (reserved(Flags::MAINT), NodeFlag::Maintenance),
@@ -248,6 +252,7 @@ pub(super) fn node_view(published: &Published, node: &Node) -> NodeView {
         |text: &str| if text.is_empty() { node.name.to_string() } else { text.to_string() };
     let not_responding =
         || if node.link.is_up() { String::new() } else { "Not responding".to_string() };
+    let next_state = node.reboot.as_ref().and_then(|reboot| reboot.next);
     let load = published.loads.get(&node.name).filter(|_| node.link.is_up());
     NodeView {
         name: node.name.to_string(),
@@ -303,6 +308,7 @@ pub(super) fn node_view(published: &Published, node: &Node) -> NodeView {
         free_memory_mb: load.and_then(|load| load.free_memory_mb),
         comment: node.comment.clone(),
         extra: node.extra.clone(),
+        next_state: next_state.map(|it| it.word().to_string()).unwrap_or_default(),
         cluster: state.settings.cluster_name.clone(),
         ..NodeView::default()
     }

@@ -18,7 +18,7 @@ use spur_core::state::{
 use spur_disk::Disk;
 use spur_proto::internal::agent_message::Message as AgentSays;
 use spur_proto::internal::controller_message::Message as AgentHears;
-use spur_proto::internal::{self, Beat, Heartbeat, Hello, Report, Run, Welcome};
+use spur_proto::internal::{self, Beat, Heartbeat, Hello, Reboot, Report, Run, Welcome};
 use spur_proto::{step_name, step_of};
 
 pub(super) use sessions::Agents;
@@ -192,7 +192,11 @@ impl<D: Disk> Controller<D> {
         let has_jobs = self.state.index.on_node.get(node).is_some_and(|jobs| !jobs.is_empty());
         let health = health::rules(&self.state.settings.config.health_check, has_jobs);
         let wall_ms = now.wall.0.saturating_mul(1000);
-        let answer = Beat { term, echo_ms: beat.sent_at_ms, lease_ms: LEASE_MS, health, wall_ms };
+        let program = self.state.settings.config.agent.reboot_program.clone();
+        let reboot = self.state.nodes.get(node).and_then(|node| node.restarting());
+        let reboot = program.zip(reboot).map(|(program, at)| Reboot { program, marker: at.0 });
+        let (echo_ms, lease_ms) = (beat.sent_at_ms, LEASE_MS);
+        let answer = Beat { term, echo_ms, lease_ms, health, wall_ms, reboot };
         out.push(Output::Tell(connection, AgentHears::Beat(answer)));
         // The link is down in the state, but here it is: it was cut for a while and the stream held.
         if let Some(known) = self.state.nodes.get(node)

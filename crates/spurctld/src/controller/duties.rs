@@ -34,6 +34,7 @@ impl<D: Disk> Controller<D> {
             .chain(cron_times(&self.state, at, &*self.zone))
             .chain(notices(&self.state, at))
             .chain(self.state.reservation_is_due(at).then_some(Command::ReservationsPassed))
+            .chain(self.state.reboot_is_due(at).then_some(Command::RebootsDue))
             .chain(accruals(&self.state))
             .chain(turns)
             .collect();

@@ -541,6 +541,7 @@ fn changes_the_plan(command: &Command) -> bool {
         | Command::Administer(_)
         | Command::DeadlinePassed { .. }
         | Command::ReservationsPassed
+        | Command::RebootsDue
         | Command::Preempt(_)
         | Command::GraceOver { .. }
         | Command::SetCrontab(_)

@@ -83,6 +83,8 @@ pub enum Output {
     Trust(Vec<u8>),
     /// Ask this program now and then whether the node is fit.
     CareFor(HealthRules),
+    /// Restart the machine by this program.
+    Reboot(String),
     /// A controller answered what was said at this moment: runs that may not outlive its silence go on.
     Heard(Millis),
     /// The stream is useless: a controller with a lower term than we have seen.
@@ -115,6 +117,8 @@ pub struct Agent<D> {
     load: Load,
     /// Whom the controller wants asked about that.
     rules: HealthRules,
+    /// The restart that was begun last.
+    reboot: i64,
     /// Whether nobody on this machine has a port.
     is_free: fn(u16) -> bool,
 }
@@ -158,6 +162,7 @@ impl<D: Disk> Agent<D> {
             is_mended: false,
             load: Load::default(),
             rules: HealthRules::default(),
+            reboot: 0,
             is_free: |_| true,
         };
         let mut outputs = Vec::new();
@@ -318,6 +323,12 @@ impl<D: Disk> Agent<D> {
                     outputs.push(Output::Heard(Millis(beat.echo_ms)));
                 }
                 let rules = beat.health.unwrap_or_default();
+                if let Some(reboot) = beat.reboot
+                    && reboot.marker != self.reboot
+                {
+                    self.reboot = reboot.marker;
+                    outputs.push(Output::Reboot(reboot.program));
+                }
                 if rules != self.rules {
                     self.rules = rules.clone();
                     outputs.push(Output::CareFor(rules));

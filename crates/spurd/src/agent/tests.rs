@@ -289,3 +289,21 @@ fn a_run_that_the_spool_has_no_room_for_goes_elsewhere_in_the_end() {
     assert_eq!(again, outputs, "the word may have been lost");
     assert_eq!(hear(&mut agent, 20_000, launch(5, 3, 7, 2)), spawn(7, 2));
 }
+
+#[test]
+fn a_restart_is_begun_once_however_often_it_is_said() {
+    let mut agent = in_session(&SimDisk::new());
+    let say = |agent: &mut Agent<SimDisk>, marker, term| {
+        let reboot = Some(spur_proto::internal::Reboot { program: "/sbin/reboot".into(), marker });
+        hear(
+            agent,
+            1,
+            Hears::Beat(Beat { term, echo_ms: 1, lease_ms: 1000, reboot, ..Beat::default() }),
+        )
+    };
+    let begun = [Output::Reboot("/sbin/reboot".to_string())];
+    assert_eq!(say(&mut agent, 70, 3), begun);
+    assert_eq!(say(&mut agent, 70, 3), []);
+    assert_eq!(say(&mut agent, 80, 3), begun, "another one");
+    assert_eq!(say(&mut agent, 90, 2), [Output::HangUp], "a leader of the past");
+}

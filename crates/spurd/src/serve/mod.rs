@@ -4,6 +4,7 @@ mod care;
 mod door;
 mod flock;
 mod network;
+mod reboot;
 mod runs;
 mod spool;
 mod stream;
@@ -241,6 +242,7 @@ impl Shell {
                 Output::Farewell(run, why) => self.runs.farewell(run, self.agent.node(), &why),
                 Output::Trust(key) => self.door.trust(key),
                 Output::CareFor(rules) => self.care.follow(rules),
+                Output::Reboot(program) => reboot::begin(program, self.agent.node()),
                 Output::Heard(at) => self.heard.note(at),
                 Output::HangUp => self.stream.hang_up(),
             }

@@ -1,22 +1,30 @@
-//! `scontrol reboot` and `cancel_reboot`: nodes restart by a program of the site, and there is none that agents
-//! would run yet.
+//! `scontrol reboot` and `cancel_reboot`: nodes restart by a program of the site.
+
+use spur_core::errors::SlurmError;
+use spur_core::state::Assignment;
+use spur_proto::caller::CallError;
+use spur_proto::slurm::{Noun, Verb};
 
 use super::Session;
+use super::update::{administer, answered};
 use crate::output::complain;
 
 /// `reboot [ASAP] [nextstate=DOWN|RESUME] [reason=TEXT] ALL|NODES`
 pub fn reboot(session: &mut Session, words: &[&str]) -> u8 {
     let mut nodes = Vec::new();
+    let mut state = "REBOOT";
+    let mut assignments = Vec::new();
     for word in words {
         let lower = word.to_ascii_lowercase();
+        let said = word.split_once('=').map_or("", |(_, said)| said);
         match lower.split_once('=') {
-            Some(("nextstate", "down" | "resume")) | Some(("reason", _)) => {}
+            Some(("nextstate", "down" | "resume")) => assignments.push(says("NextState", said)),
+            Some(("reason", _)) => assignments.push(says("Reason", said)),
             Some(("nextstate", _)) => {
-                let said = word.split_once('=').map_or("", |(_, said)| said);
                 session.refuse(format!("Invalid state: {said}"));
                 return session.refuse("Valid states: DOWN, RESUME");
             }
-            _ if lower == "asap" => {}
+            _ if lower == "asap" => state = "REBOOT_ASAP",
             _ => nodes.push(*word),
         }
     }
@@ -31,17 +39,20 @@ pub fn reboot(session: &mut Session, words: &[&str]) -> u8 {
         complain("scontrol", "RebootProgram isn't defined");
         return session.refuse("scontrol_reboot_nodes error: Unspecified error");
     }
-    session.refuse("scontrol_reboot_nodes error: Requested operation not supported on this system")
+    assignments.push(says("State", state));
+    let error = match administer(session, Noun::Node, Verb::Update, nodes[0], assignments) {
+        Ok(_) => return 0,
+        Err(CallError::Refused(SlurmError::AccessDenied)) => "Permission denied".to_string(),
+        Err(error) => error.to_string(),
+    };
+    session.refuse(format!("scontrol_reboot_nodes error: {error}"))
 }
 
-/// Nothing waits to restart.
+/// `cancel_reboot NODES`
 pub fn cancel(session: &mut Session, words: &[&str]) -> u8 {
-    let nodes = session.controller().nodes().unwrap_or_default();
-    let names = spur_core::hostlist::expand(words[0]).unwrap_or_default();
-    let known = names.iter().all(|name| nodes.iter().any(|node| node.name == *name));
-    let error = match known && !names.is_empty() {
-        true => "Invalid node state specified",
-        false => "Invalid node name specified",
-    };
-    session.refuse(format!("slurm_update error: {error}"))
+    answered(session, Noun::Node, words[0], vec![says("State", "CANCEL_REBOOT")])
+}
+
+fn says(key: &str, value: &str) -> Assignment {
+    Assignment { key: key.to_string(), value: value.to_string() }
 }

@@ -330,7 +330,16 @@ fn update_node(session: &mut Session, name: &str, assignments: Vec<Assignment>) 
     }
     let mut change = NodeChange::default();
     for assignment in &assignments {
-        match update::node::set(&mut change, &assignment.key, &assignment.value) {
+        let set = update::node::set(&mut change, &assignment.key, &assignment.value);
+        // How `scontrol reboot` says it.
+        let set = match &change {
+            NodeChange { verb: Some(NodeVerb::Reboot { .. }), .. } => {
+                Some(Err(SlurmError::InvalidNodeState))
+            }
+            NodeChange { next_state: Some(_), .. } => None,
+            _ => set,
+        };
+        match set {
             // What a node has is for the controller to say.
             Some(Ok(()) | Err(SlurmError::InvalidGres)) => {}
             None => return unsupported(session, assignment),
@@ -397,14 +406,19 @@ fn update_reservation(session: &mut Session, name: &str, mut assignments: Vec<As
     }
 }
 
-fn answered(session: &mut Session, noun: Noun, name: &str, assignments: Vec<Assignment>) -> u8 {
+pub(super) fn answered(
+    session: &mut Session,
+    noun: Noun,
+    name: &str,
+    assignments: Vec<Assignment>,
+) -> u8 {
     match administer(session, noun, Verb::Update, name, assignments) {
         Ok(_) => 0,
         Err(error) => session.refuse(format!("slurm_update error: {error}")),
     }
 }
 
-fn administer(
+pub(super) fn administer(
     session: &mut Session,
     noun: Noun,
     verb: Verb,

@@ -55,7 +55,7 @@ struct StoredEntry {
     number: u64,
     #[prost(
         oneof = "StoredCommand",
-        tags = "10, 11, 12, 13, 14, 16, 17, 18, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 50, 60, 61, 62, 70, 80, 81, 82, 83"
+        tags = "10, 11, 12, 13, 14, 16, 17, 18, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 50, 60, 61, 62, 70, 80, 81, 82, 83"
     )]
     command: Option<StoredCommand>,
 }
@@ -98,6 +98,8 @@ enum StoredCommand {
     ChangeTrust(Box<StoredChangeTrust>),
     #[prost(bool, tag = "24")]
     ReservationsPassed(bool),
+    #[prost(bool, tag = "30")]
+    RebootsDue(bool),
     #[prost(message, tag = "25")]
     Preempt(StoredVictims),
     #[prost(message, tag = "26")]
@@ -367,6 +369,7 @@ impl From<&Entry> for StoredEntry {
             }
             Command::SetRules(rules) => StoredCommand::SetRules(rules.clone()),
             Command::ReservationsPassed => StoredCommand::ReservationsPassed(true),
+            Command::RebootsDue => StoredCommand::RebootsDue(true),
             Command::Accrue(jobs) => {
                 StoredCommand::Accrue(StoredJobs { jobs: jobs.iter().map(|job| job.0).collect() })
             }
@@ -473,6 +476,7 @@ impl TryFrom<StoredEntry> for Entry {
             StoredCommand::Noticed(stored) => Command::Noticed(stored.notices),
             StoredCommand::SetRules(rules) => Command::SetRules(rules),
             StoredCommand::ReservationsPassed(_) => Command::ReservationsPassed,
+            StoredCommand::RebootsDue(_) => Command::RebootsDue,
             StoredCommand::Accrue(stored) => {
                 Command::Accrue(stored.jobs.into_iter().map(JobId).collect())
             }

@@ -19,7 +19,7 @@ use crate::ids::{Epoch, Gid, JobId, NodeName, Uid};
 use crate::job::{
     Back, Beyond, Cause, ExitStatus, Granted, Hold, Job, JobSpec, Owner, Pause, Phase, Steps,
 };
-use crate::node::{Inventory, Link, Node, Note, Service};
+use crate::node::{Inventory, Link, NextState, Node, Note, Reboot, Service};
 use crate::partition::Partition;
 use crate::reservation::Reservation;
 use crate::state::{Capacity, History, Index, Settings, State};
@@ -289,6 +289,15 @@ struct StoredNode {
     extra: String,
     #[prost(uint32, tag = "19")]
     launch_failures: u32,
+    /// It is to restart.
+    #[prost(bool, tag = "20")]
+    reboot: bool,
+    #[prost(bool, tag = "21")]
+    drained_for_reboot: bool,
+    #[prost(string, tag = "22")]
+    next_state: String,
+    #[prost(int64, optional, tag = "23")]
+    reboot_issued: Option<i64>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -345,6 +354,8 @@ impl From<&Node> for StoredNode {
             Link::Down(since) => (false, since),
         };
         let reason = node.service.reason.as_ref();
+        let reboot = node.reboot.as_ref();
+        let next = reboot.and_then(|it| it.next);
         StoredNode {
             name: node.name.to_string(),
             inventory: node.inventory.clone(),
@@ -365,6 +376,10 @@ impl From<&Node> for StoredNode {
             comment: node.comment.clone(),
             extra: node.extra.clone(),
             launch_failures: node.launch_failures,
+            reboot: reboot.is_some(),
+            drained_for_reboot: reboot.is_some_and(|it| it.drained),
+            next_state: next.map(|it| it.word().to_string()).unwrap_or_default(),
+            reboot_issued: node.restarting().map(|at| at.0),
         }
     }
 }
@@ -392,6 +407,11 @@ impl From<StoredNode> for Node {
             comment: stored.comment,
             extra: stored.extra,
             launch_failures: stored.launch_failures,
+            reboot: stored.reboot.then(|| Reboot {
+                drained: stored.drained_for_reboot,
+                next: NextState::read(&stored.next_state),
+                issued: stored.reboot_issued.map(Timestamp),
+            }),
         }
     }
 }
