@@ -223,13 +223,15 @@ impl RulesView {
                 if let Some(one) = row.association.as_ref().filter(|it| it.user_name.is_empty()) {
                     return now.is_none()
                         && !one.parent.is_empty()
-                        && self.coordinates(user, &one.cluster, &one.parent);
+                        && self.coordinates(user, &one.cluster, &one.parent)
+                        && self.has_from_above(one, None);
                 }
                 if let Some(one) = &row.association {
                     let known = now.and_then(|now| now.association.as_ref());
                     return known.map_or(0, |it| it.usage_resets) == one.usage_resets
                         && one.user_name != user
-                        && self.coordinates(user, &one.cluster, &one.account);
+                        && self.coordinates(user, &one.cluster, &one.account)
+                        && self.has_from_above(one, known);
                 }
                 // Somebody new comes into one of its accounts; whoever is known is moved between them, and
                 // is the coordinator's to take out only with no place elsewhere.
@@ -254,7 +256,17 @@ impl RulesView {
         }
     }
 
-    /// Whether a row is nothing but the user's own choice among its accounts and keys.
+    /// Whether an association has no QOS but those of the account above it and those it had: nobody hands on
+    /// what only an operator has given.
+    fn has_from_above(&self, one: &AssociationView, known: Option<&AssociationView>) -> bool {
+        let above = if one.user_name.is_empty() { &one.parent } else { &one.account };
+        let above = self.account_association(&one.cluster, above);
+        let of = |one: &AssociationView| self.effective(one).qos;
+        let may_have: Vec<String> = above.into_iter().chain(known).flat_map(of).collect();
+        of(one).iter().all(|qos| may_have.contains(qos))
+    }
+
+    /// Whether a row is nothing but the user's own choice among its accounts, keys and QOS.
     fn chooses_default(&self, user: &str, row: &RuleRow, now: Option<&RuleRow>) -> bool {
         let Some(now) = now else { return false };
         if let (Some(new), Some(known)) = (&row.user, &now.user) {
@@ -272,7 +284,11 @@ impl RulesView {
             return known.name == user && new != known && rest == *known && account && key;
         }
         let (Some(new), Some(known)) = (&row.association, &now.association) else { return false };
-        let rest = AssociationView { is_default: known.is_default, ..new.clone() };
+        let rest = AssociationView {
+            is_default: known.is_default,
+            default_qos: known.default_qos.clone(),
+            ..new.clone()
+        };
         known.user_name == user && new != known && rest == *known
     }
 

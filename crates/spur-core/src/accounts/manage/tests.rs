@@ -139,6 +139,8 @@ fn a_coordinator_rules_below_and_never_over_itself() {
     assert!(!may(row("chem", "daemon")), "its own limits");
     assert!(!may(row("physics", "")), "the account's limits");
     assert!(!may(row("root", "nobody")), "another account");
+    let with_high = AssociationView { qos: vec!["+high".into()], ..row("chem", "nobody") };
+    assert!(!may(with_high), "a QOS that the account has not");
     let mut raised = site.0.user("nobody").expect("is there").clone();
     raised.admin_level = crate::accounts::rules::ADMIN_ADMINISTRATOR;
     assert!(!site.0.may_change("daemon", level, &raised.into(), None));
