@@ -96,6 +96,10 @@ pub fn change(
     let ChangeRulesRequest { version: thought_out_on, put, remove, ask_only } = request;
     connection.transaction(|connection| {
         let rules = load(connection)?;
+        let of_nothing = ask_only && put.is_empty() && remove.is_empty();
+        if of_nothing && author.level.max(rules.level(&author.name)) < Level::Operator {
+            return Ok(Outcome::Denied);
+        }
         if rules.version != thought_out_on {
             return Ok(Outcome::Stale);
         }

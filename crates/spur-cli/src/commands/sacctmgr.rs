@@ -10,11 +10,12 @@ mod show;
 mod truth;
 
 use spur_core::accounts::manage::Entity;
+use spur_core::errors::SlurmError;
 use spur_core::fields::render::Layout;
 use spur_core::tools::sacctmgr::TOOL;
 
 use super::{Notation, VERSION, lines};
-use crate::output::print;
+use crate::output::{complain, print};
 
 /// How the command was called.
 pub struct Style {
@@ -127,8 +128,11 @@ fn obey(style: &Style, words: &[String]) -> u8 {
             0
         }
         _ if is("help", 1) => {
+            if !rest.is_empty() {
+                eprintln!("too many arguments for keyword:{command}");
+            }
             print(&help());
-            0
+            u8::from(!rest.is_empty())
         }
         _ if is("ping", 2) => show::ping(),
         _ if is("archive", 3) => archive(rest),
@@ -139,6 +143,7 @@ fn obey(style: &Style, words: &[String]) -> u8 {
         // There is nothing to read anew, and nothing that counts since a moment.
         _ if is("reconfigure", 4) => 0,
         _ if is("clear", 2) => clear(rest),
+        _ if is("shutdown", 4) => shutdown(),
         _ => {
             eprintln!("invalid keyword: {command}");
             1
@@ -150,19 +155,37 @@ fn obey(style: &Style, words: &[String]) -> u8 {
 fn archive(rest: &[String]) -> u8 {
     let is = |name: &str| rest.first().is_some_and(|word| name.starts_with(&word.to_lowercase()));
     if is("dump") || is("load") {
-        eprintln!(
-            " Archives are written by spurdbd: purge_jobs_after and archive_dir in [accounting]; spur \
-             history export writes what is kept"
-        );
-        return 1;
+        let doing = if is("dump") { "dumping archive" } else { "loading archive file" };
+        let deny = |_| {
+            complain("sacctmgr", "Your user doesn't have privilege to perform this action");
+            eprintln!(" Problem {doing}: {}", SlurmError::AccessDenied);
+        };
+        return change::for_operators(deny, || {
+            eprintln!(
+                " Archives are written by spurdbd: purge_jobs_after and archive_dir in [accounting]; spur \
+                 history export writes what is kept"
+            );
+            1
+        });
     }
     eprintln!("No valid entity in archive command\nInput line must include, \"Dump\", or \"load\"");
     1
 }
 
+/// The daemon belongs to who started it.
+fn shutdown() -> u8 {
+    let deny = |_| eprintln!(" Problem shutting down server: {}", SlurmError::AccessDenied);
+    change::for_operators(deny, || {
+        eprintln!(" spurdbd is stopped where it runs: systemctl stop spurdbd");
+        1
+    })
+}
+
 fn clear(rest: &[String]) -> u8 {
     match rest.first() {
-        Some(word) if "stats".starts_with(&word.to_lowercase()) => 0,
+        Some(word) if "stats".starts_with(&word.to_lowercase()) => {
+            change::for_operators(|_| {}, || 0)
+        }
         _ => {
             eprintln!("No valid entity in list command\nInput line must include \"Stats\"");
             1

@@ -98,7 +98,6 @@ fn change(
     })
 }
 
-/// What a refusal of an addition begins with.
 /// What is said of the first limit on a resource that no cluster counts.
 fn unknown_resource(about: Entity, request: &Request) -> Result<Option<Refusal>, Trouble> {
     let named = manage::resources_named(about, request);
@@ -217,6 +216,54 @@ pub fn carry_out(
         Ok(status) => status,
         Err(Trouble::Refused(status)) if is_denied(&status) => deny(doing),
         Err(trouble) => fail_at(&doing, &trouble),
+    }
+}
+
+/// Whether the caller may do what only operators may, and whether it is a user of accounting at all.
+pub fn standing() -> Result<Standing, Trouble> {
+    cluster::block_on(async {
+        let mut client = accounting::connect().await?;
+        loop {
+            let rules = client.get_rules(GetRulesRequest::default()).await;
+            let rules = rules.map_err(accounting::refused)?.into_inner();
+            let ask = ChangeRulesRequest {
+                version: rules.version,
+                ask_only: true,
+                ..ChangeRulesRequest::default()
+            };
+            let own = nix::unistd::User::from_uid(nix::unistd::getuid()).ok().flatten();
+            match client.change_rules(ask).await {
+                Ok(_) => return Ok(Standing::Operator),
+                Err(status) if status.code() == Code::Aborted => {}
+                Err(status) if !is_denied(&status) => return Err(accounting::refused(status)),
+                Err(_) => {
+                    return Ok(match own.is_some_and(|own| rules.user(&own.name).is_some()) {
+                        true => Standing::User,
+                        false => Standing::Stranger,
+                    });
+                }
+            }
+        }
+    })
+}
+
+/// What accounting knows a caller as.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    Operator,
+    User,
+    Stranger,
+}
+
+/// Goes on for operators; others are told what is said of it.
+pub fn for_operators(says: impl Fn(Standing), go_on: impl FnOnce() -> u8) -> u8 {
+    match standing() {
+        Ok(Standing::Operator) => go_on(),
+        Ok(standing) => {
+            says(standing);
+            1
+        }
+        Err(trouble) => fail(&trouble),
     }
 }
 

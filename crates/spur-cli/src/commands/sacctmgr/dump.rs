@@ -9,7 +9,7 @@ use spur_core::views::{AssociationView, RulesView, UserView};
 use spur_proto::slurm::GetRulesRequest;
 
 use super::Style;
-use super::change::{Doing, carry_out, fail};
+use super::change::{Doing, Standing, carry_out, fail, for_operators};
 use crate::accounting;
 use crate::cluster;
 use crate::output::print;
@@ -55,6 +55,23 @@ pub fn dump(style: &Style, words: &[String]) -> u8 {
         return 1;
     }
     let lines = lines(&rules, &name);
+    for_operators(|it| deny(it, "dump cluster"), || write(style, &name, file, lines))
+}
+
+/// Says that the caller may not do it.
+fn deny(standing: Standing, what: &str) {
+    match standing {
+        Standing::User => {
+            eprintln!(" Your user does not have sufficient privileges to {what}s.");
+        }
+        _ => {
+            let uid = nix::unistd::getuid();
+            eprintln!(" Your uid ({uid}) is not in the accounting system, can't {what}.");
+        }
+    }
+}
+
+fn write(style: &Style, name: &str, file: Option<String>, lines: Vec<String>) -> u8 {
     let file = file.unwrap_or_else(|| {
         print(&format!(" No filename given, using ./{name}.cfg.\n"));
         format!("./{name}.cfg")
@@ -218,5 +235,8 @@ pub fn load(style: &Style, words: &[String]) -> u8 {
             return 1;
         }
     };
-    carry_out(style, Doing::Changing, |rules| super::load::plan(rules, &text, &how))
+    for_operators(
+        |it| deny(it, "load file"),
+        || carry_out(style, Doing::Changing, |rules| super::load::plan(rules, &text, &how)),
+    )
 }

@@ -29,6 +29,9 @@ pub struct How {
     pub cluster: Option<String>,
 }
 
+const NO_CLUSTER: &str =
+    " You need to specify a cluster name first with 'Cluster - $NAME' in your file";
+
 /// Each line is an addition to what the lines before it have made.
 pub fn plan(rules: &RulesView, text: &str, how: &How) -> Result<Plan, Refusal> {
     let (mut after, mut loaded) = (rules.clone(), Loaded::default());
@@ -45,7 +48,11 @@ pub fn plan(rules: &RulesView, text: &str, how: &How) -> Result<Plan, Refusal> {
                 number + 1
             ))
         };
-        let (kind, rest) = line.split_once(" - ").ok_or_else(|| wrong(""))?;
+        let misformatted = || wrong(&format!(" Misformatted line({}): {line}\n", number + 1));
+        let (kind, rest) = line.split_once(" - ").ok_or_else(misformatted)?;
+        if cluster.is_empty() && kind.trim() != "Cluster" {
+            return Err(Refusal::Wrong(NO_CLUSTER.to_string()));
+        }
         let mut options = split(rest);
         let name = options.remove(0).trim_matches('\'').to_string();
         let place = match kind.trim() {
@@ -62,8 +69,14 @@ pub fn plan(rules: &RulesView, text: &str, how: &How) -> Result<Plan, Refusal> {
             }
             "Account" => (Entity::Account, vec![format!("parent={parent}")]),
             "User" => (Entity::User, vec![format!("account={parent}")]),
-            _ => return Err(wrong("")),
+            _ => return Err(misformatted()),
         };
+        if kind.trim() != "Cluster" && after.account_association(&cluster, &parent).is_none() {
+            return Err(Refusal::Wrong(format!(
+                " line({}) You need to add this parent ({parent}) as a child before you can add children to it.",
+                number + 1
+            )));
+        }
         take_line(&mut after, &mut loaded, place, &cluster, &name, &options)
             .map_err(|refusal| wrong(&refusal.text()))?;
     }
@@ -388,6 +401,24 @@ User - 'games':DefaultAccount='aa':Coordinator='aa':Fairshare=3
         assert_eq!((put.id, put.shares, put.grp_jobs), (known.id, 5, None));
         let lost: Vec<_> = cleaned.remove.iter().filter_map(|it| it.association.as_ref()).collect();
         assert_eq!(lost.iter().map(|one| one.user_name.as_str()).collect::<Vec<_>>(), ["games"]);
+    }
+
+    #[test]
+    fn a_line_that_is_none_is_named() {
+        let rules = site();
+        let said = |file: &str| match plan(&rules, file, &How::default()) {
+            Err(refusal) => refusal.text(),
+            Ok(plan) => plan.says,
+        };
+        let head = "Cluster - 'oracle'\n";
+        for (file, says) in [
+            ("Parent - 'root'\nAccount - 'aa'\n", "specify a cluster name first"),
+            ("bogus\n", " Misformatted line(1): bogus"),
+            (&format!("{head}Bogus - 'x'\n"), " Misformatted line(2): Bogus - 'x'"),
+            (&format!("{head}Parent - 'none'\nUser - 'lp'\n"), "add this parent (none) as a child"),
+        ] {
+            assert!(said(file).contains(says), "{file}: {}", said(file));
+        }
     }
 
     #[test]

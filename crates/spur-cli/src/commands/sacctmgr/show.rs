@@ -24,11 +24,11 @@ use spur_proto::slurm::{
 
 use self::more::{More, has};
 use self::tables::{mixed, shown_table};
-use super::change::{agreed, fail, request};
+use super::change::{agreed, fail, for_operators, request};
 use super::{Style, entity, events, kept, truth};
 use crate::accounting::{self, Trouble};
 use crate::commands::answer;
-use crate::output::print;
+use crate::output::{complain, print};
 use crate::{cluster, zone};
 
 const NO_ENTITY: &str = "No valid entity in list command\nInput line must include \"Account\", \
@@ -81,7 +81,27 @@ pub fn show(style: &Style, words: &[String]) -> u8 {
             return 0;
         }
     }
-    let done = cluster::block_on(answer_to(style, about, &wanted));
+    if let Some(why) = of_operators(about) {
+        return for_operators(|_| complain("sacctmgr", why), || look(style, about, &wanted));
+    }
+    look(style, about, &wanted)
+}
+
+/// What is said to those who may not see it, of what only operators see.
+fn of_operators(about: &str) -> Option<&'static str> {
+    let about = about.to_lowercase();
+    let is = |name: &str, shortest: usize| about.len() >= shortest && name.starts_with(&about);
+    match () {
+        () if is("runawayjobs", 2) => {
+            Some("You must have an AdminLevel>=Operator to fix runaway jobs")
+        }
+        () if is("stats", 2) => Some("Your user doesn't have privilege to perform this action"),
+        () => None,
+    }
+}
+
+fn look(style: &Style, about: &str, wanted: &Wanted) -> u8 {
+    let done = cluster::block_on(answer_to(style, about, wanted));
     match done {
         Ok(Ok(text)) => {
             print(&text);
