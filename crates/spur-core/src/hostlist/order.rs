@@ -78,8 +78,10 @@ fn untangle(touching: &[Span], width: usize) -> Vec<Span> {
 
 fn compare_text(mut left: &[u8], mut right: &[u8]) -> Ordering {
     loop {
-        let (Some(&a), Some(&b)) = (left.first(), right.first()) else {
-            return left.len().cmp(&right.len());
+        // A text ends with a zero, which letters beyond ASCII come before.
+        let (a, b) = match (left.first(), right.first()) {
+            (None, None) => return Ordering::Equal,
+            (a, b) => (a.copied().unwrap_or(0), b.copied().unwrap_or(0)),
         };
         if a.is_ascii_digit() && b.is_ascii_digit() {
             let (number, other) = (digit_run(left), digit_run(right));
@@ -97,6 +99,9 @@ fn compare_text(mut left: &[u8], mut right: &[u8]) -> Ordering {
             right = &right[other.len()..];
         } else if a != b {
             return a.cast_signed().cmp(&b.cast_signed());
+        } else if left.is_empty() || right.is_empty() {
+            // A zero byte within a text.
+            return left.len().cmp(&right.len());
         } else {
             left = &left[1..];
             right = &right[1..];

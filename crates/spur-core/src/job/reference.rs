@@ -1,6 +1,7 @@
 //! How people name jobs: `12`, `12_4`, `12_[1-3,7]`, `12_*`, `27+1`, and steps: `7.0`, `7.batch`.
 
 use super::array::{self, ArraySpec};
+use crate::ids::JobId;
 use crate::number;
 use crate::views::JobView;
 
@@ -43,6 +44,38 @@ impl JobReference {
             _ => return None,
         };
         Some(JobReference { job, part, step })
+    }
+
+    /// Reads a name as `squeue` does, of which what follows the number may be anything: `7x` is job 7, `7_x` its first
+    /// task. What [`JobReference::parse`] reads means the same here.
+    pub fn parse_loosely(word: &str) -> Option<JobReference> {
+        let loosely = || {
+            let (job, rest) = number::leading(word)?;
+            let job = u32::try_from(job).ok().filter(|job| *job > 0)?;
+            let part = match rest.strip_prefix('_').map(first_number) {
+                None => Part::Whole,
+                Some(task) => Part::Task(u32::try_from(task).ok()?),
+            };
+            Some(JobReference { job, part, step: None })
+        };
+        JobReference::parse(word).or_else(loosely).filter(|found| found.job <= JobId::MAX.0)
+    }
+
+    /// Reads a step in the same way; where there is none, the words it was looked for in, as `squeue` tells them.
+    pub fn parse_step_loosely(word: &str) -> Result<JobReference, String> {
+        if let Some(found) = JobReference::parse(word).filter(|found| found.step.is_some()) {
+            return Ok(found);
+        }
+        let mut words = word.split('.').filter(|word| !word.is_empty());
+        let job = words.next().unwrap_or_default();
+        let Some(step) = words.next() else { return Err(format!("{job}.??")) };
+        let number = u32::try_from(first_number(step)).ok();
+        match (JobReference::parse_loosely(job), number) {
+            (Some(found), Some(number)) => {
+                Ok(JobReference { step: Some(number.to_string()), ..found })
+            }
+            _ => Err(format!("{job}.{step}")),
+        }
     }
 
     /// The number of the record meant: components of a job have numbers one after the other.
@@ -101,6 +134,11 @@ fn part(rest: &str) -> Option<(Part, &str)> {
     Some((Part::Task(u32::try_from(task).ok()?), rest))
 }
 
+/// The number in front, where there is none 0.
+fn first_number(text: &str) -> i64 {
+    number::leading(text).map_or(0, |(number, _)| number)
+}
+
 fn is_step(step: &str) -> bool {
     let named = ["batch", "extern", "interactive"];
     let digits = !step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit());
@@ -130,6 +168,40 @@ mod tests {
     fn what_names_no_job() {
         for word in ["", "abc", "12_", "12_[1", "12.", "12.x", "12x", "0", "99999999999", "-1"] {
             assert_eq!(JobReference::parse(word), None, "{word}");
+        }
+    }
+
+    #[test]
+    fn squeue_reads_the_numbers_in_front() {
+        let read = |word: &str| JobReference::parse_loosely(word).map(|it| (it.job, it.part));
+        for word in ["2", "2x", " 2", "2 ", "+2", "2.x", "2-3", "2+x"] {
+            assert_eq!(read(word), Some((2, Part::Whole)), "{word}");
+        }
+        for (word, task) in [("2_1_1", 1), ("2_1x", 1), ("2_x", 0), ("2_", 0), ("2_[1", 0)] {
+            assert_eq!(read(word), Some((2, Part::Task(task))), "{word}");
+        }
+        for word in ["", "x", "0", "0x10", "-2", "4294967295"] {
+            assert_eq!(read(word), None, "{word}");
+        }
+        let step = |word: &str| {
+            JobReference::parse_step_loosely(word).map(|it| (it.job, it.part, it.step.unwrap()))
+        };
+        for word in ["2.0", "2x.0", "2.x", "2.0x", "2.0.0", "2-3.0"] {
+            assert_eq!(step(word), Ok((2, Part::Whole, "0".to_string())), "{word}");
+        }
+        assert_eq!(step("2_1_2.7"), Ok((2, Part::Task(1), "7".to_string())));
+        assert_eq!(step("2_x.0"), Ok((2, Part::Task(0), "0".to_string())));
+        assert_eq!(step("2.batch"), Ok((2, Part::Whole, "batch".to_string())));
+        for (word, told) in [
+            ("2", "2.??"),
+            ("2_1", "2_1.??"),
+            ("2.", "2.??"),
+            (".0", "0.??"),
+            ("x.0", "x.0"),
+            ("0.0", "0.0"),
+            ("2.-1", "2.-1"),
+        ] {
+            assert_eq!(step(word), Err(told.to_string()), "{word}");
         }
     }
 

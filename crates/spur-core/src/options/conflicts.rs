@@ -15,6 +15,9 @@ pub(super) fn check(request: &Request, around: Surroundings<'_>) -> Result<(), O
     if request.tool.verbose > 0 && request.tool.quiet > 0 {
         return error("don't specify both --verbose (-v) and --quiet (-Q)");
     }
+    if request.step.relative.is_some() && (request.said("nodelist") || request.said("exclude")) {
+        return error("-r,--relative not allowed with -w,--nodelist or -x,--exclude.");
+    }
     // There is no step of salloc's own that could be in it.
     if request.asked_by == Tool::Salloc && !job.rare().container.is_empty() {
         return error("--container requires LaunchParameters=use_interactive_step");
@@ -73,13 +76,8 @@ pub(super) fn check(request: &Request, around: Surroundings<'_>) -> Result<(), O
     if request.step.pty && ["error", "input", "output"].iter().any(|file| request.said(file)) {
         return error("--error/--input/--output are incompatible with --pty");
     }
-    if request.step.relative.is_some() {
-        if request.said("nodelist") || request.said("exclude") {
-            return error("-r,--relative not allowed with -w,--nodelist or -x,--exclude.");
-        }
-        if !around.inside_job {
-            return Err(OptionError::fatal("--relative option invalid for job allocation request"));
-        }
+    if request.step.relative.is_some() && !around.inside_job {
+        return Err(OptionError::fatal("--relative option invalid for job allocation request"));
     }
     Ok(())
 }
@@ -87,7 +85,8 @@ pub(super) fn check(request: &Request, around: Surroundings<'_>) -> Result<(), O
 /// Values that Slurm looks at only when all options have been read.
 fn late_problem(request: &Request) -> Option<String> {
     let job = &request.job;
-    let hint = request.said("hint").then(|| hint::problem(&job.layout().hint)).flatten();
+    let counts = request.said("hint") && !says_threads(request);
+    let hint = counts.then(|| hint::problem(&job.layout().hint)).flatten();
     hint.or_else(|| files::propagate_problem(&job.rare().propagate))
 }
 

@@ -78,7 +78,16 @@ pub fn fill_defaults(request: &mut Request, around: Surroundings<'_>) -> Result<
         let alone = request.said("exclusive") && around.inside_job;
         request.step.exact |= request.said("cpus-per-task") || alone;
         request.step.unbuffered |= request.step.pty;
-        request.step.request = Some(Box::new(request.job.clone()));
+        let mut wanted = request.job.clone();
+        let by_list = wanted.layout().distribution.eq_ignore_ascii_case("arbitrary");
+        // A job of its own has the nodes that were named already, and may have got others beside them.
+        if !around.inside_job && !by_list && !wanted.placement().nodelist.is_empty() {
+            wanted.placement_mut().nodelist.clear();
+            if !request.said("nodes") {
+                wanted.nodes_max = Some(u32::MAX);
+            }
+        }
+        request.step.request = Some(Box::new(wanted));
     }
     Ok(())
 }
