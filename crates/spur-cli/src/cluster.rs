@@ -386,7 +386,7 @@ impl Controller {
 
     /// When a job would start if it were submitted.
     pub fn try_job(&mut self, spec: &JobSpec) -> Result<TryJobReply, CallError> {
-        let request = TryJobRequest { spec: Some(spec.clone()), others: Vec::new() };
+        let request = TryJobRequest { spec: Some(spec.clone()), ..Default::default() };
         let ask = |mut client: Client| {
             let request = request.clone();
             async move { client.try_job(request).await }

@@ -57,6 +57,13 @@ fn tasks_run_on_all_nodes_and_know_who_they_are() {
 }
 
 #[test]
+fn more_tasks_than_the_named_node_has_room_for_go_to_others_too() {
+    let cluster = Cluster::up("n[1-2]", 2);
+    let done = cluster.run_words("srun", &["-n3", "-w", "n2", "sh", "-c", "echo $SLURMD_NODENAME"]);
+    assert_eq!(sorted(&done.stdout), ["n1", "n1", "n2"], "{}", done.stderr);
+}
+
+#[test]
 fn endings_are_told_as_slurm_tells_them() {
     let cluster = Cluster::up("n[1-2]", 4);
     let table = [

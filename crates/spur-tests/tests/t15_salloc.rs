@@ -104,6 +104,49 @@ fn a_hang_up_ends_it_and_the_shell_runs_what_names_no_interpreter() {
 }
 
 #[test]
+fn one_that_its_partition_never_fulfils_is_told_so_whatever_else_holds_it_up() {
+    let cluster = Cluster::up("n1", 2);
+    cluster.run("scontrol update partition=default maxtime=1:00:00");
+    let first_word = |options: &[&str]| {
+        let path = cluster.work_dir().join("told");
+        let told = std::fs::File::create(&path).expect("a file");
+        let mut waiting = cluster.command("salloc");
+        let mut waiting = waiting.args(options).arg("true").stderr(told).spawn().expect("starts");
+        let said = || std::fs::read_to_string(&path).unwrap_or_default();
+        until("it waits", || said().contains("queued and waiting").then_some(()));
+        kill(Pid::from_raw(waiting.id() as i32), Signal::SIGINT).expect("is there");
+        waiting.wait().expect("ends");
+        said().lines().next().unwrap_or_default().to_string()
+    };
+    let never = "salloc: Requested partition configuration not available now";
+    for options in [
+        &["-H", "-N2"][..],
+        &["-H", "-n3"],
+        &["-H", "-t", "2:00:00"],
+        &["-b", "now+1hour", "-t", "2:00:00"],
+        &["-b", "now+1hour", "-N2"],
+    ] {
+        assert_eq!(first_word(options), never, "{options:?}");
+    }
+    // Whether a node is of that kind is looked at when its turn has come.
+    for options in [&["-H"][..], &["-H", "--threads-per-core=64"], &["-H", "--sockets-per-node=9"]]
+    {
+        let held = "salloc: Job is in held state, pending scheduler release";
+        assert_eq!(first_word(options), held, "{options:?}");
+    }
+}
+
+#[test]
+fn it_goes_to_the_directory_first() {
+    let cluster = Cluster::up("n1", 2);
+    let refused = cluster.run("salloc -D /nosuch -n1 true");
+    let why = "salloc: error: chdir(/nosuch): No such file or directory\n";
+    assert_eq!((refused.status, refused.stderr.as_str()), (1, why));
+    let seen = cluster.run("salloc -Q -D / sh -c pwd");
+    assert_eq!(seen.stdout, "/\n", "{}", seen.stderr);
+}
+
+#[test]
 fn an_allocation_outlives_the_controller_but_not_its_client() {
     let cluster = Cluster::up("n1", 2);
     let mut salloc = cluster.command("salloc");

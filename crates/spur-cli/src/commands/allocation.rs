@@ -12,7 +12,7 @@ use spur_proto::caller::{CallError, Caller};
 use spur_proto::slurm::controller_client::ControllerClient;
 use spur_proto::slurm::{
     AttendReply, AttendRequest, EndAllocationRequest, JobAllocation, ListJobsRequest,
-    SubmitJobRequest,
+    SubmitJobRequest, TryJobRequest,
 };
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
@@ -89,10 +89,12 @@ pub async fn allocate(
     let mut specs = specs.into_iter();
     let spec = specs.next().unwrap_or_default();
     let partition = spec.partition.clone();
+    let others: Vec<JobSpec> = specs.collect();
+    let asked = TryJobRequest { spec: Some(spec.clone()), others: others.clone(), as_asked: true };
     let message = SubmitJobRequest {
         request_id: cluster::request_id(),
         spec: Some(spec),
-        others: specs.collect(),
+        others,
         ..SubmitJobRequest::default()
     };
     let ask = |mut client: ControllerClient<_>| {
@@ -107,13 +109,14 @@ pub async fn allocate(
         }
     };
     let mut attended = attend(voice.tool, job);
-    let granted = wait_for_grant(voice, &mut attended, immediate).await?;
+    let granted = wait_for_grant(voice, &mut attended, asked, immediate).await?;
     Ok((attended, granted))
 }
 
 async fn wait_for_grant(
     voice: &Voice,
     attended: &mut Attended,
+    asked: TryJobRequest,
     immediate: Option<u32>,
 ) -> Result<JobAllocation, u8> {
     let job = attended.job;
@@ -171,16 +174,15 @@ async fn wait_for_grant(
             }
         }
         if looked && !queued {
-            let never = [
-                Reason::PartitionNodeLimit.number(),
-                Reason::PartitionConfig.number(),
-                Reason::PartitionTimeLimit.number(),
-            ];
             let unavailable = SlurmError::RequestedPartConfigUnavailable.text();
             let is = |reasons: &[Reason]| reasons.iter().any(|one| one.number() == reason);
             let held = is(&[Reason::JobHeldUser, Reason::JobHeldAdmin]);
             let not_yet = held || is(&[Reason::BeginTime, Reason::Dependency]);
-            match (never.contains(&reason), immediate) {
+            let later = not_yet && immediate.is_none();
+            let never =
+                [Reason::PartitionNodeLimit, Reason::PartitionConfig, Reason::PartitionTimeLimit];
+            let never = is(&never) || later && beyond_partition(&asked).await;
+            match (never, immediate) {
                 (true, Some(_)) => {
                     end(job, 0).await;
                     if voice.tool == Tool::Salloc {
@@ -216,6 +218,20 @@ async fn wait_for_grant(
             queued = true;
         }
     }
+}
+
+/// Whether a job that is held, or waits for a moment or another job, asks for more than its partition has or allows.
+/// Which nodes would do is looked at later.
+async fn beyond_partition(asked: &TryJobRequest) -> bool {
+    let ask = |mut client: ControllerClient<_>| {
+        let asked = asked.clone();
+        async move { client.try_job(asked).await }
+    };
+    let reply = caller().call(ask).await.ok();
+    let Some(told) = reply.and_then(|it| it.explanation) else { return false };
+    told.reason == Reason::PartitionTimeLimit.name()
+        || (told.needs.iter())
+            .any(|it| matches!(it.name.as_str(), "cpu" | "node") && it.needed > it.total)
 }
 
 /// Why nothing can be done in a job: it is over, it waits, or nobody knows it.

@@ -49,6 +49,8 @@ fn read(args: &[String]) -> Result<Option<Asked>, OptionError> {
             core_spec_allowed: submission::may_leave_cores(request),
             ..Surroundings::default()
         };
+        submission::tell_notes(TOOL, request);
+        go_there(request, &cwd)?;
         submission::read_files(request)?;
         let filled = fill_defaults(request, around);
         submission::tell_notes(TOOL, request);
@@ -60,6 +62,19 @@ fn read(args: &[String]) -> Result<Option<Asked>, OptionError> {
         submission::look_up(TOOL, request)?;
     }
     Ok(Some((requests, rest)))
+}
+
+/// With `--chdir` the command runs there, and where it cannot, nothing is asked for. The job's own directory is the one
+/// that `salloc` was called in.
+fn go_there(request: &mut Request, called_in: &str) -> Result<(), OptionError> {
+    if !request.said("chdir") {
+        return Ok(());
+    }
+    let dir = std::path::Path::new(called_in).join(&request.job.work_dir);
+    request.job.work_dir = called_in.to_string();
+    std::env::set_current_dir(&dir).map_err(|error| {
+        OptionError::error(format!("chdir({}): {}", dir.display(), reason(&error)), 1)
+    })
 }
 
 async fn execute(requests: Vec<Request>, command: Vec<String>) -> u8 {
@@ -107,14 +122,6 @@ async fn run_command(
     let Ok(mut signals) = Relayed::listen() else { return 256 };
     let mut ready = Command::new(&words[0]);
     ready.args(&words[1..]).envs(variables);
-    if request.said("chdir") {
-        let dir = &request.job.work_dir;
-        if let Err(error) = std::fs::metadata(dir) {
-            complain(voice.name(), format!("chdir({dir}): {}", reason(&error)));
-            return 256;
-        }
-        ready.current_dir(dir);
-    }
     let child = match start(&mut ready, words) {
         Ok(child) => child,
         Err(complaint) => {

@@ -88,6 +88,7 @@ fn read(args: &[String]) -> Result<Option<Asked>, OptionError> {
             core_spec_allowed: submission::may_leave_cores(request),
             ..Surroundings::default()
         };
+        submission::tell_notes(TOOL, request);
         submission::read_files(request)?;
         let filled = fill_defaults(request, around);
         if request.said("chdir") && !path.is_empty() {

@@ -103,8 +103,8 @@ fn aside<T: Send>(
 }
 
 /// Passes on what the option table has to remark.
-pub fn tell_notes(tool: Tool, request: &Request) {
-    for note in &request.notes {
+pub fn tell_notes(tool: Tool, request: &mut Request) {
+    for note in request.notes.drain(..) {
         eprintln!("{}: {note}", tool.name());
     }
 }
@@ -193,7 +193,7 @@ fn say_partition(tool: Tool, named: &str) {
 pub async fn test_only(tool: Tool, requests: &[Request]) -> u8 {
     let Some((request, others)) = requests.split_first() else { return 1 };
     let others = others.iter().map(|other| other.job.clone()).collect();
-    let message = TryJobRequest { spec: Some(request.job.clone()), others };
+    let message = TryJobRequest { spec: Some(request.job.clone()), others, as_asked: false };
     let ask = |mut client: ControllerClient<_>| {
         let message = message.clone();
         async move { client.try_job(message).await }

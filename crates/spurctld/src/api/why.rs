@@ -96,7 +96,9 @@ impl Service {
         waits.map_err(|_| to_status(SlurmError::Dependency))?;
         let published = self.latest().await?;
         let mut copy = published.state.clone();
-        std::iter::once(&mut spec).chain(&mut others).for_each(|spec| suppose(&copy, spec));
+        std::iter::once(&mut spec)
+            .chain(&mut others)
+            .for_each(|spec| suppose(&copy, spec, request.as_asked));
         let nothing = BlobHash::of(&[]);
         let submit = Submit {
             request: RequestId(u128::MAX),
@@ -117,21 +119,26 @@ impl Service {
         let told = self.inbox.adviser().explain(copy, job, false).await;
         let (told, _) = told.ok_or(to_status(SlurmError::InvalidJobId))?;
         let reason = told.wait.map_or(Reason::None, |wait| wait.reason);
-        match &told.expected {
-            Some(promised) => Ok(TryJobReply {
-                expected: Some(expected(job, promised)),
-                explanation: Some(explanation(&published.state, &told, &JobView::default())),
-            }),
-            None => Err(to_status(never(reason))),
+        if told.expected.is_none() && !request.as_asked {
+            return Err(to_status(never(reason)));
         }
+        Ok(TryJobReply {
+            expected: told.expected.as_ref().map(|promised| expected(job, promised)),
+            explanation: Some(explanation(&published.state, &told, &JobView::default())),
+        })
     }
 }
 
-/// A start is told as if nobody held the job, it waited for no other, and its limit were in order.
-fn suppose(state: &State, spec: &mut JobSpec) {
+/// A start is told as if nobody held the job, it waited for no other, and its limit were in order. Of a job that is
+/// told as it stands the limit stays, and it is of age now.
+fn suppose(state: &State, spec: &mut JobSpec, as_asked: bool) {
     spec.hold = false;
     spec.priority = spec.priority.filter(|priority| *priority > 0);
     spec.dependency.clear();
+    if as_asked {
+        spec.begin = None;
+        return;
+    }
     let named = spec.partition.split(',').find(|name| !name.is_empty());
     let partition = named.map_or(state.default_partition(), |name| state.partition(name));
     if let (Some(asked), Some(partition)) = (spec.time_limit, partition) {

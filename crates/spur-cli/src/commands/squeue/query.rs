@@ -264,7 +264,7 @@ fn seconds(word: &str) -> Result<u64, Ended> {
 
 fn jobs(list: &str) -> Result<Vec<JobReference>, Ended> {
     let parse = |word: &str| {
-        JobReference::parse(word).ok_or_else(|| {
+        JobReference::parse_loosely(word).ok_or_else(|| {
             complain("squeue", format!("Invalid job id: {word}"));
             Ended(1)
         })
@@ -274,9 +274,8 @@ fn jobs(list: &str) -> Result<Vec<JobReference>, Ended> {
 
 fn steps(list: &str) -> Result<Vec<JobReference>, Ended> {
     let parse = |word: &str| {
-        JobReference::parse(word).filter(|found| found.step.is_some()).ok_or_else(|| {
-            let whole = if word.contains('.') { word.to_string() } else { format!("{word}.??") };
-            complain("squeue", format!("Invalid job_step id: {whole}"));
+        JobReference::parse_step_loosely(word).map_err(|told| {
+            complain("squeue", format!("Invalid job_step id: {told}"));
             Ended(1)
         })
     };

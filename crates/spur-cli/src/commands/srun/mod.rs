@@ -57,11 +57,14 @@ fn fill(request: &mut Request, args: &[String], rest: &[String]) -> Result<bool,
     request.step.srun_host = allocation::host_name();
     request.step.srun_pid = std::process::id();
     let arguments: Vec<String> = rest.iter().skip(1).cloned().collect();
+    let first = rest.first().map_or("", String::as_str);
+    // What is copied is looked for here.
+    let found = request.step.bcast.as_ref().and_then(|_| find_program(first));
     let around = Surroundings {
         now: zone::now(),
         zone: &zone::Local,
         work_dir: &cwd,
-        command: rest.first().map_or("", String::as_str),
+        command: found.as_deref().unwrap_or(first),
         arguments: &arguments,
         inside_job: request.tool.job_id.is_some(),
         core_spec_allowed: submission::may_leave_cores(request),
@@ -70,15 +73,16 @@ fn fill(request: &mut Request, args: &[String], rest: &[String]) -> Result<bool,
     if request.said("gres") && request.job.gres.is_empty() {
         request.step.gres = "none".to_string();
     }
-    submission::read_files(request)?;
-    let filled = fill_defaults(request, around);
     submission::tell_notes(TOOL, request);
-    filled?;
     if request.step.mpi == "list" {
         let kinds: String = MPI.iter().map(|kind| format!("\t{kind}\n")).collect();
         crate::output::print(&format!("MPI plugin types are...\n{kinds}"));
         return Ok(false);
     }
+    submission::read_files(request)?;
+    let filled = fill_defaults(request, around);
+    submission::tell_notes(TOOL, request);
+    filled?;
     if request.said("mpi") && !is_mpi(&request.step.mpi) {
         let kind = &request.step.mpi;
         return Err(OptionError::error(
@@ -94,9 +98,6 @@ fn fill(request: &mut Request, args: &[String], rest: &[String]) -> Result<bool,
     if request.said("exact") && request.step.whole {
         let both = "--exact and --whole are mutually exclusive.";
         return Err(OptionError::error(both.to_string(), 1));
-    }
-    if request.tool.job_id.is_none() && request.step.relative.is_some() {
-        return Err(OptionError::fatal("--relative option invalid for job allocation request"));
     }
     if rest.is_empty() {
         return Err(OptionError::fatal("No command given to execute."));
