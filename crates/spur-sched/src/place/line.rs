@@ -6,7 +6,6 @@
 //! must follow. Who asks for neighbours gets one such run whatever its nodes weigh, or another choice is made.
 
 use super::{Candidate, Choice, Chosen, Search, deal};
-use crate::fit::Fit;
 
 /// Where more nodes than these may do, looking at each of them for every job would cost too much.
 const LOOK: usize = 128;
@@ -107,10 +106,6 @@ impl Search<'_> {
             cpus,
         };
         Some(found.into_iter().map(stop).collect())
-    }
-
-    fn in_parts(&self, fit: &Fit) -> bool {
-        self.nodes.kinds[fit.kind as usize].gres.iter().any(|it| it.parts > 1)
     }
 
     fn walk(&self, stops: &[Stop]) -> Option<Chosen> {

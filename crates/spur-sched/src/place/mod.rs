@@ -3,6 +3,7 @@
 mod cores;
 mod deal;
 pub mod devices;
+mod ends;
 mod fragment;
 mod layers;
 mod line;
@@ -70,8 +71,8 @@ struct Offer<'a> {
     backwards: bool,
 }
 
-/// Jobs from this time on are long, in seconds; see [`Search::offers`].
-const LONG: i64 = 86_400;
+/// Jobs from this time on are long, in seconds; see [`Search::offers`]. What keeps a node busy is known no better.
+const DAY: i64 = 86_400;
 
 impl Search<'_> {
     /// Chooses nodes, in the order people count them.
@@ -149,21 +150,32 @@ impl Search<'_> {
             if found.len() >= most as usize {
                 break;
             }
-            for offer in self.offers(group, each) {
-                let bucket = &self.nodes.kinds[offer.fit.kind as usize].buckets[&offer.key];
-                let (mut forwards, mut backwards) = (bucket.iter(), bucket.iter().rev());
-                let next = || if offer.backwards { backwards.next() } else { forwards.next() };
-                for (_, node) in std::iter::from_fn(next) {
+            let offers = self.offers(group, each);
+            if self.goes_by_ends(group, most) {
+                found.extend(self.kept_least(&offers, each));
+                continue;
+            }
+            for offer in offers {
+                for node in self.in_turn(&offer) {
                     if found.len() >= most as usize {
                         break;
                     }
-                    if !self.wanted.contains(node) && self.room(offer.fit, *node) >= each {
-                        found.push(Candidate { node: *node, room: each });
+                    if !self.wanted.contains(&node) && self.room(offer.fit, node) >= each {
+                        found.push(Candidate { node, room: each });
                     }
                 }
             }
         }
         (found.len() >= self.shape.nodes_min as usize).then_some(found)
+    }
+
+    /// The nodes of a bucket, the first one or the last one first.
+    fn in_turn(&self, offer: &Offer<'_>) -> impl Iterator<Item = NodeIndex> {
+        let bucket = &self.nodes.kinds[offer.fit.kind as usize].buckets[&offer.key];
+        let (mut forwards, mut backwards) = (bucket.iter(), bucket.iter().rev());
+        let from_end = offer.backwards;
+        let next = move || if from_end { backwards.next() } else { forwards.next() };
+        std::iter::from_fn(next).map(|(_, node)| *node)
     }
 
     /// Nodes to go with those that were asked for by name: of each weight their neighbours, upwards and then
@@ -192,8 +204,8 @@ impl Search<'_> {
         let mut found: Vec<((i64, i64, i128), Offer<'b>)> = Vec::new();
         for fit in group {
             let kind = &self.nodes.kinds[fit.kind as usize];
-            let in_parts = kind.gres.iter().any(|it| it.parts > 1);
-            let by_fragments = self.choice == Choice::Tight && in_parts && !self.shape.spread;
+            let by_fragments =
+                self.choice == Choice::Tight && self.in_parts(fit) && !self.shape.spread;
             let least = BucketKey { cores: fit.cores_least, ..BucketKey::LEAST };
             for (key, bucket) in kind.buckets.range(least..) {
                 if !fit.may_do(key) {
@@ -204,7 +216,7 @@ impl Search<'_> {
                 let asks = !self.shape.gres.is_empty();
                 let used = key.cores < kind.cores || key.devices < kind.devices();
                 let backwards =
-                    asks && used && self.shape.secs < LONG && self.choice == Choice::Tight;
+                    asks && used && self.shape.secs < DAY && self.choice == Choice::Tight;
                 if by_fragments {
                     // Of all nodes of a bucket the same is free, but for a little memory.
                     let slot = self.nodes.slot(*first);
@@ -232,6 +244,10 @@ impl Search<'_> {
         }
         found.sort_by_key(|(score, offer)| (*score, offer.fit.kind, offer.key));
         found.into_iter().map(|(_, offer)| offer).collect()
+    }
+
+    fn in_parts(&self, fit: &Fit) -> bool {
+        self.nodes.kinds[fit.kind as usize].gres.iter().any(|it| it.parts > 1)
     }
 
     /// Nodes may take different numbers of units: few nodes with much room, and a last one that fits.

@@ -91,6 +91,31 @@ fn lighter_nodes_are_used_first_then_the_fullest_that_fits() {
 }
 
 #[test]
+fn gangs_go_where_a_node_in_use_is_kept_the_fewest_days_longer_and_then_where_it_is_fullest() {
+    const DAY: i64 = 86_400;
+    let for_days = |gpus, days| {
+        move |shape: &mut Shape| {
+            shape.gres = vec![gpu_need(gpus, Per::Node)];
+            shape.secs = days * DAY;
+        }
+    };
+    let mut cluster = cluster(&[8, 8, 8]);
+    for name in ["n1", "n2", "n3"] {
+        cluster = cluster.node(name, |node| node.gres = gpus(8));
+    }
+    // Together the two would fit on one node, but none is in use for so long.
+    let busy = cluster.job(for_days(5, 1)).started().job(for_days(4, 9)).started();
+    let plan = |days| busy.clone().job(for_days(2, days)).plan();
+    assert_eq!(plan(1), ["3 on n1:1"]);
+    assert_eq!(plan(9), ["3 on n2:1"]);
+    // No idle node is begun while one in use has room, and hours make no difference.
+    assert_eq!(plan(30), ["3 on n2:1"]);
+    let hours = busy.at(6 * 3600).job(for_days(2, 1));
+    assert_eq!(hours.plan(), ["3 on n1:1"]);
+    assert_eq!(hours.started().job(for_days(4, 9)).plan(), ["4 on n2:1"]);
+}
+
+#[test]
 fn tasks_without_a_number_of_nodes_take_few() {
     assert_eq!(cluster(&[4, 4]).job(tasks(0, 6)).plan(), ["1 on n1:4 n2:2"]);
     assert_eq!(cluster(&[1, 1, 4]).job(tasks(0, 4)).plan(), ["1 on n3:4"]);
