@@ -257,8 +257,9 @@ fn another_program_to_ask_is_news_once() {
     let disk = SimDisk::new();
     let mut agent = in_session(&disk);
     let rules = HealthRules { program: "/check".to_string(), interval_secs: 60 };
-    let beat =
-        |health| Hears::Beat(Beat { term: 3, echo_ms: 1, lease_ms: 1000, health, wall_ms: 0 });
+    let beat = |health| {
+        Hears::Beat(Beat { term: 3, echo_ms: 1, lease_ms: 1000, health, wall_ms: 0, reboot: None })
+    };
     assert_eq!(hear(&mut agent, 1, beat(None)), []);
     assert_eq!(hear(&mut agent, 2, beat(Some(rules.clone()))), [Output::CareFor(rules.clone())]);
     assert_eq!(hear(&mut agent, 3, beat(Some(rules))), []);
