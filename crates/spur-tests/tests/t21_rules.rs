@@ -51,9 +51,8 @@ fn jobs_are_held_to_associations_qos_and_limits() {
     done(&cluster, &format!("sacctmgr -i add user {me} account=physics MaxSubmitJobs=5"));
     done(&cluster, &format!("sacctmgr -i modify user {me} set qos+=normal,high"));
     let refused = |words: &[&str]| submit(&cluster, words).expect_err("it is refused");
-    let nowhere = refused(&["-A", "nosuch", "--wrap", "true"]);
-    let mut lines = nowhere.lines();
-    assert!(lines.next().is_some_and(|line| {
+    let nowhere = refused(&["-v", "-A", "nosuch", "--wrap", "true"]);
+    assert!(nowhere.lines().any(|line| {
         line.ends_with("Invalid account or account/partition combination specified")
     }));
     assert!(nowhere.contains(&format!("user {me} has the accounts physics")), "{nowhere}");

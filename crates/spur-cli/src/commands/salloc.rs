@@ -17,7 +17,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::allocation::{self, Attended, Voice};
 use super::submission;
-use crate::output::{complain, print, reason};
+use crate::output::{complain, draw, reason};
 use crate::{cluster, zone};
 
 const TOOL: Tool = Tool::Salloc;
@@ -88,7 +88,7 @@ async fn execute(requests: Vec<Request>, command: Vec<String>) -> u8 {
     };
     let job = attended.job;
     if request.tool.bell == Some(true) && std::io::stdout().is_terminal() {
-        print("\x07");
+        draw("\x07");
     }
     voice.say(format!("Granted job allocation {job}"));
     if unattended {

@@ -152,10 +152,11 @@ mod tests {
 
     #[test]
     fn a_file_that_is_there_is_replaced_only_by_force() {
-        assert!(receiver(false, 0o755, None).contains("File exists"));
+        let guard = "[ ! -e \"$1\" ] || fail 'File exists'";
+        assert!(receiver(false, 0o755, None).contains(guard));
         let forced = receiver(true, 0o755, Some(7));
         assert!(
-            !forced.contains("File exists")
+            !forced.contains(guard)
                 && forced.contains("chmod 755")
                 && forced.contains("touch -d @7")
         );

@@ -150,7 +150,7 @@ pub(super) fn signal_job(
 fn hold(state: &mut State, job: &Job, as_user: bool, by: &Actor) -> Result<(), SlurmError> {
     match &job.phase {
         Phase::Pending | Phase::Running { .. } => {}
-        Phase::Completing { .. } | Phase::Ended { .. } => return Err(SlurmError::AlreadyDone),
+        Phase::Completing { .. } | Phase::Ended { .. } => return Err(SlurmError::JobFinished),
     }
     let hold = if as_user || !by.is_operator() { Hold::User } else { Hold::Admin };
     // An operator may hand a hold over to the owner.
@@ -162,7 +162,7 @@ fn hold(state: &mut State, job: &Job, as_user: bool, by: &Actor) -> Result<(), S
 fn release(state: &mut State, job: &Job, by: &Actor) -> Result<(), SlurmError> {
     match &job.phase {
         Phase::Pending | Phase::Running { .. } => {}
-        Phase::Completing { .. } | Phase::Ended { .. } => return Err(SlurmError::AlreadyDone),
+        Phase::Completing { .. } | Phase::Ended { .. } => return Err(SlurmError::JobFinished),
     }
     if job.hold >= Hold::Admin && !by.is_operator() {
         return Err(SlurmError::AccessDenied);

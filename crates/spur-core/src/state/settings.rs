@@ -45,9 +45,10 @@ impl Settings {
         let none = Config::default();
         let config = Config {
             controller: none.controller,
-            // What each agent reads for itself is its own; ports are lent in one place.
+            // What each agent reads for itself is its own; ports are lent and restarts are told from one place.
             agent: sections::Agent {
                 rendezvous_ports: config.agent.rendezvous_ports.clone(),
+                reboot_program: config.agent.reboot_program.clone(),
                 ..none.agent
             },
             accounting: sections::Accounting {
