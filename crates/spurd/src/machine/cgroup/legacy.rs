@@ -133,7 +133,10 @@ impl Part for LegacyPart {
     }
 
     fn move_in(&self, pid: u32) -> Result<(), Error> {
-        self.step.write("cgroup.procs", &pid.to_string())
+        // A process that moves itself has a single thread, and moving a thread holds nobody up: a whole process
+        // is moved only while nothing on the machine forks or ends.
+        let file = if pid == 0 { "tasks" } else { "cgroup.procs" };
+        self.step.write(file, &pid.to_string())
     }
 
     fn has_cradle(&self) -> bool {
