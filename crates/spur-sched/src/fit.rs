@@ -117,7 +117,8 @@ impl Fit {
 
     /// Cores that some units take.
     pub fn cores(&self, shape: &Shape, units: u32) -> u32 {
-        let cpus = if shape.overcommit { 1 } else { shape.cpus_of(units) };
+        // Tasks that share processors have those of one.
+        let cpus = shape.cpus_of(if shape.overcommit { units.min(1) } else { units });
         let cores = cpus.max(shape.cpus_min).max(1).div_ceil(self.threads);
         let cores = match shape.units_per_core {
             Some(each) if !shape.overcommit => cores.max(units.div_ceil(each.max(1))),

@@ -64,6 +64,28 @@ fn more_tasks_than_the_named_node_has_room_for_go_to_others_too() {
 }
 
 #[test]
+fn a_step_alone_on_its_nodes_has_the_processors_it_asks_for() {
+    let cluster = Cluster::up("n[1-2]", 4);
+    let counts = "echo $SLURM_CPUS_ON_NODE of $SLURM_JOB_CPUS_PER_NODE";
+    let done = cluster.run_words("srun", &["-n2", "--exclusive", "sh", "-c", counts]);
+    assert_eq!(done.stdout, "2 of 4\n2 of 4\n", "{}", done.stderr);
+    let refused = |words: &str| {
+        let told = cluster.run(&format!("srun {words} true"));
+        (told.status, told.stderr)
+    };
+    let both = |two: &str| (1, format!("srun: error: {two}\n"));
+    let overlap = both("--exclusive and --overlap are mutually exclusive");
+    assert_eq!(refused("--overlap --exclusive=user"), overlap);
+    let whole = both("--exact and --whole are mutually exclusive.");
+    assert_eq!(refused("--exclusive --whole"), whole);
+    // Tasks that share processors go round the nodes, each of which gives processors for one.
+    let script = ["-Q", "-N2", "-n5", "-O", "-c2", "sh", "-c"];
+    let asked = "echo $SLURM_TASKS_PER_NODE on $SLURM_JOB_CPUS_PER_NODE";
+    let done = cluster.run_words("salloc", &[&script[..], &[asked]].concat());
+    assert_eq!(done.stdout, "3,2 on 2(x2)\n", "{}", done.stderr);
+}
+
+#[test]
 fn endings_are_told_as_slurm_tells_them() {
     let cluster = Cluster::up("n[1-2]", 4);
     let table = [

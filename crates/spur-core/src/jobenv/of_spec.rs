@@ -88,15 +88,18 @@ pub fn cpu_freq(layout: &LayoutSpec) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(":")
 }
 
-/// Tasks that were said go round the nodes as far as there are processors for them; where nobody said how many, there
-/// are as many as fit.
+/// Tasks that were said go round the nodes as far as there are processors for them, or on and on where they share
+/// them; where nobody said how many, there are as many as fit.
 fn tasks_per_node(spec: &JobSpec, cpus: &[u32]) -> Vec<u32> {
     let per_task = spec.cpus_per_task.unwrap_or(1).max(1);
     if let Some(each) = spec.ntasks_per_node {
         return vec![each; cpus.len()];
     }
-    let room: Vec<u32> = cpus.iter().map(|cpus| (cpus / per_task).max(1)).collect();
+    let mut room: Vec<u32> = cpus.iter().map(|cpus| (cpus / per_task).max(1)).collect();
     let Some(tasks) = spec.ntasks.filter(|_| spec.ntasks_said) else { return room };
+    if spec.layout().overcommit {
+        room.fill(u32::MAX);
+    }
     let mut placed: Vec<u32> = vec![1; cpus.len()];
     let mut left = tasks.saturating_sub(cpus.len() as u32);
     while left > 0 && placed.iter().zip(&room).any(|(has, room)| has < room) {
@@ -184,6 +187,9 @@ mod tests {
         assert_eq!(tasks_per_node(&asked(Some(3), Some(2)), &[4, 4]), [2, 1]);
         assert_eq!(tasks_per_node(&asked(Some(1), None), &[4]), [1]);
         assert_eq!(tasks_per_node(&asked(Some(9), None), &[2, 2]), [2, 2]);
+        let mut sharing = asked(Some(5), Some(3));
+        sharing.layout_mut().overcommit = true;
+        assert_eq!(tasks_per_node(&sharing, &[3, 3]), [3, 2]);
         let each = JobSpec { ntasks_per_node: Some(2), ..asked(Some(3), None) };
         assert_eq!(tasks_per_node(&each, &[64, 64]), [2, 2]);
     }

@@ -74,9 +74,8 @@ pub fn fill_defaults(request: &mut Request, around: Surroundings<'_>) -> Result<
     }
     nodes_and_tasks(request, around.inside_job)?;
     if request.asked_by == Tool::Srun {
-        // Both ask for CPUs of the step's own, no more than it says; the second does so inside of a job.
-        let alone = request.said("exclusive") && around.inside_job;
-        request.step.exact |= request.said("cpus-per-task") || alone;
+        // Both ask for CPUs of the step's own, no more than it says.
+        request.step.exact |= request.said("cpus-per-task") || request.said("exclusive");
         request.step.unbuffered |= request.step.pty;
         let mut wanted = request.job.clone();
         let by_list = wanted.layout().distribution.eq_ignore_ascii_case("arbitrary");

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use spur_core::errors::SlurmError;
 use spur_core::jobenv;
-use spur_core::options::{OptionError, Request, Surroundings, Tool, fill_defaults};
+use spur_core::options::{OptionError, Request, Source, Surroundings, Tool, fill_defaults};
 use spur_core::step::refusal;
 use spur_core::views::StepView;
 use spur_proto::caller::Caller;
@@ -95,7 +95,13 @@ fn fill(request: &mut Request, args: &[String], rest: &[String]) -> Result<bool,
             1,
         ));
     }
-    if request.said("exact") && request.step.whole {
+    let is_exclusive = request.said("exclusive");
+    let on_the_line = |option: &str| request.set_by.get(option) == Some(&Source::CommandLine);
+    if is_exclusive && on_the_line("overlap") {
+        let both = "--exclusive and --overlap are mutually exclusive";
+        return Err(OptionError::error(both.to_string(), 1));
+    }
+    if (is_exclusive || request.said("exact")) && request.step.whole {
         let both = "--exact and --whole are mutually exclusive.";
         return Err(OptionError::error(both.to_string(), 1));
     }
