@@ -461,6 +461,27 @@ fn a_coordinator_raises_nobody_and_looks_after_its_own_account_alone() {
     ] {
         assert_eq!(run_as(DAEMON, line), (Some(1), String::new(), why.to_string()), "{line}");
     }
+    // Who may change nothing is not told what there is, and of oneself what one chooses.
+    for line in [
+        "sacctmgr -i modify qos nosuch set priority=3",
+        "sacctmgr -i modify user nosuch set maxjobs=3",
+        "sacctmgr -i delete account nosuch",
+        "sacctmgr show wckey",
+    ] {
+        assert_eq!(run_as(NOBODY, line), (Some(1), String::new(), why.to_string()), "{line}");
+    }
+    assert_eq!(run_as(NOBODY, "sacctmgr show problem").0, Some(1));
+    let (_, _, error) = run_as(NOBODY, "sacctmgr -i modify user nobody set adminlevel=admin");
+    let only = "sacctmgr: error: You can only change your own default account, default wckey";
+    assert!(error.starts_with(only), "{error}");
+    let (status, out, error) = run_as(NOBODY, "sacctmgr -i modify user nobody set maxjobs=9");
+    assert_eq!((status, out.as_str()), (Some(1), " Nothing modified"), "{error}");
+    assert!(error.contains("Request didn't affect anything or your user doesn't"), "{error}");
+    let default = done("sacctmgr -n -P show user nobody format=defaultaccount");
+    let same = format!("sacctmgr -i modify user nobody set defaultaccount={default}");
+    assert_eq!(run_as(NOBODY, &same).0, Some(0), "it is so already");
+    let unknown = run_as(NOBODY, "sacctmgr -i modify user nobody set defaultwckey=nosuch");
+    assert!(unknown.1.contains("aren't associated with new default wckey 'nosuch'"), "{unknown:?}");
     let added = run_as(DAEMON, "sacctmgr -i add qos mine").2;
     assert_eq!(added, " Problem adding QOS: Access/permission denied");
     assert_eq!(done("sacctmgr -n -P show assoc format=account,user,maxsubmit,qos"), before);

@@ -44,3 +44,33 @@ fn nodes_are_kept_for_those_they_are_reserved_for() {
     });
     until("the other runs", || (cluster.squeue("2", "%t") == "R").then_some(()));
 }
+
+#[test]
+fn what_is_kept_and_not_used_is_charged_to_those_it_is_kept_for() {
+    let cluster = Cluster::up("n[1-2]", 2);
+    let done = |line: &str| {
+        let output = cluster.run(line);
+        assert_eq!(output.status, 0, "{line}: {}{}", output.stdout, output.stderr);
+        output.stdout
+    };
+    done("sacctmgr -i add account physics");
+    done("sacctmgr -i add user nobody account=physics");
+    done("scontrol create reservation starttime=now duration=60 user=nobody nodes=n1");
+    let sreport = |report: &str| {
+        done(&format!("sreport -n -P -t seconds cluster {report} start=now-1hour end=now+1hour"))
+    };
+    let row = until("the time that nobody used is somebody's", || {
+        let told = sreport("userutilizationbyaccount");
+        let row = told.lines().find(|line| line.split('|').nth(1) == Some("nobody"))?;
+        Some(row.split('|').map(str::to_string).collect::<Vec<_>>())
+    });
+    assert_eq!(row[3], "physics");
+    assert!(row[4].parse::<u64>().expect("seconds") >= 2, "{row:?}");
+    let told = sreport("accountutilizationbyuser");
+    assert!(told.lines().any(|line| line.split('|').nth(1) == Some("physics")), "{told}");
+    done("scontrol create reservation starttime=now duration=60 user=root nodes=n2 flags=maint");
+    until("maintenance is planned", || {
+        let told = sreport("utilization");
+        told.split('|').nth(3).is_some_and(|down| down != "0").then_some(())
+    });
+}

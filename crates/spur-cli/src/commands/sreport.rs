@@ -1,5 +1,6 @@
 //! `sreport`: what clusters, accounts and users have used.
 
+mod idle;
 pub(super) mod query;
 mod report;
 
@@ -9,12 +10,13 @@ use spur_core::tres;
 use spur_core::views::{EventView, RulesView, UsageView};
 use spur_proto::slurm::{GetRulesRequest, ListEventsRequest, SumUsageRequest};
 
-use self::query::Query;
+use self::query::{Kind, Query};
 use self::report::{Report, Table};
 use crate::accounting::{self, Trouble};
 use crate::cluster;
 use crate::commands::lines;
 use crate::output::{complain, print};
+use crate::zone;
 
 /// Everything reports are made from.
 pub struct Facts {
@@ -23,6 +25,18 @@ pub struct Facts {
     pub rules: RulesView,
     /// Reservations, each with what jobs used in it.
     pub reservations: Vec<(EventView, Vec<UsageView>)>,
+    /// What they kept and nobody used, by whom it is charged to.
+    pub idle: Vec<UsageView>,
+}
+
+impl Facts {
+    /// What was used, and what is charged as if it had been.
+    pub fn charged(&self) -> impl Iterator<Item = &UsageView> {
+        self.usage
+            .iter()
+            .filter(|row| row.seconds.iter().any(|it| it.seconds > 0))
+            .chain(&self.idle)
+    }
 }
 
 /// Runs the command; without words the commands come line by line.
@@ -111,14 +125,16 @@ async fn facts(query: &Query) -> Result<Facts, Trouble> {
     let request = GetRulesRequest { with_deleted: true, ..Default::default() };
     let rules = client.get_rules(request).await.map_err(accounting::refused)?;
     let mut reservations = Vec::new();
-    if query.kind == query::Kind::Reservations {
+    // A reservation is told of as a whole; what it left unused is charged within the time that is asked about.
+    let as_whole = query.kind == Kind::Reservations;
+    if as_whole || query.charges_reservations() {
         let request =
             ListEventsRequest { start, end, clusters, reservations: true, ..Default::default() };
         let all = client.list_events(request).await.map_err(accounting::refused)?;
         for it in all.into_inner().events {
             let request = SumUsageRequest {
-                start: it.start_time.max(start),
-                end: it.end_time.min(end),
+                start: if as_whole { it.start_time } else { it.start_time.max(start) },
+                end: if as_whole { it.end_time } else { it.end_time.min(end) },
                 clusters: vec![it.cluster.clone()],
                 reservations: vec![it.reservation.clone()],
                 ..SumUsageRequest::default()
@@ -129,8 +145,12 @@ async fn facts(query: &Query) -> Result<Facts, Trouble> {
             }
         }
     }
-    let events = events.into_inner().events;
-    Ok(Facts { usage, events, rules: rules.into_inner(), reservations })
+    let (events, rules) = (events.into_inner().events, rules.into_inner());
+    let idle = match as_whole {
+        true => Vec::new(),
+        false => idle::charged(&reservations, &rules, (start, end.min(zone::now().0))),
+    };
+    Ok(Facts { usage, events, rules, reservations, idle })
 }
 
 /// Everything that clusters have had, with what is always counted.
@@ -260,6 +280,7 @@ mod tests {
             events: Vec::new(),
             rules: RulesView::default(),
             reservations: Vec::new(),
+            idle: Vec::new(),
         };
         let mut report = report::make(&query, &facts);
         let outcome = choose(&query, &mut report.table);

@@ -110,6 +110,9 @@ fn kept(state: &State, it: &Reservation) -> EventView {
     }
     EventView {
         reservation: it.name.clone(),
+        state: it.flags.words().join(","),
+        users: it.users.clone(),
+        accounts: it.accounts.clone(),
         start_time: it.start.0,
         end_time: it.end.0,
         tres: listed(&sum),

@@ -281,7 +281,7 @@ impl RulesView {
                 default_wckey: known.default_wckey.clone(),
                 ..new.clone()
             };
-            return known.name == user && new != known && rest == *known && account && key;
+            return known.name == user && rest == *known && account && key;
         }
         let (Some(new), Some(known)) = (&row.association, &now.association) else { return false };
         let rest = AssociationView {

@@ -295,6 +295,8 @@ pub static TRES_FIELDS: &[Field<TresRow>] = &[
     field("Type", "Type", 8, |t| text(&t.kind)),
     field("Name", "Name", 10, |t| text(&t.name)),
     field("ID", "ID", 6, |t| number(t.id)),
+    // Known to Slurm, which has nothing to tell there.
+    field("Time", "Time", 19, |_| text("")),
 ];
 
 /// The word for an admin level.

@@ -229,9 +229,14 @@ pub struct EventView {
     /// The cluster's nodes, compressed.
     #[prost(string, tag = "9")]
     pub nodes: String,
-    /// A reservation that kept nodes, by its name; it is no node's trouble.
+    /// A reservation that kept nodes, by its name; it is no node's trouble. Its state are its flags.
     #[prost(string, tag = "10")]
     pub reservation: String,
+    /// Who it was kept for: what they did not use of it is charged to them.
+    #[prost(string, repeated, tag = "11")]
+    pub users: Vec<String>,
+    #[prost(string, repeated, tag = "12")]
+    pub accounts: Vec<String>,
 }
 
 /// What jobs used within a time, by whom they are charged to and how large they were.

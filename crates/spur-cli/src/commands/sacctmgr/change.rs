@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use spur_core::accounts::manage::{self, Entity, Plan, Refusal, Request, Word};
 use spur_core::errors::SlurmError;
-use spur_core::views::RulesView;
+use spur_core::views::{RuleRow, RulesView};
 use spur_proto::slurm::{ChangeRulesRequest, GetRulesRequest, ListEventsRequest};
 use spur_proto::status::from_status;
 use tonic::{Code, Status};
@@ -137,6 +137,10 @@ pub fn carry_out(
     think: impl Fn(&RulesView) -> Result<Plan, Refusal>,
 ) -> u8 {
     let changes = matches!(doing, Doing::Changing);
+    let own = nix::unistd::User::from_uid(nix::unistd::getuid()).ok().flatten();
+    let own = own.map(|own| own.name).unwrap_or_default();
+    // What to say where it is denied.
+    let mut denial = Denial::Right;
     let done = cluster::block_on(async {
         let mut client = accounting::connect().await?;
         let (mut asked, mut told) = (style.immediate, false);
@@ -147,6 +151,24 @@ pub fn carry_out(
             let rules = rules.into_inner();
             let plan = match think(&rules) {
                 Ok(plan) => plan,
+                // Who may change nothing is told so, whether or not it is there.
+                Err(Refusal::Nothing(text)) if changes && hides(&text, &rules, &own) => {
+                    let ask = ChangeRulesRequest {
+                        version: rules.version,
+                        ask_only: true,
+                        ..ChangeRulesRequest::default()
+                    };
+                    match client.change_rules(ask).await {
+                        Err(status) if status.code() == Code::Aborted => continue,
+                        Err(status) if is_denied(&status) => {
+                            print(before_the_last_line(&text));
+                            return Err(accounting::refused(status));
+                        }
+                        _ => {}
+                    }
+                    print(&format!("{text}\n"));
+                    return Ok(1);
+                }
                 Err(Refusal::Nothing(text)) => {
                     print(&format!("{text}\n"));
                     return Ok(1);
@@ -169,6 +191,7 @@ pub fn carry_out(
                     return Ok(0);
                 }
             };
+            denial = Denial::of(&plan, &rules, &own);
             let version = rules.version;
             let mut request =
                 ChangeRulesRequest { version, put: plan.put, remove: plan.remove, ask_only: false };
@@ -214,9 +237,69 @@ pub fn carry_out(
     });
     match done {
         Ok(status) => status,
-        Err(Trouble::Refused(status)) if is_denied(&status) => deny(doing),
+        Err(Trouble::Refused(status)) if is_denied(&status) => match (doing, denial) {
+            (Doing::Changing, Denial::OwnLimits) => {
+                eprintln!(
+                    "sacctmgr: accounting_storage/slurmdbd: acct_storage_p_modify_assocs: Request didn't \
+                     affect anything or your user doesn't have privilege to perform this action"
+                );
+                print(" Nothing modified\n");
+                1
+            }
+            (Doing::Changing, Denial::OwnPerson) => {
+                complain(
+                    "sacctmgr",
+                    "You can only change your own default account, default wckey nothing else",
+                );
+                eprintln!(" Error with request: {}", SlurmError::AccessDenied);
+                1
+            }
+            _ => deny(doing),
+        },
         Err(trouble) => fail_at(&doing, &trouble),
     }
+}
+
+/// What is said to somebody who may not make a change.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Denial {
+    /// That the right is missing.
+    Right,
+    /// It is one's own limits, which others set.
+    OwnLimits,
+    /// It is oneself, of whom one chooses the defaults alone.
+    OwnPerson,
+}
+
+impl Denial {
+    fn of(plan: &Plan, rules: &RulesView, own: &str) -> Denial {
+        let is_own = |row: &RuleRow| {
+            row.user.as_ref().is_some_and(|it| it.name == own)
+                || row.association.as_ref().is_some_and(|it| it.user_name == own)
+        };
+        let all_own = !plan.put.is_empty() && plan.put.iter().all(is_own);
+        match () {
+            () if !all_own || !plan.remove.is_empty() || coordinates_any(rules, own) => {
+                Denial::Right
+            }
+            () if plan.put.iter().any(|row| row.user.is_some()) => Denial::OwnPerson,
+            () => Denial::OwnLimits,
+        }
+    }
+}
+
+fn coordinates_any(rules: &RulesView, own: &str) -> bool {
+    rules.accounts.iter().any(|account| account.coordinators.iter().any(|one| one == own))
+}
+
+/// Whether only who has rights may know that there is nothing to change.
+fn hides(text: &str, rules: &RulesView, own: &str) -> bool {
+    let is_vain = text.lines().last().is_some_and(|line| line.starts_with(" Nothing "));
+    is_vain && !coordinates_any(rules, own)
+}
+
+fn before_the_last_line(text: &str) -> &str {
+    text.rfind('\n').map_or("", |at| &text[..=at])
 }
 
 /// Whether the caller may do what only operators may, and whether it is a user of accounting at all.

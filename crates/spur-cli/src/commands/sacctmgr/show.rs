@@ -11,6 +11,7 @@ pub(super) use tables::{context, table};
 
 use spur_core::accounts::manage::{Conditions, Entity, Request, Word};
 use spur_core::accounts::rules::is_action;
+use spur_core::errors::SlurmError;
 use spur_core::fields::qos::{self, QOS_FIELDS};
 use spur_core::fields::render;
 use spur_core::fields::rules::{
@@ -82,20 +83,32 @@ pub fn show(style: &Style, words: &[String]) -> u8 {
         }
     }
     if let Some(why) = of_operators(about) {
-        return for_operators(|_| complain("sacctmgr", why), || look(style, about, &wanted));
+        let deny = |_| {
+            complain("sacctmgr", why.0);
+            if why.1 {
+                eprintln!(" Error with request: {}", SlurmError::AccessDenied);
+            }
+        };
+        return for_operators(deny, || look(style, about, &wanted));
     }
     look(style, about, &wanted)
 }
 
-/// What is said to those who may not see it, of what only operators see.
-fn of_operators(about: &str) -> Option<&'static str> {
+/// What is said to those who may not see it, of what only operators see; and whether what was denied is said, too.
+fn of_operators(about: &str) -> Option<(&'static str, bool)> {
     let about = about.to_lowercase();
     let is = |name: &str, shortest: usize| about.len() >= shortest && name.starts_with(&about);
     match () {
         () if is("runawayjobs", 2) => {
-            Some("You must have an AdminLevel>=Operator to fix runaway jobs")
+            Some(("You must have an AdminLevel>=Operator to fix runaway jobs", false))
         }
-        () if is("stats", 2) => Some("Your user doesn't have privilege to perform this action"),
+        () if is("stats", 2) => {
+            Some(("Your user doesn't have privilege to perform this action", false))
+        }
+        () if is("wckeys", 2) => {
+            Some(("Your user doesn't have privilege to perform this action", true))
+        }
+        () if is("problems", 2) => Some(("Access/permission denied", true)),
         () => None,
     }
 }

@@ -187,6 +187,14 @@ impl Query {
         for word in &words.rest[2..] {
             query.option(word)?;
         }
+        let of_sizes =
+            matches!(kind, Kind::Sizes | Kind::SizesByWckey | Kind::SizesByAccountAndWckey);
+        if of_sizes && (query.tres.len() != 1 || query.tres[0] == "all") {
+            eprintln!(
+                " Job report only supports a single --tres type.\n Generate a separate report for each TRES type."
+            );
+            return Err(1);
+        }
         // Nothing is known of hours that have not begun.
         let known = zone::now().0 + (-zone::now().0).rem_euclid(3600);
         if query.start < known {
@@ -196,6 +204,21 @@ impl Query {
             query.end = query.start + 3600;
         }
         Ok(query)
+    }
+
+    /// The time that is asked about.
+    pub fn window(&self) -> (i64, i64) {
+        (self.start, self.end)
+    }
+
+    /// Whether it tells what reservations left unused: of parts of a cluster it is not known.
+    pub fn charges_reservations(&self) -> bool {
+        let by_all = self.jobs.is_empty() && self.nodes.is_empty() && self.partitions.is_empty();
+        let tells = matches!(
+            self.kind,
+            Kind::Utilization | Kind::AccountsByUser | Kind::UsersByAccount | Kind::TopUsers
+        );
+        by_all && tells
     }
 
     fn option(&mut self, word: &str) -> Result<(), u8> {

@@ -7,6 +7,7 @@ use spur_core::tres;
 use spur_core::views::{EventView, UsageView};
 
 use super::Facts;
+use super::idle::{self, Counts};
 use super::query::{Kind, Query, Unit};
 use crate::zone;
 
@@ -116,25 +117,26 @@ fn amount(query: &Query, seconds: u64, all: u64) -> String {
     }
 }
 
-fn used(row: &UsageView, tres: &str) -> u64 {
+pub(super) fn used(row: &UsageView, tres: &str) -> u64 {
     row.seconds.iter().filter(|it| it.name == tres).map(|it| it.seconds).sum()
 }
 
-fn amount_of(tres_list: &str, tres: &str) -> u64 {
+pub(super) fn amount_of(tres_list: &str, tres: &str) -> u64 {
     let all = tres::read(tres_list);
     let found = all.iter().find(|(name, _)| name.to_string() == tres);
     found.and_then(|(_, amount)| *amount).unwrap_or(0)
 }
 
-fn overlap(event: &EventView, query: &Query) -> u64 {
+/// Seconds of an event that are within a time.
+pub(super) fn overlap(event: &EventView, (start, end): (i64, i64)) -> u64 {
     let until = if event.end_time > 0 { event.end_time } else { zone::now().0 };
-    (until.min(query.end) - event.start_time.max(query.start)).max(0) as u64
+    (until.min(end) - event.start_time.max(start)).max(0) as u64
 }
 
 /// What a cluster had over the time.
 fn total(query: &Query, facts: &Facts, cluster: &str, tres: &str) -> u64 {
     let own = facts.events.iter().filter(|it| it.node.is_empty() && it.cluster == cluster);
-    own.map(|it| amount_of(&it.tres, tres) * overlap(it, query)).sum()
+    own.map(|it| amount_of(&it.tres, tres) * overlap(it, query.window())).sum()
 }
 
 /// What a cluster could have had, as large as it was at the end, over all of the time.
@@ -210,16 +212,28 @@ fn utilization(query: &Query, facts: &Facts) -> Table {
                 continue;
             }
             let of = || facts.usage.iter().filter(|it| it.cluster == cluster);
-            let allocated: u64 = of().map(|it| used(it, tres)).sum::<u64>().min(all);
+            // Reservations keep processors, and are as good as jobs on them.
+            let kept = |how: Counts| -> u64 {
+                let own = facts.reservations.iter().filter(|(it, _)| {
+                    tres == "cpu" && it.cluster == cluster && idle::counts(it) == how
+                });
+                let window = (query.start, query.end.min(zone::now().0));
+                own.map(|(it, usage)| idle::unused(it, usage, window)).sum()
+            };
+            let by_jobs: u64 = of().map(|it| used(it, tres)).sum();
+            let allocated = (by_jobs + kept(Counts::Allocated)).min(all);
             // A node that drains is down to those who wait for it.
             let nodes =
                 facts.events.iter().filter(|it| it.cluster == cluster && !it.node.is_empty());
-            let down: u64 = nodes.map(|it| amount_of(&it.tres, tres) * overlap(it, query)).sum();
+            let down: u64 =
+                nodes.map(|it| amount_of(&it.tres, tres) * overlap(it, query.window())).sum();
             let down = down.min(all - allocated);
+            let planned_down = kept(Counts::PlannedDown).min(all - allocated - down);
             let waited: u64 = of().map(|it| it.planned_cpu_seconds).sum();
-            let planned = if tres == "cpu" { waited.min(all - allocated - down) } else { 0 };
-            let idle = all - allocated - down - planned;
-            let cells = [allocated, down, 0, idle, planned, all];
+            let planned =
+                if tres == "cpu" { waited.min(all - allocated - down - planned_down) } else { 0 };
+            let idle = all - allocated - down - planned_down - planned;
+            let cells = [allocated, down, planned_down, idle, planned, all];
             let mut row = vec![cluster.clone()];
             row.extend(cells[..5].iter().map(|seconds| amount(query, *seconds, all)));
             // What is reported is a part of the whole time.
@@ -274,7 +288,7 @@ fn accounts_by_user(query: &Query, facts: &Facts) -> Table {
             let all = total(query, facts, &cluster, tres);
             let mut own: BTreeMap<(String, String), u64> = BTreeMap::new();
             let mine = |it: &&UsageView| it.cluster == cluster && is_below(query, facts, it);
-            for row in facts.usage.iter().filter(mine) {
+            for row in facts.charged().filter(mine) {
                 let key = (row.account.clone(), row.user_name.clone());
                 *own.entry(key).or_default() += used(row, tres);
             }
@@ -338,17 +352,25 @@ fn user_columns(query: &Query) -> Vec<(&'static str, usize)> {
     columns
 }
 
+/// By what was used of processors, each with all resources that are asked for.
 fn users_by_account(query: &Query, facts: &Facts) -> Table {
     let columns = user_columns(query);
+    let cpus = by_user(query, facts, "cpu");
+    let mut keys: Vec<_> = cpus.keys().collect();
+    keys.sort_by_key(|key| std::cmp::Reverse(cpus[*key]));
+    let sums: Vec<ByUser> = query.tres.iter().map(|tres| by_user(query, facts, tres)).collect();
     let mut rows = Vec::new();
-    for tres in &query.tres {
-        let mut sums: Vec<_> = by_user(query, facts, tres).into_iter().collect();
-        sums.sort_by_key(|(_, seconds)| std::cmp::Reverse(*seconds));
-        for ((cluster, user, account), seconds) in sums {
-            let all = total(query, facts, &cluster, tres);
-            let name = proper_name(&user);
-            let used = amount(query, seconds, all);
-            let mut row = vec![cluster, user, name, account, used, amount(query, 0, all)];
+    for key @ (cluster, user, account) in keys {
+        for (tres, sums) in query.tres.iter().zip(&sums) {
+            let all = total(query, facts, cluster, tres);
+            let mut row = vec![
+                cluster.clone(),
+                user.clone(),
+                proper_name(user),
+                account.clone(),
+                amount(query, sums[key], all),
+                amount(query, 0, all),
+            ];
             tres_cell(query, &mut row, 4, tres);
             rows.push(row);
         }
@@ -360,31 +382,45 @@ type ByUser = BTreeMap<(String, String, String), u64>;
 
 fn by_user(query: &Query, facts: &Facts, tres: &str) -> ByUser {
     let mut sums = ByUser::new();
-    for row in facts.usage.iter().filter(|it| is_wanted(query, it)) {
+    // What is charged to an account as such is no user's.
+    let is_theirs = |it: &&UsageView| !it.user_name.is_empty() && is_wanted(query, it);
+    for row in facts.charged().filter(is_theirs) {
         let key = (row.cluster.clone(), row.user_name.clone(), row.account.clone());
         *sums.entry(key).or_default() += used(row, tres);
     }
     sums
 }
 
+/// By the first resource that is asked for, each with all of them.
 fn top_users(query: &Query, facts: &Facts) -> Table {
     let mut table = Table { columns: user_columns(query), rows: Vec::new(), fixed: 0 };
-    for tres in &query.tres {
-        // `group` puts what somebody did in several accounts on one line.
-        let mut sums: BTreeMap<(String, String, String), (u64, BTreeSet<String>)> = BTreeMap::new();
+    // `group` puts what somebody did in several accounts on one line.
+    let mut sums: BTreeMap<(String, String, String), (Vec<u64>, BTreeSet<String>)> =
+        BTreeMap::new();
+    for (place, tres) in query.tres.iter().enumerate() {
         for ((cluster, user, account), seconds) in by_user(query, facts, tres) {
             let apart = if query.group { String::new() } else { account.clone() };
-            let sum = sums.entry((cluster, user, apart)).or_default();
-            sum.0 += seconds;
+            let empty = || (vec![0; query.tres.len()], BTreeSet::new());
+            let sum = sums.entry((cluster, user, apart)).or_insert_with(empty);
+            sum.0[place] += seconds;
             sum.1.insert(account);
         }
-        let mut sums: Vec<_> = sums.into_iter().collect();
-        sums.sort_by_key(|(_, (seconds, _))| std::cmp::Reverse(*seconds));
-        for ((cluster, user, _), (seconds, accounts)) in sums.into_iter().take(query.top) {
+    }
+    let mut sums: Vec<_> = sums.into_iter().collect();
+    sums.sort_by_key(|(_, (seconds, _))| std::cmp::Reverse(seconds.first().copied()));
+    for ((cluster, user, _), (seconds, accounts)) in sums.into_iter().take(query.top) {
+        // Accounts in the order in which the user came into them.
+        let mut accounts: Vec<String> = accounts.into_iter().collect();
+        accounts.sort_by_key(|account| {
+            let mut own = facts.rules.associations.iter().filter(|one| {
+                one.cluster == cluster && one.user_name == user && one.account == *account
+            });
+            own.next().map_or(u32::MAX, |one| one.id)
+        });
+        for (tres, seconds) in query.tres.iter().zip(seconds) {
             let all = total(query, facts, &cluster, tres);
-            let accounts: Vec<String> = accounts.into_iter().collect();
             let mut row = vec![
-                cluster,
+                cluster.clone(),
                 user.clone(),
                 proper_name(&user),
                 accounts.join(", "),
@@ -399,29 +435,39 @@ fn top_users(query: &Query, facts: &Facts) -> Table {
 }
 
 fn by_wckey(query: &Query, facts: &Facts, user_first: bool) -> Table {
-    let columns = match user_first {
+    let mut columns = match user_first {
         true => vec![("Cluster", 9), ("Login", 9), ("Proper Name", 15), ("WCKey", 15), ("Used", 8)],
         false => {
             vec![("Cluster", 9), ("WCKey", 15), ("Login", 9), ("Proper Name", 15), ("Used", 8)]
         }
     };
-    let mut sums: BTreeMap<(String, String, String), u64> = BTreeMap::new();
+    with_tres(query, &mut columns, 4);
+    let mut sums: BTreeMap<(String, String, String), Vec<u64>> = BTreeMap::new();
     for row in facts.usage.iter().filter(|it| is_wanted(query, it) && !it.wckey.is_empty()) {
         let key = match user_first {
             true => (row.cluster.clone(), row.user_name.clone(), row.wckey.clone()),
             false => (row.cluster.clone(), row.wckey.clone(), row.user_name.clone()),
         };
-        *sums.entry(key).or_default() += used(row, "cpu");
-    }
-    let row = |((cluster, first, second), seconds): ((String, String, String), u64)| {
-        let all = total(query, facts, &cluster, "cpu");
-        let used = amount(query, seconds, all);
-        match user_first {
-            true => vec![cluster, first.clone(), proper_name(&first), second, used],
-            false => vec![cluster, first, second.clone(), proper_name(&second), used],
+        let sum = sums.entry(key).or_insert_with(|| vec![0; query.tres.len()]);
+        for (sum, tres) in sum.iter_mut().zip(&query.tres) {
+            *sum += used(row, tres);
         }
-    };
-    Table { columns, rows: sums.into_iter().map(row).collect(), fixed: 0 }
+    }
+    let mut rows = Vec::new();
+    for ((cluster, first, second), seconds) in sums {
+        for (tres, seconds) in query.tres.iter().zip(seconds) {
+            let used = amount(query, seconds, total(query, facts, &cluster, tres));
+            let (cluster, first, second) = (cluster.clone(), first.clone(), second.clone());
+            let name = proper_name(if user_first { &first } else { &second });
+            let mut row = match user_first {
+                true => vec![cluster, first, name, second, used],
+                false => vec![cluster, first, second, name, used],
+            };
+            tres_cell(query, &mut row, 4, tres);
+            rows.push(row);
+        }
+    }
+    Table { columns, rows, fixed: 0 }
 }
 
 /// The highest account of those asked for that a job is below; without any it is the root of all.
@@ -509,7 +555,7 @@ fn reservations(query: &Query, facts: &Facts) -> Table {
     let wanted = |it: &EventView| query.names.is_empty() || query.names.contains(&it.reservation);
     for (it, usage) in facts.reservations.iter().filter(|(it, _)| wanted(it)) {
         for tres in &query.tres {
-            let all = amount_of(&it.tres, tres) * overlap(it, query);
+            let all = amount_of(&it.tres, tres) * overlap(it, (it.start_time, it.end_time));
             let taken: u64 = usage.iter().map(|row| used(row, tres)).sum();
             rows.push(vec![
                 it.cluster.clone(),
@@ -561,7 +607,7 @@ mod tests {
             ..EventView::default()
         };
         let rules = RulesView::default();
-        Facts { usage, events: vec![has], rules, reservations: Vec::new() }
+        Facts { usage, events: vec![has], rules, reservations: Vec::new(), idle: Vec::new() }
     }
 
     fn query(line: &str) -> Query {
@@ -639,6 +685,90 @@ mod tests {
         let mut both = vec![row("a", "ann", 2, 600), row("b", "ann", 2, 6000)];
         both.push(row("b", "bob", 2, 60));
         assert_eq!(lines("user top group users=ann", &facts(both)), ["c|ann||a, b|110|0"]);
+    }
+
+    #[test]
+    fn what_reservations_left_unused_counts_as_used_by_those_they_were_for() {
+        let one = |id, account: &str, parent: &str, user: &str| AssociationView {
+            id,
+            cluster: "c".to_string(),
+            account: account.to_string(),
+            parent: parent.to_string(),
+            user_name: user.to_string(),
+            ..AssociationView::default()
+        };
+        let kept = |end_time, flags: &str, users: &[&str], accounts: &[&str]| EventView {
+            cluster: "c".to_string(),
+            reservation: "kept".to_string(),
+            start_time: 3600,
+            end_time,
+            state: flags.to_string(),
+            tres: "cpu=4,node=1".to_string(),
+            users: users.iter().map(|it| it.to_string()).collect(),
+            accounts: accounts.iter().map(|it| it.to_string()).collect(),
+            ..EventView::default()
+        };
+        let of = |usage: Vec<UsageView>, reservations: Vec<(EventView, Vec<UsageView>)>| {
+            let mut facts = facts(usage);
+            facts.events[0].tres = "cpu=16,node=4".to_string();
+            facts.rules.associations = vec![
+                one(1, "root", "", ""),
+                one(2, "root", "", "nosuch0"),
+                one(3, "physics", "root", ""),
+                one(5, "bio", "root", ""),
+                one(6, "physics", "", "nosuch5"),
+                one(7, "bio", "", "nosuch5"),
+                one(8, "physics", "", "nosuch8"),
+                one(10, "bio", "", "nosuch0"),
+            ];
+            facts.idle = idle::charged(&reservations, &facts.rules, (3600, 7200));
+            facts.reservations = reservations;
+            facts
+        };
+        // One of two users of a kept node has a job in it, and somebody else one beside it.
+        let inside = row("physics", "nosuch5", 2, 3600);
+        let both = vec![inside.clone(), row("bio", "nosuch0", 1, 600)];
+        let used = of(both, vec![(kept(7200, "SPEC_NODES", &["nosuch5"], &[]), vec![inside])]);
+        let of_cluster = "-t seconds cluster utilization";
+        assert_eq!(lines(of_cluster, &used), ["c|15000|0|0|42600|0|57600"]);
+        assert_eq!(
+            lines("-t seconds cluster userutilizationbyaccount", &used),
+            ["c|nosuch5||physics|9000|0", "c|nosuch5||bio|5400|0", "c|nosuch0||bio|600|0"]
+        );
+        assert_eq!(
+            lines("-t seconds user top group", &used),
+            ["c|nosuch5||physics, bio|14400|0", "c|nosuch0||bio|600|0"]
+        );
+        let several = lines("-t seconds -T mem,cpu user top topcount=1", &used);
+        assert_eq!(several, ["c|nosuch0||bio|mem|0", "c|nosuch0||bio|cpu|600"]);
+        assert_eq!(lines("-t seconds job sizesbyaccount", &used), ["c|root|4200|0|0|0|0|100.00%"]);
+        // Maintenance is planned, what runs over jobs of others is nobody's, and accounts are charged as such.
+        let unused = of(
+            Vec::new(),
+            vec![
+                (kept(5400, "MAINT,SPEC_NODES", &["nosuch0"], &["root"]), Vec::new()),
+                (kept(7200, "IGNORE_JOBS,SPEC_NODES", &["nosuch8"], &[]), Vec::new()),
+                (kept(7200, "SPEC_NODES", &[], &["physics"]), Vec::new()),
+            ],
+        );
+        assert_eq!(lines(of_cluster, &unused), ["c|14400|0|7200|36000|0|57600"]);
+        assert_eq!(
+            lines("-t seconds cluster accountutilizationbyuser", &unused),
+            [
+                "c|root|||36000|0",
+                "c|root|nosuch0||7200|0",
+                "c|physics|||28800|0",
+                "c|physics|nosuch8||14400|0",
+            ]
+        );
+        assert_eq!(
+            lines("-t seconds cluster userutilizationbyaccount", &unused),
+            ["c|nosuch8||physics|14400|0", "c|nosuch0||root|7200|0"]
+        );
+        // It is told of as a whole, also where it goes on after the time.
+        let after = of(Vec::new(), vec![(kept(10_800, "", &[], &[]), Vec::new())]);
+        let told = lines("-t seconds reservation utilization", &after);
+        assert!(told[0].ends_with("|cpu|0|28800"), "{told:?}");
     }
 
     #[test]

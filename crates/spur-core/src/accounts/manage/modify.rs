@@ -227,7 +227,29 @@ fn users(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Plan, 
                         }
                         user.default_account = account;
                     }
-                    word => user.default_wckey = word.value.to_lowercase(),
+                    word => {
+                        user.default_wckey = word.value.to_lowercase();
+                        let has = |cluster: &str| {
+                            rules.wckeys.iter().any(|one| {
+                                one.user_name == user.name
+                                    && one.name == user.default_wckey
+                                    && one.cluster == cluster
+                            })
+                        };
+                        let lacking: String = rules
+                            .clusters
+                            .iter()
+                            .filter(|it| !has(&it.name))
+                            .map(|it| format!("\n  U = {} C = {}", user.name, it.name))
+                            .collect();
+                        if !lacking.is_empty() {
+                            return Err(Refusal::Nothing(format!(
+                                " Can't modify because these users aren't associated with new \
+                                 default wckey '{}'...{lacking}",
+                                user.default_wckey
+                            )));
+                        }
+                    }
                 }
             }
             let mine = rules.associations.iter().filter(|one| one.user_name == user.name);

@@ -67,14 +67,14 @@ pub(super) fn associations(asked: &Question<'_>) -> Result<String, String> {
     mixed(style, &[], ASSOCIATION_FIELDS, &words.join(","), &rows)
 }
 
-/// A tree wants room: accounts stand flush left in it, in twenty letters where nobody says how many.
+/// A tree wants room: accounts stand flush left in it, in twenty letters, where nobody says how.
 fn grown(word: &str, tree: bool) -> String {
     let (name, shape) = format::accounting_word(word);
     let is_account = shown::find(name).is_some_and(|one| one.empty.header == "Account");
-    if !tree || !is_account {
+    if !tree || !is_account || shape.is_some() {
         return word.to_string();
     }
-    format!("{name}%-{}", shape.map_or("20", |shape| shape.trim_start_matches('-')))
+    format!("{name}%-20")
 }
 
 /// All associations, each with what is below it behind it, the newest first.
