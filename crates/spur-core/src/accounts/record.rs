@@ -343,6 +343,8 @@ fn step_row(
             Some(_) => "Cyclic".to_string(),
         },
         tres_allocated: by_name(&step_amounts(&part)),
+        // Of the job's pauses, those since the step began.
+        suspended_secs: (job.pause.secs - step.paused_before).max(0),
         ..AccountingView::default()
     }
 }

@@ -58,7 +58,10 @@ fn amendment(words: &[Word]) -> Result<Amendment, String> {
             word if begins(word, "admincomment", 2) => set.admin_comment = text,
             word if begins(word, "comment", 7) => set.comment = text,
             word if begins(word, "systemcomment", 2) => set.system_comment = text,
-            word if begins(word, "derivedexitcode", 12) || begins(word, "derivedes", 9) || begins(word, "derivedec", 9) => {
+            word if begins(word, "derivedexitcode", 12)
+                || begins(word, "derivedes", 9)
+                || begins(word, "derivedec", 9) =>
+            {
                 // Slurm takes the number as the kernel would tell it, and nothing behind a colon.
                 let digits = word.value.split(':').next().unwrap_or_default();
                 let Ok(status) = digits.parse() else {

@@ -107,6 +107,24 @@ fn a_cancelled_script_was_cancelled_and_its_job_by_somebody() {
 }
 
 #[test]
+fn a_step_stood_still_while_its_job_did() {
+    let mut cluster = accounted();
+    let job = cluster.submit(1);
+    cluster.start(job, 1, "n1", 1);
+    let control = |action| {
+        Command::Control(Box::new(Control { action, ..Control::cancel(job, Actor::Controller) }))
+    };
+    cluster.done(control(JobAction::Suspend));
+    cluster.at += 4;
+    cluster.done(control(JobAction::Resume));
+    assert_eq!(cluster.state.jobs[&job].pause.since, None, "it goes on");
+    let ended = cluster.apply(finished(job, 1, Outcome::Exited(ExitStatus::default())));
+    let lines = told_by("JobID,Elapsed,Suspended", &ended.records);
+    assert_eq!(lines[0].split_once(": ").expect("a row").1, "1|00:00:02|00:00:05");
+    assert_eq!(lines[1], "1.batch|00:00:02|00:00:05");
+}
+
+#[test]
 fn a_run_that_gave_way_keeps_its_row() {
     let mut cluster = accounted();
     let job = cluster.submit(1);
