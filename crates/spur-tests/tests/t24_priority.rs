@@ -76,6 +76,9 @@ fn what_jobs_are_weighed_by_is_what_orders_them() {
     by_rank(["urgent", "nice", "plain"]);
     done(&cluster, &format!("scontrol top {plain}"));
     by_rank(["plain", "urgent", "nice"]);
+    let both = submit(&cluster, "-J both -p urgent,plain");
+    let told = done(&cluster, &format!("sprio -h -j {both} -o %r|%P"));
+    assert_eq!(told, "urgent|1000\nplain|100\n", "each partition weighs it by itself");
     let unknown = cluster.run("sprio -j 99999");
     assert_eq!(unknown.stdout, "Unable to find jobs matching user/id(s) specified\n");
     done(&cluster, "scancel --state=PENDING --me");

@@ -6,6 +6,7 @@ use spur_core::accounts::limits::{Needs, Purse};
 use spur_core::accounts::needs;
 use spur_core::auth::Actor;
 use spur_core::job::{Array, Job, Phase, Reason};
+use spur_core::partition::Partition;
 use spur_core::state::State;
 use spur_core::tres::{self, Tres};
 use spur_core::views::{PriorityView, ShareView};
@@ -30,7 +31,20 @@ impl Service {
         };
         let shown = pending
             .filter(|job| sight.job(job) && state.obstacle(job).is_none() && !held_back(job));
-        let rows = shown.map(|job| priority_view(&published, job));
+        // Each of its partitions weighs a job by itself.
+        let rows = shown.flat_map(|job| {
+            let partitions: Vec<_> = state.partitions_of(job).collect();
+            match partitions.len() {
+                0 | 1 => {
+                    let told = published.waits.priority(job.id);
+                    vec![priority_view(&published, job, state.partition_of(job), told)]
+                }
+                _ => partitions
+                    .into_iter()
+                    .map(|it| priority_view(&published, job, Some(it), None))
+                    .collect(),
+            }
+        });
         Ok(ListPrioritiesReply {
             priorities: std::iter::once(weights(state)).chain(rows).collect(),
         })
@@ -76,10 +90,14 @@ fn weights(state: &State) -> PriorityView {
     }
 }
 
-fn priority_view(published: &Published, job: &Job) -> PriorityView {
+fn priority_view(
+    published: &Published,
+    job: &Job,
+    partition: Option<&Partition>,
+    told: Option<u32>,
+) -> PriorityView {
     let state = &published.state;
     let rules = &state.settings.config.priority;
-    let partition = state.partition_of(job);
     // What was set by hand is not made of anything.
     let facts = match job.spec.priority {
         Some(_) => Facts { nice: i64::from(job.spec.nice.unwrap_or(0)), ..Facts::default() },
@@ -97,7 +115,8 @@ fn priority_view(published: &Published, job: &Job) -> PriorityView {
         parts.join(",")
     };
     let weight_of = |name: &str| rules.weight_tres.0.get(name).map_or(1.0, |weight| weight.factor);
-    let told = published.waits.priority(job.id).unwrap_or_else(|| terms.sum());
+    // What was set by hand holds in every partition.
+    let told = told.or(job.spec.priority).unwrap_or_else(|| terms.sum());
     PriorityView {
         job_id: job.id.0,
         array_job_id: job.array_id().map_or(0, |array| array.0),
