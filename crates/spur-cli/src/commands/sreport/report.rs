@@ -391,12 +391,14 @@ fn by_user(query: &Query, facts: &Facts, tres: &str) -> ByUser {
     sums
 }
 
+/// What somebody used of each resource, and in which accounts.
+type Used = (Vec<u64>, BTreeSet<String>);
+
 /// By the first resource that is asked for, each with all of them.
 fn top_users(query: &Query, facts: &Facts) -> Table {
     let mut table = Table { columns: user_columns(query), rows: Vec::new(), fixed: 0 };
     // `group` puts what somebody did in several accounts on one line.
-    let mut sums: BTreeMap<(String, String, String), (Vec<u64>, BTreeSet<String>)> =
-        BTreeMap::new();
+    let mut sums: BTreeMap<(String, String, String), Used> = BTreeMap::new();
     for (place, tres) in query.tres.iter().enumerate() {
         for ((cluster, user, account), seconds) in by_user(query, facts, tres) {
             let apart = if query.group { String::new() } else { account.clone() };
