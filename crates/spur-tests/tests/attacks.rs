@@ -200,11 +200,10 @@ async fn on_jobs(mut client: ControllerClient<Channel>, jobs: &[u32]) -> Told {
         let request = CreateStepRequest { job_id, request_id, ..Default::default() };
         attempt!("step", create_step, request);
         for step_id in [0, 0xffff_fffb] {
-            attempt!(
-                format!("access {step_id}"),
-                access_step,
-                StepAccessRequest { job_id, step_id }
-            );
+            for measure in [false, true] {
+                let request = StepAccessRequest { job_id, step_id, measure };
+                attempt!(format!("access {step_id}"), access_step, request);
+            }
             for signal in [0, 9, 15] {
                 let request = SignalStepRequest { job_id, step_id, signal };
                 attempt!(format!("signal {signal} to {step_id}"), signal_step, request);

@@ -418,7 +418,7 @@ fn a_step_credential_is_for_one_node_and_one_use() {
         let access = async || {
             let mut controller = client::controller(client::connect_lazily(&socket));
             let job_id = job.parse().expect("a number");
-            let asked = StepAccessRequest { job_id, step_id: 0 };
+            let asked = StepAccessRequest { job_id, step_id: 0, measure: true };
             controller.access_step(asked).await.expect("is ours").into_inner()
         };
         let access = access().await;

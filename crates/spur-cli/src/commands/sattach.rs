@@ -82,7 +82,7 @@ impl Query {
 }
 
 async fn attach(query: Query) -> u8 {
-    let request = StepAccessRequest { job_id: query.job, step_id: query.step.0 };
+    let request = StepAccessRequest { job_id: query.job, step_id: query.step.0, measure: false };
     let ask = |mut client: ControllerClient<_>| async move { client.access_step(request).await };
     let access: StepAccess = match allocation::caller().call(ask).await {
         Ok(access) => access,

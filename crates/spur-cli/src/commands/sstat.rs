@@ -191,7 +191,7 @@ fn chosen(steps: &[StepView], all: bool) -> Vec<StepId> {
 
 /// What each node of a step says.
 async fn measured(job: u32, step: StepId) -> Result<Vec<(String, StepUsage)>, CallError> {
-    let request = StepAccessRequest { job_id: job, step_id: step.0 };
+    let request = StepAccessRequest { job_id: job, step_id: step.0, measure: true };
     let ask = |mut client: ControllerClient<_>| async move { client.access_step(request).await };
     let access: StepAccess = match allocation::caller().call(ask).await {
         Err(CallError::Refused(SlurmError::AlreadyDone)) => {

@@ -271,7 +271,8 @@ impl Door {
             && good.epoch == run.epoch.0
             && good.step == run.step.0
             && good.node == self.node
-            && uid.is_none_or(|uid| good.uid == uid || (hello.measure && uid == 0));
+            && (hello.measure || !good.measures)
+            && uid.is_none_or(|uid| good.uid == uid);
         if !fits || hello.node != self.node {
             bail!(Refusal::Other);
         }
