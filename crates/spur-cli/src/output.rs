@@ -2,11 +2,27 @@
 
 use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// `TOOL: error: message` on standard error.
+/// `TOOL: error: message` on standard error, unless nobody wants to know.
 pub fn complain(tool: &str, message: impl std::fmt::Display) {
-    eprintln!("{tool}: error: {message}");
+    if !SILENT.load(Ordering::Relaxed) {
+        note(format!("{tool}: error: {message}"));
+    }
 }
+
+/// `-QQ`: what is wrong is told by the exit status alone.
+pub fn be_silent() {
+    SILENT.store(!LOUD.load(Ordering::Relaxed), Ordering::Relaxed);
+}
+
+/// For a tool that has others work for it quietly: what is wrong is told all the same.
+pub fn stay_loud() {
+    LOUD.store(true, Ordering::Relaxed);
+}
+
+static SILENT: AtomicBool = AtomicBool::new(false);
+static LOUD: AtomicBool = AtomicBool::new(false);
 
 /// What went wrong, without the number the system has for it.
 pub fn reason(error: &std::io::Error) -> String {

@@ -399,3 +399,38 @@ fn who_attaches_sees_what_a_step_writes_and_files_reach_every_node() {
     let refusal = "sattach: error: Could not get job step info: Invalid job id specified\n";
     assert_eq!((gone.status, gone.stderr.as_str()), (1, refusal));
 }
+
+#[test]
+fn who_is_asked_to_be_silent_says_nothing_of_errors() {
+    let cluster = Cluster::up("n1", 1);
+    for line in
+        ["srun -QQ -p nosuch true", "salloc -QQ -p nosuch true", "sbatch -QQ -p nosuch --wrap true"]
+    {
+        let told = cluster.run(line);
+        assert_eq!((told.status, told.stderr.as_str()), (1, ""), "{line}");
+    }
+    let told = cluster.run("srun -Q -p nosuch true");
+    assert!(told.stderr.starts_with("srun: error: "), "{}", told.stderr);
+    let quiet = cluster.command("srun").arg("true").env("SLURM_DEBUG", "").output().expect("runs");
+    assert_eq!(String::from_utf8_lossy(&quiet.stderr), "");
+}
+
+#[test]
+fn programs_around_a_step_that_fail_are_told() {
+    let cluster = Cluster::up("n1", 1);
+    let told = cluster.run("srun --prolog=/bin/false echo hello");
+    let aborted = "srun: error: srun prolog failed rc = 1. Aborting step.\n";
+    assert_eq!((told.status, told.stdout.as_str(), told.stderr.as_str()), (0, "", aborted));
+    let told = cluster.run("srun --epilog=/bin/false echo hello");
+    let failed = "srun: error: srun epilog failed status=1\n";
+    assert_eq!((told.status, told.stdout.as_str(), told.stderr.as_str()), (0, "hello\n", failed));
+    let told = cluster.run("srun --task-epilog=/bin/false true");
+    assert_eq!(told.stderr, "slurmstepd: error: TaskEpilog failed status=256\n");
+    let told = cluster.run("srun --task-epilog=/nosuch true");
+    let denied = "slurmstepd: error: Could not run user task_epilog [/nosuch]: access denied\n\
+                  slurmstepd: error: TaskEpilog failed status=-1\n";
+    assert_eq!(told.stderr, denied);
+    // It is told the command, and the name it runs by.
+    let told = cluster.run("srun -J SLURM_JOB_NAME --prolog=/usr/bin/printenv SLURM_JOB_NAME");
+    assert!(told.stdout.starts_with("SLURM_JOB_NAME\n"), "{}", told.stdout);
+}

@@ -355,3 +355,19 @@ fn partitions_are_changed_key_by_key_and_survive_a_restart() {
     cluster.start("n[1-2]", 1);
     until("it is known again", || (shown() == before).then_some(()));
 }
+
+#[test]
+fn of_several_partitions_the_first_says_how_long_jobs_may_run_that_ask_for_nothing() {
+    let cluster = Cluster::up("n1", 2);
+    done(&cluster, "scontrol create partitionname=short nodes=n1 maxtime=100 defaulttime=7");
+    done(&cluster, "scontrol create partitionname=long nodes=n1 maxtime=50");
+    done(&cluster, "scontrol update partitionname=short state=down");
+    for (partitions, limit) in [("short,long", "7:00"), ("long,short", "50:00")] {
+        let words = ["--parsable", "-p", partitions, "--wrap", "sleep 300"];
+        let job = cluster.run_words("sbatch", &words).stdout.trim().to_string();
+        until("it runs where it can", || {
+            (cluster.squeue(&job, "%T,%P") == "RUNNING,long").then_some(())
+        });
+        assert_eq!(cluster.squeue(&job, "%l"), limit, "{partitions}");
+    }
+}

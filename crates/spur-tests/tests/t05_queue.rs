@@ -71,6 +71,7 @@ fn filters_choose_jobs() {
         ("sinfo -h -t idle -o %P,%D", "default*,0"),
         ("sinfo -h -t alloc,mix -n n1 -o %D", "1"),
         ("sinfo -h -R", ""),
+        ("squeue -h -s -S i -O ArrayJobID:2,tres-per-task", "0 (null) 0 (null)"),
         ("sinfo -h -d -o %P,%D", "default*,0"),
     ];
     for (line, expected) in table {

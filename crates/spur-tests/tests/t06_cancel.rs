@@ -194,6 +194,7 @@ fn refusals_are_slurms() {
         ("scancel -s BOGUS 7", 1, "Unknown job signal: BOGUS"),
         ("scancel -t CD 7", 1, "Invalid job state specified: CD"),
         ("scancel -u nosuch", 1, "scancel: error: Invalid user name: nosuch"),
+        ("scancel -u 77777", 1, "scancel: error: Invalid user name: 77777"),
         ("scancel -n nosuch", 0, ""),
         ("scancel -p nosuch", 0, ""),
         ("scancel -M nosuch 7", 1, "scancel: error: No cluster 'nosuch' known by database."),
@@ -203,6 +204,61 @@ fn refusals_are_slurms() {
         let first = told.stderr.lines().next().unwrap_or_default();
         assert_eq!((told.status, first), (status, message), "{line}");
     }
+}
+
+#[test]
+fn what_is_chosen_is_named_as_squeue_does_and_switches_are_true_or_false() {
+    let cluster = Cluster::up("n1", 1);
+    let array = cluster.run("sbatch --parsable -H -a 1-3 -J many --wrap true");
+    let array = array.stdout.trim();
+    let told = cluster.run(&format!("scancel -v -n many -t PENDING {array}"));
+    assert_eq!(told.stderr, format!("scancel: Terminating job {array}_[1-3]\n"));
+    let held = cluster.run("sbatch --parsable -H --wrap true");
+    let held = held.stdout.trim();
+    let told = cluster.run(&format!("scancel -v -f {held}"));
+    assert_eq!(told.stderr, format!("scancel: Terminating full job {held}\n"));
+    for (value, said) in [
+        ("false", ""),
+        ("1", "scancel: error: Unrecognized SCANCEL_VERBOSE value: 1"),
+        ("True", "scancel: Terminating job 999"),
+    ] {
+        let told = cluster.command("scancel").arg("999").env("SCANCEL_VERBOSE", value).output();
+        let told = told.expect("runs");
+        let text = String::from_utf8_lossy(&told.stderr);
+        assert_eq!(text.lines().next().unwrap_or_default(), said, "{value}");
+        assert_eq!(told.status.code(), Some(0));
+    }
+}
+
+#[test]
+fn the_first_node_of_a_step_says_that_it_was_ended() {
+    let cluster = Cluster::up("n[1-2]", 1);
+    let srun = cluster.tool("srun");
+    let script = format!("{srun} sleep 300");
+    let words = ["--parsable", "-N2", "-o", "two", "--wrap", &script];
+    let job = cluster.run_words("sbatch", &words).stdout.trim().to_string();
+    until("the step runs", || {
+        cluster.run("squeue -h -s -o %i").stdout.contains(&format!("{job}.0")).then_some(())
+    });
+    cluster.run(&format!("scancel {job}.0"));
+    until("it is over", || cluster.squeue(&job, "%T").ends_with("FAILED").then_some(()));
+    let told = read(&cluster, "two");
+    let words = format!("*** STEP {job}.0 ON ");
+    let nodes: Vec<&str> =
+        told.lines().filter_map(|line| line.split_once(&words)).map(|it| it.1).collect();
+    assert_eq!(nodes.len(), 1, "{told}");
+    assert!(nodes[0].starts_with("n1 CANCELLED AT 20"), "{told}");
+}
+
+#[test]
+fn a_script_that_alone_is_sent_term_says_so() {
+    let cluster = Cluster::up("n1", 1);
+    let words = ["--parsable", "-o", "term", "--wrap", SAYS_HELLO];
+    let job = cluster.run_words("sbatch", &words).stdout.trim().to_string();
+    until("it has begun", || read(&cluster, "term").contains("hello").then_some(()));
+    cluster.run(&format!("scancel -b -s TERM {job}"));
+    let words = format!("slurmstepd: error: *** JOB {job} ON n1 CANCELLED AT 20");
+    until("its output says so", || read(&cluster, "term").contains(&words).then_some(()));
 }
 
 #[test]

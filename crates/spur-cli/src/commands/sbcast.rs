@@ -11,7 +11,7 @@ use spur_proto::slurm::{JobView, ListJobsRequest};
 
 use super::{Ended, allocation, srun};
 use crate::cluster::Controller;
-use crate::output::{complain, note};
+use crate::output::{complain, note, stay_loud};
 
 /// Runs the command.
 pub fn run(args: &[String]) -> u8 {
@@ -86,6 +86,7 @@ fn copy(args: &[String]) -> Result<u8, Ended> {
         "sbcast",
         target,
     ];
+    stay_loud();
     Ok(srun::run(&line.map(str::to_string)))
 }
 

@@ -19,7 +19,7 @@ use spur_proto::slurm::controller_client::ControllerClient;
 
 pub use self::look_up::{exported_file, look_up, read_files};
 use crate::cluster::Controller;
-use crate::output::{advise, complain, note, print};
+use crate::output::{self, advise, complain, note, print};
 use crate::{cluster, zone};
 
 /// Says why a line was refused, and returns the exit status.
@@ -104,6 +104,9 @@ fn aside<T: Send>(
 
 /// Passes on what the option table has to remark.
 pub fn tell_notes(tool: Tool, request: &mut Request) {
+    if request.tool.quiet > 1 {
+        output::be_silent();
+    }
     for note in request.notes.drain(..) {
         eprintln!("{}: {note}", tool.name());
     }

@@ -129,7 +129,7 @@ pub static JOB_FIELDS: &[Field<JobView>] = &[
     field("OverSubscribe", "OVER_SUBSCRIBE", "over_subscribe", over_subscribe).letter('h').json("shared"),
     field("Shared", "OVER_SUBSCRIBE", "over_subscribe", over_subscribe),
     field("Partition", "PARTITION", "partition", |j| text(&j.partition)).letter('P').json("partition"),
-    field("PendingTime", "PENDING_TIME", "state eligible_time submit_time start_time", |j| Value::ElapsedSecs(pending(j))),
+    field("PendingTime", "PENDING_TIME", "state submit_time start_time", |j| Value::ElapsedSecs(pending(j))),
     only_json("power.flags", "", |_| Value::Json(json!([]))),
     only_json("pre_sus_time", "run_secs_before_suspend", |j| moment(j.run_secs_before_suspend)),
     field("PreemptTime", "PREEMPT_TIME", "preempt_time", |j| moment(j.preempt_time)).json("preempt_time"),
@@ -228,13 +228,9 @@ fn qos(job: &JobView) -> Value {
 }
 
 fn pending(job: &JobView) -> Elapsed {
-    let from = job.eligible_time.max(job.submit_time);
-    match job.eligible_time {
-        0 => Elapsed::default(),
-        _ if JobStatus(job.state).base() == JobState::Pending => {
-            Elapsed { counted: 0, since: Some(from) }
-        }
-        _ => Elapsed { counted: (job.start_time - from).max(0), since: None },
+    match JobStatus(job.state).base() {
+        JobState::Pending => Elapsed { counted: 0, since: Some(job.submit_time) },
+        _ => Elapsed { counted: (job.start_time - job.submit_time).max(0), since: None },
     }
 }
 

@@ -20,7 +20,7 @@ const fn field(
 /// Every column.
 #[rustfmt::skip]
 pub static STEP_FIELDS: &[Field<StepView>] = &[
-    field("ArrayJobID", "ARRAY_JOB_ID", |s| number(if s.array_job_id > 0 { s.array_job_id } else { s.job_id })),
+    field("ArrayJobID", "ARRAY_JOB_ID", |s| number(s.array_job_id)),
     field("ArrayTaskID", "ARRAY_TASK_ID", |s| maybe(s.array_task_id, "N/A")),
     field("Cluster", "CLUSTER", |s| nullable(&s.cluster)),
     field("Container", "CONTAINER", |s| nullable(&s.container)),
@@ -44,14 +44,14 @@ pub static STEP_FIELDS: &[Field<StepView>] = &[
     field("StepState", "STATE", |s| Value::JobState(JobStatus(s.state))),
     field("TimeLimit", "TIME_LIMIT", |s| Value::Minutes(s.time_limit, "UNLIMITED", "UNLIMITED").whole()).letter('l'),
     field("TimeUsed", "TIME", |s| Value::Elapsed(used(s)).whole()).letter('M'),
-    field("tres-bind", "TRES_BIND", |s| or(&s.tres_bind, "N/A")),
-    field("tres-freq", "TRES_FREQ", |s| or(&s.tres_freq, "N/A")),
-    field("tres-per-job", "TRES_PER_STEP", |s| or(&s.tres_per_step, "N/A")),
-    field("tres-per-step", "TRES_PER_STEP", |s| or(&s.tres_per_step, "N/A")),
+    field("tres-bind", "TRES_BIND", |s| nullable(&s.tres_bind)),
+    field("tres-freq", "TRES_FREQ", |s| nullable(&s.tres_freq)),
+    field("tres-per-job", "TRES_PER_STEP", |s| nullable(&s.tres_per_step)),
+    field("tres-per-step", "TRES_PER_STEP", |s| nullable(&s.tres_per_step)),
     field("tres-per-node", "TRES_PER_JOB", |s| nullable(&s.tres_per_node)).letter('b'),
     field("Gres", "TRES_PER_JOB", |s| nullable(&s.tres_per_node)),
-    field("tres-per-socket", "TRES_PER_SOCKET", |s| or(&s.tres_per_socket, "N/A")),
-    field("tres-per-task", "TRES_PER_TASK", |s| or(&s.tres_per_task, "N/A")),
+    field("tres-per-socket", "TRES_PER_SOCKET", |s| nullable(&s.tres_per_socket)),
+    field("tres-per-task", "TRES_PER_TASK", |s| nullable(&s.tres_per_task)),
     field("UserID", "UID", |s| number(s.uid)).letter('U'),
     field("UserName", "USER", |s| text(&s.user_name)).letter('u'),
 ];

@@ -23,6 +23,7 @@ pub fn read(tool: Tool, lookup: impl Fn(&str) -> Option<String>) -> Vec<Setting>
             };
             let value = match option.arg {
                 Arg::None if !raises(&value) => continue,
+                Arg::None if option.long == "verbose" && value.is_empty() => continue,
                 // `--verbose` may be said several times; its variable holds the number.
                 Arg::None if option.long == "verbose" => value,
                 Arg::None => String::new(),

@@ -151,6 +151,10 @@ pub(super) fn fitted(state: &State, mut spec: JobSpec) -> Result<JobSpec, SlurmE
         }
     }
     let named = spec.partition.split(',').find_map(|name| state.partition(name));
+    // Of several partitions it is the first whose time jobs have that ask for none, wherever they start.
+    if spec.partition.contains(',') && spec.time_limit.is_none() {
+        spec.time_limit = named.and_then(|it| it.default_time);
+    }
     let own = named.or(state.default_partition()).and_then(|it| it.rules.max_mem_per_cpu);
     let most = own.or(state.settings.config.jobs.max_mem_per_cpu).map_or(0, |size| size.0);
     if let Some(size) = spec.memory_per_cpu.filter(|size| most > 0 && *size > most) {

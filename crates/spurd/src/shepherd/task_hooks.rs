@@ -58,6 +58,10 @@ impl TaskHooks {
                 Ok(output) => output,
                 Err(error) => {
                     complain_of_start(*source, "task_prolog", path, &error);
+                    let whose = whose(*source);
+                    complain(&format!(
+                        "{whose} task_prolog did not exit normally. reason: Run command failed - configuration error"
+                    ));
                     complain(&format!("{} failed status=1", name(*source)));
                     return Err(1);
                 }
@@ -78,8 +82,14 @@ impl TaskHooks {
     pub fn run_epilogs(&self, variables: &Variables) {
         for (source, path) in &self.epilogs {
             let run = command(path, variables, "epilog_task").stdout(Stdio::null()).status();
-            if let Err(error) = run {
-                complain_of_start(*source, "task_epilog", path, &error);
+            match run {
+                Ok(status) if status.success() => {}
+                Ok(status) => complain(&format!("TaskEpilog failed status={}", status.into_raw())),
+                Err(_) if *source == Source::User => {
+                    complain(&format!("Could not run user task_epilog [{path}]: access denied"));
+                    complain("TaskEpilog failed status=-1");
+                }
+                Err(error) => complain_of_start(*source, "task_epilog", path, &error),
             }
         }
     }
@@ -130,8 +140,12 @@ fn name(source: Source) -> &'static str {
     }
 }
 
+fn whose(source: Source) -> &'static str {
+    if source == Source::Site { "slurm" } else { "user" }
+}
+
 fn complain_of_start(source: Source, kind: &str, path: &str, error: &io::Error) {
-    let whose = if source == Source::Site { "slurm" } else { "user" };
+    let whose = whose(source);
     let reason = error.raw_os_error().map_or_else(
         || error.to_string(),
         |number| nix::errno::Errno::from_raw(number).desc().to_string(),

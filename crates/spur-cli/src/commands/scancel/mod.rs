@@ -102,7 +102,9 @@ fn end_chosen(query: &Query, controller: &mut Controller) -> Result<u8, Ended> {
                 continue;
             }
             if query.verbose {
-                note(format!("scancel: {}", announced(query, &name)));
+                let shown =
+                    if reference.part == Part::Whole { shown_id(job) } else { name.clone() };
+                note(format!("scancel: {}", announced(query, &shown)));
             }
             let outcome = match (query.signal, query.batch) {
                 (None, false) => end(controller, &reference),
@@ -182,11 +184,14 @@ fn targets(query: &Query, job: &JobView) -> Vec<(String, JobReference)> {
 const KILL: u32 = libc::SIGKILL as u32;
 
 fn announced(query: &Query, name: &str) -> String {
-    match (query.signal, query.batch) {
-        (None, true) => format!("Terminating batch job {name}"),
-        (None, false) => format!("Terminating job {name}"),
-        (Some(signal), true) => format!("Signal {signal} to batch job {name}"),
-        (Some(signal), false) => format!("Signal {signal} to job {name}"),
+    let job = match (query.full, query.batch) {
+        (true, _) => "full job",
+        (false, true) => "batch job",
+        (false, false) => "job",
+    };
+    match query.signal {
+        None => format!("Terminating {job} {name}"),
+        Some(signal) => format!("Signal {signal} to {job} {name}"),
     }
 }
 

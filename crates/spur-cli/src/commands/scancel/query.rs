@@ -38,7 +38,7 @@ impl Query {
         let words = crate::commands::read_tool(&TOOL, args)?;
         let mut query = Query::default();
         let said = |name: &str| words.options.iter().any(|(flag, _)| flag.long == name);
-        for (flag, value) in TOOL.read_variables(|name| std::env::var(name).ok()) {
+        for (flag, value) in TOOL.read_variables(switched) {
             if !said(flag.long) {
                 query.take(flag.long, &value)?;
             }
@@ -155,8 +155,40 @@ fn read_state(word: &str) -> Result<JobState, Ended> {
     })
 }
 
+/// Variables that turn something on and off.
+const SWITCHES: &[&str] = &[
+    "SCANCEL_BATCH",
+    "SCANCEL_CRON",
+    "SCANCEL_CTLD",
+    "SCANCEL_FULL",
+    "SCANCEL_HURRY",
+    "SCANCEL_INTERACTIVE",
+    "SCANCEL_QUIET",
+    "SCANCEL_VERBOSE",
+];
+
+/// The variable's value; a switch that is off is as good as not there.
+fn switched(name: &str) -> Option<String> {
+    let value = std::env::var(name).ok()?;
+    if !SWITCHES.contains(&name) {
+        return Some(value);
+    }
+    match value.to_lowercase().as_str() {
+        "t" | "true" => Some(value),
+        "f" | "false" => None,
+        _ => {
+            complain("scancel", format!("Unrecognized {name} value: {value}"));
+            None
+        }
+    }
+}
+
 fn read_user(name: &str) -> Result<u32, Ended> {
-    user(name).ok_or_else(|| {
+    let is_known = |uid: &u32| {
+        let known = nix::unistd::User::from_uid(nix::unistd::Uid::from_raw(*uid));
+        !matches!(known, Ok(None))
+    };
+    user(name).filter(is_known).ok_or_else(|| {
         complain("scancel", format!("Invalid user name: {name}"));
         Ended(1)
     })

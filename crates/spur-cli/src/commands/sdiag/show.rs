@@ -83,26 +83,28 @@ pub fn text(told: &GetDiagnosticsReply, calls: &[Call], latency: u64) -> String 
         told.passes,
         backfilled = told.backfilled,
     );
-    if told.passes > 0 {
-        let _ = write!(
-            text,
-            "\tLast cycle when: {}\n\tLast cycle: {}\n\tMax cycle:  {}\n\tMean cycle: {}\n\
-             \tLast depth cycle: {depth}\n\tLast depth cycle (try sched): {depth}\n\
-             \tDepth Mean: {depths}\n\tDepth Mean (try depth): {depths}\n\
-             \tLast queue length: {}\n\tQueue length mean: {}\n\tLast table size: {}\n\
-             \tMean table size: {}\n",
-            at(told.pass_last_at),
-            told.pass_last_micros,
-            told.pass_most_micros,
-            mean(told.pass_sum_micros, told.passes),
-            told.pass_last_queue,
-            mean(told.pass_sum_queue, told.passes),
-            told.pass_last_promised,
-            mean(told.pass_sum_promised, told.passes),
-            depth = told.pass_last_depth,
-            depths = mean(told.pass_sum_depth, told.passes),
-        );
-    }
+    let depth = told.pass_last_depth;
+    let _ = write!(
+        text,
+        "\tLast cycle when: {}\n\tLast cycle: {}\n\tMax cycle:  {}\n",
+        at(told.pass_last_at),
+        told.pass_last_micros,
+        told.pass_most_micros,
+    );
+    // Means only of what there was.
+    let mean_line = |text: &mut String, name: &str, sum| {
+        if told.passes > 0 {
+            let _ = writeln!(text, "\t{name}: {}", mean(sum, told.passes));
+        }
+    };
+    mean_line(&mut text, "Mean cycle", told.pass_sum_micros);
+    let _ = writeln!(text, "\tLast depth cycle: {depth}\n\tLast depth cycle (try sched): {depth}");
+    mean_line(&mut text, "Depth Mean", told.pass_sum_depth);
+    mean_line(&mut text, "Depth Mean (try depth)", told.pass_sum_depth);
+    let _ = writeln!(text, "\tLast queue length: {}", told.pass_last_queue);
+    mean_line(&mut text, "Queue length mean", told.pass_sum_queue);
+    let _ = writeln!(text, "\tLast table size: {}", told.pass_last_promised);
+    mean_line(&mut text, "Mean table size", told.pass_sum_promised);
     let _ = write!(
         text,
         "\nLatency for 1000 calls to gettimeofday(): {latency} microseconds\n\n\

@@ -136,10 +136,10 @@ impl Query {
         }
         let layout = match self {
             Query { summary: true, .. } => sinfo::SUMMARY,
-            Query { reasons: true, long: true, .. } => sinfo::REASONS_LONG,
-            Query { reasons: true, .. } => sinfo::REASONS,
             Query { by_node: true, long: true, .. } => sinfo::NODES_LONG,
             Query { by_node: true, .. } => sinfo::NODES,
+            Query { reasons: true, long: true, .. } => sinfo::REASONS_LONG,
+            Query { reasons: true, .. } => sinfo::REASONS,
             Query { long: true, .. } => sinfo::LONG,
             _ => sinfo::DEFAULT,
         };

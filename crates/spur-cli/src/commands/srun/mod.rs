@@ -11,6 +11,7 @@ mod run;
 mod terminal;
 
 use std::io::IsTerminal;
+use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
 
 use spur_core::errors::SlurmError;
@@ -220,12 +221,19 @@ async fn launch(
     }
     let site = parts.first().map(|part| part.access.clone()).unwrap_or_default();
     let command = asked.first().map(|it| it.command.as_slice()).unwrap_or_default();
-    run_beside([&request.tool.prolog, &site.prolog], command);
+    let name = request.job.name.as_str();
+    if let Some(code) = run_beside([&request.tool.prolog, &site.prolog], command, name) {
+        complain(voice.name(), format!("srun prolog failed rc = {code}. Aborting step."));
+        end_all(&parts).await;
+        return Ok(0);
+    }
     let status = run::run(voice, request, &parts, prepared, Some(attended)).await;
     if inside {
         until_over(&parts).await;
     }
-    run_beside([&request.tool.epilog, &site.epilog], command);
+    if let Some(code) = run_beside([&request.tool.epilog, &site.epilog], command, name) {
+        complain(voice.name(), format!("srun epilog failed status={code}"));
+    }
     Ok(status)
 }
 
@@ -429,12 +437,17 @@ async fn end_step(access: &StepAccess) {
 }
 
 /// `--prolog` and `--epilog`, or the site's, are run by srun itself, where it was called.
-/// They are told the command.
-fn run_beside(programs: [&String; 2], command: &[String]) {
+/// They are told the command. What they failed with, if they did; one that cannot be run has not.
+fn run_beside(programs: [&String; 2], command: &[String], name: &str) -> Option<i32> {
     let program = programs.into_iter().find(|program| !program.is_empty());
-    let Some(program) = program.filter(|program| *program != "none") else { return };
-    if let Err(error) = std::process::Command::new(program).args(command).status() {
-        note(format!("srun: Access denied for {program}: {}", reason(&error)));
+    let program = program.filter(|program| *program != "none")?;
+    let mut run = std::process::Command::new(program);
+    match run.args(command).env("SLURM_JOB_NAME", name).status() {
+        Ok(status) => status.code().or(status.signal()).filter(|code| *code != 0),
+        Err(error) => {
+            note(format!("srun: Access denied for {program}: {}", reason(&error)));
+            None
+        }
     }
 }
 

@@ -63,21 +63,21 @@ fn joined(text: &str) -> Vec<(usize, String)> {
     lines
 }
 
-/// Words, in quotes or not.
+/// Words, in single quotes or not; a backslash keeps what follows it. Double quotes mean nothing to Slurm.
 fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
-    let mut quote = None;
-    for letter in line.chars() {
-        match (quote, letter) {
-            (Some(open), letter) if letter == open => quote = None,
-            (Some(_), letter) => word.get_or_insert_default().push(letter),
-            (None, '\'' | '"') => {
-                quote = Some(letter);
+    let mut is_quoted = false;
+    let mut letters = line.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\'' => {
+                is_quoted = !is_quoted;
                 word.get_or_insert_default();
             }
-            (None, letter) if letter.is_whitespace() => words.extend(word.take()),
-            (None, letter) => word.get_or_insert_default().push(letter),
+            '\\' if !is_quoted => word.get_or_insert_default().extend(letters.next()),
+            letter if letter.is_whitespace() && !is_quoted => words.extend(word.take()),
+            letter => word.get_or_insert_default().push(letter),
         }
     }
     words.extend(word);
@@ -111,6 +111,12 @@ fn fill(word: &str, rank: u32, offset: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_are_those_of_slurm() {
+        let line = r#"0 echo a\ b "c d" \\ 'x\y  z' e'f g'h"#;
+        assert_eq!(words(line), ["0", "echo", "a b", "\"c", "d\"", "\\", "x\\y  z", "ef gh"]);
+    }
 
     #[test]
     fn every_task_finds_its_program() {

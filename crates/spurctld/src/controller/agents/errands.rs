@@ -16,6 +16,7 @@ use crate::store;
 
 const DUE_TO_LIMIT: &str = "DUE TO TIME LIMIT";
 const SIGKILL: u32 = 9;
+const SIGTERM: u32 = 15;
 
 /// Has people find in its output that a run was ended.
 fn farewell(run: RunKey, why: &str) -> RunSignal {
@@ -48,6 +49,13 @@ impl<D: Disk> Controller<D> {
     }
 
     /// What the output of a script or a step says of its end, in Slurm's words.
+    /// Whether people hear from this node that a step ends: as in Slurm, from the first one that there is.
+    fn speaks(&self, job: JobId, step: StepId, node: &NodeName) -> bool {
+        let step = self.state.jobs.get(&job).and_then(|job| job.steps.live.get(&step));
+        let mut nodes = step.into_iter().flat_map(|step| &step.shares).map(|share| &share.node);
+        nodes.find(|node| self.agents.is_registered(node)).is_none_or(|first| first == node)
+    }
+
     fn why_it_ends(&self, job: JobId, step: StepId) -> &'static str {
         if self.step_end(job, step) == Some(StepEnd::TimeLimit) {
             return DUE_TO_LIMIT;
@@ -128,8 +136,9 @@ impl<D: Disk> Controller<D> {
                     }
                 }
                 Effect::Kill { job, epoch, step, node } => {
+                    let speaks = step != StepId::EXTERN && self.speaks(job, step, &node);
                     let told = signals.entry(node.clone()).or_default();
-                    if step != StepId::EXTERN {
+                    if speaks {
                         told.push(farewell((job, epoch, step), self.why_it_ends(job, step)));
                     }
                     if matches!(self.step_end(job, step), Some(StepEnd::Killed { .. })) {
@@ -141,7 +150,7 @@ impl<D: Disk> Controller<D> {
                 Effect::Signal { job, epoch, signal, scope, node } => {
                     let meant = self.signalled(job, epoch, &node, scope);
                     let told = signals.entry(node).or_default();
-                    if scope == SignalScope::Batch && signal == SIGKILL {
+                    if scope == SignalScope::Batch && [SIGKILL, SIGTERM].contains(&signal) {
                         let run = |step: &StepId| farewell((job, epoch, *step), "");
                         told.extend(meant.iter().map(run));
                     }
