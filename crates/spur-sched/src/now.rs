@@ -88,7 +88,14 @@ impl Planner {
             return known;
         }
         let would = |but: But| self.place_for(pass, fits, shape, shape.secs, None, but).is_some();
-        let out = !would(But::Jobs) && would(But::Everything);
+        let out = !would(But::Jobs) && would(But::Everything) && {
+            // Whoever could do with other nodes, if only they were free, waits for those, as in Slurm.
+            let until = pass.now.saturating_add(shape.secs);
+            let reserved = |node: &NodeIndex| pass.calendar.is_kept(*node, pass.now, until, shape);
+            let mut rest = fits.clone();
+            rest.barred.extend(self.nodes.in_order().filter(reserved));
+            fits.wanted.iter().any(reserved) || !rest.possible_now(shape, &self.nodes)
+        };
         self.was_kept_out(class, out);
         out
     }

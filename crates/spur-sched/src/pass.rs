@@ -17,7 +17,7 @@ use crate::place::Mix;
 use crate::planner::Planner;
 use crate::possible::Fits;
 use crate::queue::Key;
-use crate::reasons::Kept;
+use crate::reasons::{Kept, Stand};
 use crate::recall::Found;
 use crate::shape::Shape;
 use crate::start::Whose;
@@ -244,14 +244,17 @@ impl Planner {
             return;
         }
         let stand = self.stand(&pass.kept, &ward, &partition, &fits, &shape);
-        // Whom a reservation keeps out holds up nobody.
-        if !kept_out {
+        // Whom a reservation keeps out holds up nobody, but for the nodes that were asked for by name.
+        if !kept_out || !fits.wanted.is_empty() {
             pass.kept.put(key, &ward, &partition, &fits.wanted, &stand);
         }
         pass.named |= !fits.wanted.is_empty();
         let why = stand.reason();
         self.promise(pass, job, class, &fits, &shape, why);
-        if kept_out && let Some(Some(wait)) = pass.special.get_mut(&job) {
+        if kept_out
+            && !matches!(stand, Stand::Behind)
+            && let Some(Some(wait)) = pass.special.get_mut(&job)
+        {
             (wait.reason, wait.reserved) = (Reason::ReqNodeNotAvail, true);
         }
         let count = pass.promised.entry(ward).or_default();

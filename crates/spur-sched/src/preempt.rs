@@ -25,7 +25,10 @@ pub fn victims(
         }
         let may = |it: &Preemptible| planner.may_displace(rank, it.rank) && it.from.0 <= now;
         let it = job.preemptible.filter(may)?;
-        Some(Going { how: Some(it.how), worth: it.worth, lost: now - job.since.0 })
+        let cores: usize = job.shares.iter().map(|share| share.cores.len()).sum();
+        // Where all have just begun the smaller one goes.
+        let lost = (now - job.since.0 + 1).saturating_mul(cores as i64);
+        Some(Going { how: Some(it.how), worth: it.worth, lost })
     };
     // As little of each node as will do, or as much as would do if no more of them were taken.
     let (least, most) = (shape.units_least(), shape.units.max(1));
@@ -62,7 +65,7 @@ struct Offer {
     runs: Vec<RunId>,
 }
 
-/// What the best of those that go is worth, how many go, and how many seconds of work are lost.
+/// What the best of those that go is worth, how many go, and how much work is lost, in seconds of cores.
 type Cost = (u32, usize, i64);
 
 fn cost<'a>(
@@ -94,7 +97,7 @@ fn offers(
         if !slot.present || !slot.node.usable || fits.barred.contains(&node) {
             continue;
         }
-        // The newest first: they lose least.
+        // Those first that lose least.
         let going = |run: RunId| may_go(&run).map(|it| (it.how.is_some(), it.worth, it.lost, run));
         let mut runs: Vec<_> = slot.runs.iter().filter_map(|held| going(held.run)).collect();
         runs.sort_unstable();

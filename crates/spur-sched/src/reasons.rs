@@ -149,9 +149,11 @@ impl Planner {
             let Some(fits) = class.fits.clone() else { continue };
             let ward = class.shape.ward(&class.partition);
             let stand = self.stand(&kept, &ward, &class.partition, &fits, &class.shape);
-            kept.put(key, &ward, &class.partition, &fits.wanted, &stand);
             let usual = pass.by_class[id as usize];
             let said = pass.special.entry(key.1).or_insert(Some(usual));
+            if !said.is_some_and(|wait| wait.reserved) || !fits.wanted.is_empty() {
+                kept.put(key, &ward, &class.partition, &fits.wanted, &stand);
+            }
             // Of several partitions the best counts.
             let several = self.queue.is_in_several(key.1);
             if let Some(wait) = said

@@ -81,7 +81,10 @@ impl Planner {
                     let most = most.as_deref();
                     let cores = match fit.cores_but_left(slot) {
                         Some(cores) => cores,
-                        None => place::pick_cores(slot, taken.cores, &taken.parts, most),
+                        None => {
+                            let sockets = shape.sockets_min;
+                            place::pick_cores(slot, taken.cores, &taken.parts, most, sockets)
+                        }
                     };
                     (taken, cores)
                 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use spur_core::ids::JobId;
+use spur_core::reservation::names;
 
 use crate::fit::{Fit, Taken};
 use crate::nodes::{Free, NodeIndex, Nodes, Slot};
@@ -68,10 +69,25 @@ struct Promise {
 
 #[derive(Clone, Debug)]
 enum What {
-    /// To a pending job, and against which cap it counts.
-    Job(JobId, Taken, Option<Cap>),
+    /// To a pending job, against which cap it counts, and in which reservation it will be.
+    Job(JobId, Taken, Option<Cap>, Arc<str>),
     /// Everything, or so many cores, to jobs that name this reservation.
     Reserved(Arc<str>, Option<u32>),
+}
+
+impl What {
+    /// Cores promised to a job.
+    fn cores(&self) -> u32 {
+        match self {
+            What::Job(_, taken, ..) => taken.cores,
+            What::Reserved(..) => 0,
+        }
+    }
+}
+
+/// Whether a job that names these reservations may be in this one.
+fn is_in(named: &str, reservation: &str) -> bool {
+    names(named).any(|it| it == reservation)
 }
 
 /// Promises that are not looked at.
@@ -165,6 +181,14 @@ impl Calendar {
         })
     }
 
+    /// Whether a reservation keeps a node from others, or a part of it, at some time between two moments.
+    pub fn is_kept(&self, node: NodeIndex, from: i64, until: i64, shape: &Shape) -> bool {
+        self.on(node, from).filter(|it| it.start < until).any(|it| match &it.what {
+            What::Reserved(name, _) => !shape.may_use(name),
+            What::Job(..) => false,
+        })
+    }
+
     /// Whether anything is promised on a node.
     pub fn concerns(&self, node: NodeIndex) -> bool {
         self.promises.contains_key(&node) || self.reserved.promises.contains_key(&node)
@@ -209,6 +233,8 @@ impl Calendar {
         for at in moments {
             let mut free = slot.free_at(at);
             let mut beside = shape.beside(slot, at);
+            // What is left of reservations of some cores.
+            let mut inside = u32::MAX;
             let holds =
                 |it: &&Promise| it.start <= at && at < it.end && at < until(it).max(from + 1);
             for promise in promises.clone().filter(holds) {
@@ -219,16 +245,28 @@ impl Calendar {
                     What::Reserved(name, None) if shape.may_use(name) => {}
                     What::Reserved(_, None) => return 0,
                     What::Reserved(name, Some(cores)) => {
-                        let left = cores.saturating_sub(slot.held_in(name, at));
-                        free.cores = match shape.may_use(name) {
-                            true => free.cores.min(left),
+                        // What is promised in it is part of it.
+                        let to_come =
+                            promises.clone().filter(holds).filter_map(|it| match &it.what {
+                                What::Job(job, ..) if but == But::Job(*job) => None,
+                                What::Job(.., inside)
+                                    if but != But::Jobs && is_in(inside, name) =>
+                                {
+                                    Some(it.what.cores())
+                                }
+                                _ => None,
+                            });
+                        let taken = slot.held_in(name, at).saturating_add(to_come.sum());
+                        let left = cores.saturating_sub(taken);
+                        match shape.may_use(name) {
+                            true => inside = inside.min(left),
                             // Who is to be alone cannot be where others are to come.
-                            false if shape.sharing == Sharing::Nobody => 0,
-                            false => free.cores.saturating_sub(left),
-                        };
+                            false if shape.sharing == Sharing::Nobody => return 0,
+                            false => free.cores = free.cores.saturating_sub(left),
+                        }
                     }
                     What::Job(..) if !shape.sharing.is_open() => return 0,
-                    What::Job(_, taken, cap) => {
+                    What::Job(_, taken, cap, _) => {
                         subtract(&mut free, taken, &slot.node.gres);
                         if cap.is_some() && *cap == shape.cap {
                             beside += taken.cores;
@@ -236,6 +274,7 @@ impl Calendar {
                     }
                 }
             }
+            free.cores = free.cores.min(inside);
             room = room.min(fit.room_beside(shape, slot, &free, beside));
             if room == 0 {
                 return 0;
@@ -558,7 +597,7 @@ impl Calendar {
             let Some(fit) = fits.iter().find(|fit| fit.kind == slot.kind) else { continue };
             let mut free = slot.free_at(place.at);
             for promise in self.on(*node, place.at) {
-                if let What::Job(_, taken, _) = &promise.what
+                if let What::Job(_, taken, ..) = &promise.what
                     && promise.start < end
                 {
                     subtract(&mut free, taken, &slot.node.gres);
@@ -573,7 +612,9 @@ impl Calendar {
                 cpus += taken.cores * slot.node.threads.max(1);
                 self.sign([i64::from(job.0), i64::from(*node), place.at, end]);
                 let cap = shape.cap.clone();
-                let promise = Promise { start: place.at, end, what: What::Job(job, taken, cap) };
+                let inside = shape.reservation.clone();
+                let promise =
+                    Promise { start: place.at, end, what: What::Job(job, taken, cap, inside) };
                 let promises = self.promises.entry(*node).or_default();
                 promises.insert(promises.partition_point(|it| it.end <= end), promise);
             }

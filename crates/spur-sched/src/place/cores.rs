@@ -1,10 +1,16 @@
-//! Which cores of a node: near the job's devices, on as few sockets as possible.
+//! Which cores of a node: near the job's devices, on as few sockets as possible and as many as are asked for.
 
 use crate::bits::Bits;
 use crate::nodes::Slot;
 
-/// Picks free cores, of each socket at most so many.
-pub fn pick(slot: &Slot, count: u32, parts: &[(u32, u32)], most: Option<&[u32]>) -> Bits {
+/// Picks free cores, of each socket at most so many, and some of so many sockets at least.
+pub fn pick(
+    slot: &Slot,
+    count: u32,
+    parts: &[(u32, u32)],
+    most: Option<&[u32]>,
+    sockets_min: u32,
+) -> Bits {
     let mut picked = Bits::default();
     let mut missing = count;
     if count == slot.free.cores {
@@ -23,6 +29,16 @@ pub fn pick(slot: &Slot, count: u32, parts: &[(u32, u32)], most: Option<&[u32]>)
             picked.insert(core);
             mine[socket] += 1;
             missing -= 1;
+        }
+    }
+    let mut met = mine.iter().filter(|count| **count > 0).count();
+    for core in slot.free_cores.iter().filter(|_| sockets_min > 1) {
+        let socket = socket_of(core);
+        let open = mine[socket] == 0 && may_have(socket).is_none_or(|most| most > 0);
+        if missing > 0 && met < sockets_min as usize && open {
+            picked.insert(core);
+            mine[socket] = 1;
+            (met, missing) = (met + 1, missing - 1);
         }
     }
     for core in slot.free_cores.iter().filter(|core| !picked.contains(*core)) {

@@ -5,25 +5,45 @@
 //! A single node is the fullest that will do; several are taken in order, each leaving a processor for every node that
 //! must follow. Who asks for neighbours gets one such run whatever its nodes weigh, or another choice is made.
 
-use super::{Candidate, Choice, Chosen, Search, deal};
+use super::{Candidate, Choice, Chosen, Search, deal, leaves};
+use crate::shape::Shape;
 
 /// Where more nodes than these may do, looking at each of them for every job would cost too much.
-const LOOK: usize = 128;
+pub(super) const LOOK: usize = 128;
 
 /// A node that would do.
-struct Stop {
-    candidate: Candidate,
+pub(super) struct Stop {
+    pub candidate: Candidate,
     /// Where it stands among all nodes.
-    place: u32,
-    weight: u32,
+    pub place: u32,
+    pub weight: u32,
     /// Processors that jobs of the shape could have of it.
-    cpus: u64,
+    pub cpus: u64,
 }
 
 /// What a job still lacks.
-struct Need {
-    nodes: u32,
-    cpus: u64,
+pub(super) struct Need {
+    pub nodes: u32,
+    pub cpus: u64,
+}
+
+impl Need {
+    /// What all of a job lacks.
+    pub fn of(shape: &Shape) -> Need {
+        Need { nodes: shape.nodes_min, cpus: shape.cpus() }
+    }
+
+    /// It has this node, and leaves a processor for each that must follow.
+    pub fn take(&mut self, stop: &Stop) {
+        let for_others = u64::from(self.nodes.saturating_sub(1));
+        let given = stop.cpus.min(self.cpus.saturating_sub(for_others));
+        self.cpus = self.cpus.saturating_sub(given.max(1));
+        self.nodes = self.nodes.saturating_sub(1);
+    }
+
+    pub fn is_met(&self) -> bool {
+        self.nodes == 0 && self.cpus == 0
+    }
 }
 
 /// Neighbours, and what they have together.
@@ -36,19 +56,20 @@ impl Search<'_> {
     /// Nodes and units on each, where Slurm's choice is a matter of neighbours.
     pub(super) fn along_the_line(&self) -> Option<Chosen> {
         let shape = self.shape;
+        let by_leaves = leaves::are_followed(self.nodes, shape);
         let goes = self.choice == Choice::Tight
-            && self.wanted.is_empty()
+            && (self.wanted.is_empty() || by_leaves)
             && shape.gres.is_empty()
             // Where a partition wants the emptiest nodes its jobs get those.
             && (!shape.spread || shape.widest)
-            && self.nodes.domains.is_empty()
+            && (self.nodes.domains.is_empty() || by_leaves)
             && shape.nodes_min as usize <= LOOK;
         if !goes {
             return None;
         }
         let mut stops = self.stops()?;
         while stops.len() >= shape.nodes_min as usize {
-            let chosen = self.walk(&stops);
+            let chosen = if by_leaves { self.leaf_by_leaf(&stops) } else { self.walk(&stops) };
             if chosen.is_some() || shape.contiguous {
                 return chosen;
             }
@@ -110,45 +131,53 @@ impl Search<'_> {
 
     fn walk(&self, stops: &[Stop]) -> Option<Chosen> {
         let shape = self.shape;
-        let most = match shape.units_follow_nodes {
-            true => shape.nodes_max,
-            false => shape.nodes_max.min(shape.units.max(shape.nodes_min)),
-        };
-        let wide = shape.widest || shape.units_follow_nodes;
+        let (most, wide) = self.most();
         let neighbours =
             |a: &Stop, b: &Stop| a.place.abs_diff(b.place) == 1 && a.weight == b.weight;
         let mut runs: Vec<Run<'_>> = (stops.chunk_by(neighbours))
             .map(|stops| Run { stops, cpus: stops.iter().map(|stop| stop.cpus).sum() })
             .collect();
-        let mut need = Need { nodes: shape.nodes_min, cpus: shape.cpus() };
+        let mut need = Need::of(shape);
         if shape.contiguous {
             runs.retain(|run| run.has_enough(&need));
             runs = best(&runs, &need).map(|best| runs.remove(best)).into_iter().collect();
         }
         let mut found: Vec<&Candidate> = Vec::new();
-        let full = |need: &Need, found: &[&Candidate]| {
-            let enough = need.nodes == 0 && need.cpus == 0;
-            found.len() >= most as usize || enough && !wide
-        };
+        let full =
+            |need: &Need, found: &[&Candidate]| found.len() >= most || need.is_met() && !wide;
         while !full(&need, &found) {
             let Some(best) = best(&runs, &need) else { break };
             for stop in runs.remove(best).in_turn(&need) {
                 if full(&need, &found) {
                     break;
                 }
-                if found.len() + 1 == most as usize && stop.cpus < need.cpus {
+                if found.len() + 1 == most && stop.cpus < need.cpus {
                     continue;
                 }
-                let for_others = u64::from(need.nodes.saturating_sub(1));
-                let given = stop.cpus.min(need.cpus.saturating_sub(for_others));
-                need.cpus = need.cpus.saturating_sub(given.max(1));
-                need.nodes = need.nodes.saturating_sub(1);
+                need.take(stop);
                 found.push(&stop.candidate);
             }
         }
-        if need.nodes > 0 || need.cpus > 0 {
-            return None;
-        }
+        let chosen = need.is_met().then(|| self.dealt(&found)).flatten()?;
+        let mut places: Vec<u32> = chosen.iter().map(|(node, _)| self.nodes.place(*node)).collect();
+        places.sort_unstable();
+        let apart = places.windows(2).any(|pair| pair[1] - pair[0] > 1);
+        (!shape.contiguous || !apart).then_some(chosen)
+    }
+
+    /// The most nodes a job may have, and whether it takes them where they are there.
+    pub(super) fn most(&self) -> (usize, bool) {
+        let shape = self.shape;
+        let most = match shape.units_follow_nodes {
+            true => shape.nodes_max,
+            false => shape.nodes_max.min(shape.units.max(shape.nodes_min)),
+        };
+        (most as usize, shape.widest || shape.units_follow_nodes)
+    }
+
+    /// Units on each of those that were taken, in the order in which they were.
+    pub(super) fn dealt(&self, found: &[&Candidate]) -> Option<Chosen> {
+        let shape = self.shape;
         let mut chosen: Chosen = match shape.units_each().filter(|_| shape.units_follow_nodes) {
             Some(each) => found.iter().map(|it| (it.node, each)).collect(),
             None => {
@@ -159,10 +188,7 @@ impl Search<'_> {
             }
         };
         chosen.sort_by_key(|(node, _)| self.nodes.rank(*node));
-        let mut places: Vec<u32> = chosen.iter().map(|(node, _)| self.nodes.place(*node)).collect();
-        places.sort_unstable();
-        let apart = places.windows(2).any(|pair| pair[1] - pair[0] > 1);
-        (!shape.contiguous || !apart).then_some(chosen)
+        Some(chosen)
     }
 }
 

@@ -6,6 +6,7 @@ pub mod devices;
 mod ends;
 mod fragment;
 mod layers;
+mod leaves;
 mod line;
 pub mod network;
 

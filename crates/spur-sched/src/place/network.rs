@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::nodes::{Domain, NodeIndex, Nodes};
 use crate::place::Chosen;
+use crate::place::leaves::are_followed;
 use crate::shape::Shape;
 use crate::timeline::Place;
 
@@ -33,7 +34,8 @@ pub fn place(
         return segments(nodes, shape, size, count, barred, within, search);
     }
     let most = shape.switches.map_or(usize::MAX, |most| most.max(1) as usize);
-    if leaves(nodes, &anywhere) == 1 {
+    let as_slurm = are_followed(nodes, shape) && leaves(nodes, &anywhere) <= most;
+    if as_slurm || leaves(nodes, &anywhere) == 1 {
         return Some(anywhere);
     }
     let size = shape.nodes_min as usize;

@@ -133,3 +133,74 @@ fn a_socket_takes_no_more_tasks_than_it_may() {
     });
     assert_eq!(more.plan(), ["2 Resources@3600"], "one core is free on each socket");
 }
+
+/// Eight nodes of four processors: two below the first leaf, three below each of the others.
+fn uneven() -> Cluster {
+    let mut cluster = cluster(&[4; 8]);
+    for (name, node) in &mut cluster.view.nodes {
+        let number: u32 = name.as_str()[1..].parse().expect("a number");
+        let leaf = format!("s{}", 1 + u32::from(number > 2) + u32::from(number > 5));
+        let switches = [Arc::from("s0"), Arc::from(leaf.as_str())].into();
+        *node = Arc::new(ViewNode { switches, ..(**node).clone() });
+    }
+    cluster
+}
+
+/// So many tasks on any nodes.
+fn anywhere(units: u32) -> impl Fn(&mut Shape) {
+    move |shape| (shape.nodes_max, shape.units) = (8, units)
+}
+
+fn alone(nodes: u32) -> impl Fn(&mut Shape) {
+    move |shape| {
+        tasks(nodes, nodes)(shape);
+        shape.sharing = crate::shape::Sharing::Nobody;
+    }
+}
+
+/// Some tasks on a node that is named.
+fn some(node: &str, units: u32) -> impl Fn(&mut Shape) {
+    let node = named(node);
+    move |shape| {
+        node(shape);
+        shape.units = units;
+    }
+}
+
+/// Seen on Slurm.
+#[test]
+fn leaves_are_filled_one_after_another() {
+    let last = |cluster: Cluster| cluster.plan().pop().expect("a plan");
+    let used = || uneven().job(some("n1", 1)).started();
+    assert_eq!(last(used().job(anywhere(4))), "2 on n1:3 n2:1");
+    let more = used().job(anywhere(4)).started();
+    assert_eq!(last(more.job(anywhere(4))), "3 on n2:3 n3:1", "a leaf of one node goes first");
+    assert_eq!(last(uneven().job(tasks(4, 4))), "1 on n1:1 n3:1 n4:1 n5:1", "the largest leaf");
+    assert_eq!(last(uneven().job(tasks(6, 6))), "1 on n3:1 n4:1 n5:1 n6:1 n7:1 n8:1");
+    let middle = uneven().job(some("n4", 1)).started();
+    assert_eq!(last(middle.job(alone(5))), "2 on n1:4 n2:4 n6:4 n7:4 n8:4");
+    let scattered = ["n1", "n3", "n6"].iter().fold(uneven(), |all, node| all.job(some(node, 1)));
+    let eight = scattered.started().job(anywhere(8));
+    assert_eq!(last(eight.clone()), "4 on n1:3 n2:4 n3:1");
+    assert_eq!(last(eight.started().job(tasks(3, 9))), "5 on n3:2 n4:4 n5:3");
+    let beside = uneven().job(|shape| {
+        named("n3")(shape);
+        tasks(4, 4)(shape);
+    });
+    assert_eq!(last(beside), "1 on n1:1 n3:1 n4:1 n5:1", "the leaf of what is named");
+}
+
+#[test]
+fn a_job_of_two_sockets_has_a_core_of_each() {
+    let node = |node: &mut ViewNode| (node.cores, node.sockets) = (4, 2);
+    let one = cluster(&[]).node("n1", node).node("n2", node).job(|shape| {
+        tasks(1, 2)(shape);
+        shape.sockets_min = 2;
+    });
+    assert_eq!(one.decide().starts[0].shares[0].cores, [0, 2]);
+    let two = one.started().job(|shape| {
+        tasks(1, 2)(shape);
+        (shape.sockets_min, shape.cores_per_socket_min) = (1, 2);
+    });
+    assert_eq!(two.plan(), ["2 on n2:2"], "a socket with two free cores");
+}

@@ -330,12 +330,16 @@ fn nothing_runs_into_a_reservation_but_its_own_jobs() {
     let short = |shape: &mut Shape| shape.secs = 1800;
     let plan = nodes.clone().job(|_| {}).job(short).job(mine).plan();
     assert_eq!(plan, ["1 on n2:1", "2 on n1:1", "3 Reservation"]);
-    // Nothing but the reservation is in the way of the second.
+    // The second could do with the node of the first, and waits for that; seen on Slurm.
     let plan = nodes.clone().job(|_| {}).job(|_| {}).plan();
-    assert_eq!(plan, ["1 on n2:1", "2 ReqNodeNotAvail@3600"]);
+    assert_eq!(plan, ["1 on n2:1", "2 Resources@3600"]);
+    let named = |shape: &mut Shape| shape.nodelist = vec!["n1".into()];
+    let plan = nodes.clone().job(named).job(tasks(2, 2)).plan();
+    assert_eq!(plan[0], "1 ReqNodeNotAvail@7200", "nothing else would do");
+    assert!(plan[1].starts_with("2 ReqNodeNotAvail"), "{plan:?}");
     assert_eq!(nodes.clone().at(1800).job(mine).plan(), ["1 on n1:1"]);
     let busy = nodes.job(|_| {}).started().job(|_| {});
-    assert_eq!(busy.plan(), ["2 ReqNodeNotAvail@3600"]);
+    assert_eq!(busy.plan(), ["2 Resources@3600"]);
 }
 
 #[test]
@@ -554,6 +558,9 @@ fn some_cores_of_a_node_are_kept_and_the_others_are_not() {
     assert_eq!(nodes.clone().job(mine(5)).decide().starts.len(), 0);
     let alone = |shape: &mut Shape| shape.sharing = Sharing::Nobody;
     assert_eq!(nodes.clone().job(alone).decide().starts.len(), 0);
+    // Who waits for a part of what is kept takes nothing of the rest, as on Slurm.
+    let full = nodes.clone().job(mine(4)).started().job(mine(1)).job(tasks(1, 4));
+    assert_eq!(full.plan()[0], "3 on n1:4");
     let waits = nodes.job(mine(5)).job(tasks(1, 5)).plan();
     assert_eq!(waits, ["1 Resources@7200", "2 ReqNodeNotAvail@10800"]);
 }
