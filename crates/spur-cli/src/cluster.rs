@@ -366,8 +366,11 @@ impl Controller {
 
     /// Signals a step; 0 ends it.
     pub fn signal_step(&mut self, job_id: u32, step_id: u32, signal: u32) -> Result<(), CallError> {
-        let request = SignalStepRequest { job_id, step_id, signal };
-        let ask = |mut client: Client| async move { client.signal_step(request).await };
+        let request = SignalStepRequest { job_id, step_id, signal, request_id: request_id() };
+        let ask = |mut client: Client| {
+            let request = request.clone();
+            async move { client.signal_step(request).await }
+        };
         self.runtime.block_on(self.caller.call(ask)).map(|_| ())
     }
 
@@ -565,7 +568,7 @@ impl Controller {
 
     /// Sets a trigger.
     pub fn set_trigger(&mut self, trigger: Trigger) -> Result<(), CallError> {
-        let request = SetTriggerRequest { trigger: Some(trigger) };
+        let request = SetTriggerRequest { trigger: Some(trigger), request_id: request_id() };
         let ask = |mut client: Client| {
             let request = request.clone();
             async move { client.set_trigger(request).await }
@@ -575,13 +578,18 @@ impl Controller {
 
     /// Takes triggers away; how many there were.
     pub fn clear_triggers(&mut self, request: ClearTriggersRequest) -> Result<u32, CallError> {
-        let ask = |mut client: Client| async move { client.clear_triggers(request).await };
+        let request = ClearTriggersRequest { request_id: request_id(), ..request };
+        let ask = |mut client: Client| {
+            let request = request.clone();
+            async move { client.clear_triggers(request).await }
+        };
         Ok(self.runtime.block_on(self.caller.call(ask))?.cleared)
     }
 
     /// Makes a user's tokens worthless.
     pub fn revoke_tokens(&mut self, user_name: &str) -> Result<(), CallError> {
-        let request = RevokeTokensRequest { user_name: user_name.to_string() };
+        let user_name = user_name.to_string();
+        let request = RevokeTokensRequest { user_name, request_id: request_id() };
         let ask = |mut client: Client| {
             let request = request.clone();
             async move { client.revoke_tokens(request).await }

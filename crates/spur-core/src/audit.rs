@@ -156,7 +156,7 @@ pub fn who(actor: &Actor) -> String {
 /// Who wants a command, and what it is, in words; nothing for what the controller does by itself. No text
 /// that could hold a secret is repeated: scripts, environments, values, hashes.
 pub fn describe(command: &Command) -> Option<(String, String)> {
-    let (by, what) = match command {
+    let (by, what) = match command.plain() {
         Command::Submit(submit) => {
             return Some((format!("uid {}", submit.owner.uid), "submit".to_string()));
         }

@@ -1,5 +1,8 @@
 //! The wire and the rules agree.
 
+mod recorded;
+mod repeats;
+
 use prost_reflect::DescriptorPool;
 use spur_core::auth::METHODS;
 

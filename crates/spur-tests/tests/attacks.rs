@@ -205,11 +205,11 @@ async fn on_jobs(mut client: ControllerClient<Channel>, jobs: &[u32]) -> Told {
                 attempt!(format!("access {step_id}"), access_step, request);
             }
             for signal in [0, 9, 15] {
-                let request = SignalStepRequest { job_id, step_id, signal };
+                let request = SignalStepRequest { job_id, step_id, signal, ..Default::default() };
                 attempt!(format!("signal {signal} to {step_id}"), signal_step, request);
             }
         }
-        let request = EndAllocationRequest { job_id, exit_status: 0 };
+        let request = EndAllocationRequest { job_id, ..Default::default() };
         attempt!("give back", end_allocation, request);
         attempt!("script", get_script, GetScriptRequest { job_id });
     }
@@ -228,11 +228,15 @@ async fn under_other_names(mut client: ControllerClient<Channel>) -> Told {
     let root = || "root".to_string();
     attempt!("crontab of root", get_crontab, GetCrontabRequest { uid: Some(0) });
     let text = "* * * * * /bin/true\n".to_string();
-    let table = SetCrontabRequest { uid: Some(0), text, lines: Vec::new() };
+    let table = SetCrontabRequest { uid: Some(0), text, ..Default::default() };
     attempt!("crontab for root", set_crontab, table);
     let user_name = root();
     attempt!("token", issue_token, IssueTokenRequest { user_name, ..Default::default() });
-    attempt!("revoke", revoke_tokens, RevokeTokensRequest { user_name: root() });
+    attempt!(
+        "revoke",
+        revoke_tokens,
+        RevokeTokensRequest { user_name: root(), ..Default::default() }
+    );
     let say = |key: &str, value: &str| Assignment { key: key.into(), value: value.into() };
     for (noun, name, assignment) in [
         (Noun::Node, "n1", say("State", "DRAIN")),

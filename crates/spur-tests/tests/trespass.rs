@@ -124,7 +124,7 @@ fn somebody_else() {
             program: "/bin/true".to_string(),
             ..Default::default()
         };
-        let request = SetTriggerRequest { trigger: Some(trigger) };
+        let request = SetTriggerRequest { trigger: Some(trigger), ..Default::default() };
         tell("triggers", client.set_trigger(request).await.map(drop));
     });
 }

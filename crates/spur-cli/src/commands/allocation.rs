@@ -322,8 +322,11 @@ pub fn attend(tool: Tool, job: u32) -> Attended {
 
 /// Gives a job back, with the exit status of what it was made for.
 pub async fn end(job: u32, exit_status: u32) {
-    let ask = |mut client: ControllerClient<_>| async move {
-        client.end_allocation(EndAllocationRequest { job_id: job, exit_status }).await
+    let request_id = cluster::request_id();
+    let asked = EndAllocationRequest { job_id: job, exit_status, request_id };
+    let ask = |mut client: ControllerClient<_>| {
+        let asked = asked.clone();
+        async move { client.end_allocation(asked).await }
     };
     let _ = cluster::caller().call(ask).await;
 }

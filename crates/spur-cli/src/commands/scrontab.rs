@@ -175,7 +175,8 @@ fn install(controller: &mut Controller, owner: &Owner, text: &str) -> Result<(),
         })
     });
     let lines = lines.collect::<Result<_, Refused>>()?;
-    let request = SetCrontabRequest { uid: owner.named, text: text.to_string(), lines };
+    let request_id = cluster::request_id();
+    let request = SetCrontabRequest { uid: owner.named, text: text.to_string(), lines, request_id };
     let reply = controller.set_crontab(&request);
     let reply = reply.map_err(|error| Refused::Whole(error.to_string()))?;
     match SlurmError::from_number(reply.error_number) {

@@ -158,7 +158,8 @@ fn set(asked: &Asked, controller: &mut Controller) -> Result<(), Ended> {
 }
 
 fn clear(asked: &Asked, controller: &mut Controller) -> Result<(), Ended> {
-    let request = ClearTriggersRequest { id: asked.id, job_id: asked.job, uid: asked.uid };
+    let (id, job_id, uid) = (asked.id, asked.job, asked.uid);
+    let request = ClearTriggersRequest { id, job_id, uid, ..ClearTriggersRequest::default() };
     if request == ClearTriggersRequest::default() {
         return refuse("You must specify a --id, --jobid, or --user to clear");
     }

@@ -120,8 +120,9 @@ fn add(dir: Option<PathBuf>) -> Result<(), String> {
 }
 
 fn remove(name: String) -> Result<(), CallError> {
+    let asked = RemoveControllerRequest { name: name.clone(), request_id: cluster::request_id() };
     let ask = |mut client: ControllerClient<_>| {
-        let request = RemoveControllerRequest { name: name.clone() };
+        let request = asked.clone();
         async move { client.remove_controller(request).await }
     };
     cluster::block_on(cluster::caller().call(ask))?;

@@ -81,18 +81,24 @@ fn list(wanted: fn(&MachineView) -> bool) -> Result<String, CallError> {
 }
 
 fn approve(name: &str, fingerprint: &str) -> Result<String, CallError> {
+    let asked = ApproveMachineRequest {
+        name: name.to_string(),
+        fingerprint: fingerprint.to_string(),
+        request_id: cluster::request_id(),
+    };
     let ask = |mut client: ControllerClient<_>| {
-        let (name, fingerprint) = (name.to_string(), fingerprint.to_string());
-        async move { client.approve_machine(ApproveMachineRequest { name, fingerprint }).await }
+        let asked = asked.clone();
+        async move { client.approve_machine(asked).await }
     };
     let machine = cluster::block_on(cluster::caller().call(ask))?.machine.unwrap_or_default();
     Ok(format!("{name} is let in; its key is {}\n", machine.fingerprint))
 }
 
 fn remove(name: &str) -> Result<String, CallError> {
+    let asked = RemoveMachineRequest { name: name.to_string(), request_id: cluster::request_id() };
     let ask = |mut client: ControllerClient<_>| {
-        let name = name.to_string();
-        async move { client.remove_machine(RemoveMachineRequest { name }).await }
+        let asked = asked.clone();
+        async move { client.remove_machine(asked).await }
     };
     cluster::block_on(cluster::caller().call(ask))?;
     Ok(format!("{name} is out; its certificate counts no more\n"))

@@ -40,7 +40,8 @@ pub fn run(args: &[String]) -> u8 {
         Err(status) => return status,
     };
     let Verb::Create { role, ttl, uses, json } = arguments.verb;
-    let request = CreateTokenRequest { role: role.clone(), lifetime_secs: ttl, uses };
+    let request_id = cluster::request_id();
+    let request = CreateTokenRequest { role: role.clone(), lifetime_secs: ttl, uses, request_id };
     let ask = |mut client: ControllerClient<_>| {
         let request = request.clone();
         async move { client.create_token(request).await }

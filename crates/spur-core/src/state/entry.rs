@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::auth::Actor;
 use crate::blob::BlobHash;
-use crate::ids::{Epoch, JobId, NodeName, StepId};
+use crate::ids::{Epoch, JobId, NodeName, StepId, Uid};
 use crate::job::{Allocation, ArraySpec, ExitStatus, JobSpec, Owner, Removal, RequestId, StepEnd};
 use crate::limit::Limit;
 use crate::node::Inventory;
@@ -128,6 +128,15 @@ pub enum Command {
     SetTrigger(Box<Trigger>),
     /// Somebody wants triggers taken away.
     ClearTriggers(ClearTriggers),
+    /// What a client gave a name to: done once, however often it is asked for.
+    Once {
+        /// Whose name for it.
+        by: Uid,
+        /// The name.
+        request: RequestId,
+        /// What is to be done; nothing where it was done elsewhere and is only to be remembered.
+        command: Option<Box<Command>>,
+    },
     /// What a look at the triggers brought.
     Noticed(Vec<Notice>),
     /// The time of a reservation is over.

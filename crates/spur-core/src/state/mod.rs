@@ -162,14 +162,14 @@ pub fn apply(state: &mut State, entry: &Entry) -> Applied {
     if state.history.birth == 0 {
         state.history.birth = entry.origin.life;
     }
-    let asked = entry.command.asked();
-    if let Some(reply) = state.repeats.answer(asked) {
-        return Applied { reply, effects: vec![], records: vec![] };
+    let (asked, command) = entry.command.asked();
+    if let Some(reply) = asked.and_then(|asked| state.repeats.answer(asked)) {
+        return Applied { reply: Ok(reply.clone()), effects: vec![], records: vec![] };
     }
     let mut effects = Vec::new();
     let nodes = state.nodes.clone();
     let reservations = state.reservations.clone();
-    let reply = match &entry.command {
+    let reply = match command {
         Command::Configure(settings) => {
             let changed = *state.settings != *settings;
             triggers::configured(state, entry.origin.life, changed);
@@ -208,9 +208,10 @@ pub fn apply(state: &mut State, entry: &Entry) -> Applied {
         Command::Preempt(victims) => preempt::preempt(state, victims, &mut effects),
         Command::GraceOver { job, epoch } => preempt::grace_over(state, *job, *epoch, &mut effects),
         Command::Purge { before } => jobs::purge(state, *before, &mut effects),
+        Command::Once { .. } => Ok(Reply::Done),
     };
-    if let (Ok(_), Some(asked)) = (&reply, asked) {
-        state.repeats.remember(state.now, asked);
+    if let (Ok(reply), Some(asked)) = (&reply, asked) {
+        state.repeats.remember(state.now, asked, reply.clone());
     }
     settle::settle(state, &mut effects);
     if state.settings.accounting {

@@ -49,7 +49,11 @@ impl Service {
             Action::Update(update) => JobAction::Update(update.assignments),
             Action::Notify(notify) => {
                 let words = limits::words(&notify.words)?;
-                self.notify(&by, JobId(request.job_id), words).await?;
+                self.latest().await?;
+                if !self.was_done(&by, &request.request_id)? {
+                    self.notify(&by, JobId(request.job_id), words).await?;
+                    self.remember(&by, &request.request_id).await?;
+                }
                 return Ok(ControlJobReply {});
             }
         };

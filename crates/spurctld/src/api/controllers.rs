@@ -29,8 +29,17 @@ impl Service {
         request: RemoveControllerRequest,
     ) -> Result<RemoveControllerReply, Status> {
         // It goes on, and is written down, also when the caller does not wait for it.
-        let (service, name) = (self.clone(), request.name.clone());
-        let removal = tokio::spawn(async move { service.remove_and_note(&by, &name).await });
+        // Who has no majority is told so by the removal.
+        if self.latest().await.is_ok() && self.was_done(&by, &request.request_id)? {
+            return Ok(RemoveControllerReply {});
+        }
+        let service = self.clone();
+        let removal = tokio::spawn(async move {
+            let done = service.remove_and_note(&by, &request.name).await?;
+            // What went out is out, whether or not this finds a majority yet.
+            let _ = service.remember(&by, &request.request_id).await;
+            Ok(done)
+        });
         removal.await.unwrap_or_else(|_| Err(self.standby()))
     }
 

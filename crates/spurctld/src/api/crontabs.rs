@@ -65,7 +65,8 @@ impl Service {
                 return refusal(line, &status).ok_or(status);
             }
         }
-        let Err(status) = self.propose(Command::SetCrontab(Box::new(set.clone()))).await else {
+        let command = Command::SetCrontab(Box::new(set.clone()));
+        let Err(status) = self.propose_once(&set.by, &request.request_id, command).await else {
             return Ok(SetCrontabReply::default());
         };
         // The first line that would be refused by itself is the culprit.

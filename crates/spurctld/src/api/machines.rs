@@ -3,6 +3,7 @@
 use spur_core::auth::{Actor, Level, may_act_as};
 use spur_core::errors::SlurmError;
 use spur_core::ids::Uid;
+use spur_core::job::RequestId;
 use spur_core::state::trust::{Machine, Token};
 use spur_core::state::{ChangeTrust, Command, TrustChange};
 use spur_core::time::Timestamp;
@@ -21,6 +22,7 @@ use spur_proto::status::{from_status, to_status};
 use tonic::Status;
 
 use super::identify::own_uid;
+use super::jobs::optional_name;
 use super::service::Service;
 use crate::raft::members;
 use crate::trust::{Trusted, Waiting};
@@ -156,7 +158,11 @@ impl Service {
         }
         let authority = self.authority()?;
         let token = JoinToken::generate(authority.hash(), reachable.join(","));
-        let token = token.map_err(failed)?;
+        let mut token = token.map_err(failed)?;
+        // Asked again because the answer was lost, this one takes the place of the one that nobody got.
+        if let Some(RequestId(name)) = optional_name(&request.request_id)? {
+            token.id = name as u64;
+        }
         let kept = Token {
             secret_hash: token.secret_hash().to_vec(),
             role: request.role,
@@ -170,14 +176,7 @@ impl Service {
 
     pub(super) async fn machines(&self) -> Result<ListMachinesReply, Status> {
         let published = self.latest().await?;
-        let machines = published.state.trust.machines.values().map(|machine| MachineView {
-            name: machine.name.clone(),
-            role: machine.role.clone(),
-            fingerprint: PublicKey(machine.key.clone()).fingerprint(),
-            waiting: false,
-            since: machine.since.0,
-            address: String::new(),
-        });
+        let machines = published.state.trust.machines.values().map(machine_view);
         let waiting = self.trusted.waiting();
         let waiting = waiting.iter().map(waiting_view);
         Ok(ListMachinesReply { machines: machines.chain(waiting).collect() })
@@ -189,7 +188,12 @@ impl Service {
         request: ApproveMachineRequest,
     ) -> Result<ApproveMachineReply, Status> {
         self.latest().await?;
-        let ApproveMachineRequest { name, fingerprint } = request;
+        let ApproveMachineRequest { name, fingerprint, request_id } = request;
+        if self.was_done(&by, &request_id)? {
+            let published = self.inbox.published();
+            let machine = published.state.trust.machines.values().find(|it| it.name == name);
+            return Ok(ApproveMachineReply { machine: machine.map(machine_view) });
+        }
         let mut waiting = self.trusted.waiting();
         waiting.retain(|it| it.name == name);
         waiting.retain(|it| fingerprint.is_empty() || it.key.fingerprint() == fingerprint);
@@ -206,8 +210,7 @@ impl Service {
             key: chosen.key.0.clone(),
             since: Timestamp(0),
         };
-        let change = TrustChange::Admit { machine, token: None };
-        self.propose(Command::ChangeTrust(Box::new(ChangeTrust { change, by }))).await?;
+        self.change_trust(by, &request_id, TrustChange::Admit { machine, token: None }).await?;
         self.trusted.let_in(&chosen.key);
         Ok(ApproveMachineReply { machine: Some(waiting_view(chosen)) })
     }
@@ -218,7 +221,7 @@ impl Service {
         request: RemoveMachineRequest,
     ) -> Result<RemoveMachineReply, Status> {
         let change = TrustChange::Remove { name: request.name };
-        self.propose(Command::ChangeTrust(Box::new(ChangeTrust { change, by }))).await?;
+        self.change_trust(by, &request.request_id, change).await?;
         Ok(RemoveMachineReply {})
     }
 
@@ -254,9 +257,19 @@ impl Service {
         request: RevokeTokensRequest,
     ) -> Result<RevokeTokensReply, Status> {
         let (user, uid) = self.token_user(&by, request.user_name).await?;
-        let change = TrustChange::Revoke { user, uid };
-        self.propose(Command::ChangeTrust(Box::new(ChangeTrust { change, by }))).await?;
+        self.change_trust(by, &request.request_id, TrustChange::Revoke { user, uid }).await?;
         Ok(RevokeTokensReply {})
+    }
+
+    async fn change_trust(
+        &self,
+        by: Actor,
+        request: &[u8],
+        change: TrustChange,
+    ) -> Result<(), Status> {
+        let command = ChangeTrust { change, by: by.clone() };
+        let command = Command::ChangeTrust(Box::new(command));
+        self.propose_once(&by, request, command).await.map(|_| ())
     }
 
     async fn token_user(&self, by: &Actor, asked: String) -> Result<(String, Uid), Status> {
@@ -292,6 +305,17 @@ impl Service {
             found.insert(0, own.clone());
         }
         found
+    }
+}
+
+fn machine_view(machine: &Machine) -> MachineView {
+    MachineView {
+        name: machine.name.clone(),
+        role: machine.role.clone(),
+        fingerprint: PublicKey(machine.key.clone()).fingerprint(),
+        waiting: false,
+        since: machine.since.0,
+        address: String::new(),
     }
 }
 

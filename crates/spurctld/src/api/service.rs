@@ -47,6 +47,7 @@ use tonic::{Code, Request, Response, Status, Streaming};
 
 use super::attendance::{Attendance, watch_over};
 use super::identify::UserNames;
+use super::jobs::optional_name;
 use crate::audit::Audit;
 use crate::controller::Refusal;
 use crate::raft::members::leader_address;
@@ -140,6 +141,29 @@ impl Service {
         })
     }
 
+    /// The same for a request that its client gave a name to: done once, however often it is asked for.
+    pub(super) async fn propose_once(
+        &self,
+        by: &Actor,
+        name: &[u8],
+        command: Command,
+    ) -> Result<Reply, Status> {
+        self.propose(command.once(by.uid(), optional_name(name)?)).await
+    }
+
+    /// Whether a request was carried out before, which its client named so.
+    pub(super) fn was_done(&self, by: &Actor, name: &[u8]) -> Result<bool, Status> {
+        let asked = by.uid().zip(optional_name(name)?);
+        let repeats = &self.inbox.published().state.repeats;
+        Ok(asked.is_some_and(|asked| repeats.answer(asked).is_some()))
+    }
+
+    /// Remembers that a request was carried out which is no change of the state.
+    pub(super) async fn remember(&self, by: &Actor, name: &[u8]) -> Result<(), Status> {
+        let Some((by, request)) = by.uid().zip(optional_name(name)?) else { return Ok(()) };
+        self.propose(Command::Once { by, request, command: None }).await.map(|_| ())
+    }
+
     /// Tries a command out on what is there now; who may not is told so, and it is written down.
     pub(super) fn would_be_denied(&self, command: &Command) -> Result<(), Status> {
         let published = self.inbox.published();
@@ -226,7 +250,7 @@ impl Controller for Service {
 
     async fn signal_step(&self, request: Request<SignalStepRequest>) -> Answer<SignalStepReply> {
         let (actor, asked) = (caller_of(&request), request.into_inner());
-        let SignalStepRequest { job_id, step_id, signal, .. } = asked;
+        let (job_id, step_id, signal) = (asked.job_id, asked.step_id, asked.signal);
         let done = self.signal_step_of(actor.clone(), asked).await;
         // An end is a command, which is written down as such.
         if signal != 0 {

@@ -109,7 +109,8 @@ impl Service {
     ) -> Result<EndAllocationReply, Status> {
         let job = JobId(request.job_id);
         let exit = ExitStatus::from_wait(request.exit_status);
-        self.propose(Command::EndAllocation { job, exit, by: actor }).await?;
+        let command = Command::EndAllocation { job, exit, by: actor.clone() };
+        self.propose_once(&actor, &request.request_id, command).await?;
         Ok(EndAllocationReply {})
     }
 
@@ -240,16 +241,21 @@ impl Service {
             _ => None,
         };
         if let Some(end) = end {
-            self.propose(Command::EndStep { job, step, end, by: actor }).await?;
+            let command = Command::EndStep { job, step, end, by: actor.clone() };
+            self.propose_once(&actor, &request.request_id, command).await?;
             return Ok(SignalStepReply {});
         }
         let published = self.latest().await?;
+        if self.was_done(&actor, &request.request_id)? {
+            return Ok(SignalStepReply {});
+        }
         let found = published.state.jobs.get(&job).ok_or(to_status(SlurmError::InvalidJobId))?;
         may(&actor, Action::CancelJob, Target::from(&**found)).map_err(to_status)?;
         if !found.steps.live.contains_key(&step) {
             return Err(to_status(SlurmError::AlreadyDone));
         }
         self.inbox.signal(job, step, request.signal);
+        self.remember(&actor, &request.request_id).await?;
         Ok(SignalStepReply {})
     }
 

@@ -37,7 +37,7 @@ impl Service {
         actor: Actor,
         request: SetTriggerRequest,
     ) -> Result<SetTriggerReply, Status> {
-        let Actor::User { uid, gid, .. } = actor else {
+        let Actor::User { uid, gid, .. } = actor.clone() else {
             return Err(to_status(SlurmError::AccessDenied));
         };
         if geteuid().as_raw() != uid.0 {
@@ -80,7 +80,8 @@ impl Service {
             seen: Vec::new(),
             happened: None,
         };
-        self.propose(Command::SetTrigger(Box::new(trigger))).await?;
+        let command = Command::SetTrigger(Box::new(trigger));
+        self.propose_once(&actor, &request.request_id, command).await?;
         Ok(SetTriggerReply {})
     }
 
@@ -90,7 +91,8 @@ impl Service {
         request: ClearTriggersRequest,
     ) -> Result<ClearTriggersReply, Status> {
         let which = Which { id: request.id, job: request.job_id, uid: request.uid };
-        match self.propose(Command::ClearTriggers(ClearTriggers { by, which })).await? {
+        let command = Command::ClearTriggers(ClearTriggers { by: by.clone(), which });
+        match self.propose_once(&by, &request.request_id, command).await? {
             Reply::Started(count) => Ok(ClearTriggersReply { cleared: count as u32 }),
             _ => Ok(ClearTriggersReply::default()),
         }

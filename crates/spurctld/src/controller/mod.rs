@@ -528,7 +528,7 @@ impl<D: Disk> Controller<D> {
 
 /// Whether a pass after this command could decide differently.
 fn changes_the_plan(command: &Command) -> bool {
-    match command {
+    match command.plain() {
         Command::Configure(_)
         | Command::SetRules(_)
         | Command::RegisterNode(_)
@@ -555,6 +555,7 @@ fn changes_the_plan(command: &Command) -> bool {
         | Command::ChangeTrust(_)
         | Command::SetTrigger(_)
         | Command::ClearTriggers(_)
+        | Command::Once { .. }
         | Command::Noticed(_)
         | Command::Purge { .. } => false,
     }

@@ -100,7 +100,7 @@ const BATCH_BYTES: usize = 8 << 20;
 
 /// About how many bytes a command takes in the log.
 pub(crate) fn weight(command: &Command) -> usize {
-    match command {
+    match command.plain() {
         Command::Submit(submit) => {
             let blobs: usize = submit.blobs.iter().map(|blob| blob.bytes.len()).sum();
             512 + submit.spec.encoded_len() + blobs

@@ -431,8 +431,12 @@ async fn end_step(access: &StepAccess) {
         job_id: access.job_id,
         step_id: access.step_id,
         signal: 0,
+        request_id: cluster::request_id(),
     };
-    let ask = |mut client: ControllerClient<_>| async move { client.signal_step(message).await };
+    let ask = |mut client: ControllerClient<_>| {
+        let message = message.clone();
+        async move { client.signal_step(message).await }
+    };
     let _ = allocation::caller().call(ask).await;
 }
 

@@ -372,8 +372,11 @@ impl Step<'_> {
             // Not waited for: who presses the keys again must be heard.
             tokio::spawn(async move {
                 tokio::time::sleep(after).await;
-                let ask = |mut client: ControllerClient<_>| async move {
-                    client.signal_step(SignalStepRequest { job_id, step_id, signal }).await
+                let request_id = cluster::request_id();
+                let asked = SignalStepRequest { job_id, step_id, signal, request_id };
+                let ask = |mut client: ControllerClient<_>| {
+                    let asked = asked.clone();
+                    async move { client.signal_step(asked).await }
                 };
                 // Without a controller nobody else can do it.
                 if let Err(CallError::Unreachable) = cluster::caller().call(ask).await {

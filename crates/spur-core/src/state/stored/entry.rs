@@ -55,7 +55,7 @@ struct StoredEntry {
     number: u64,
     #[prost(
         oneof = "StoredCommand",
-        tags = "10, 11, 12, 13, 14, 16, 17, 18, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 50, 60, 61, 62, 70, 80, 81, 82, 83"
+        tags = "10, 11, 12, 13, 14, 16, 17, 18, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 50, 60, 61, 62, 70, 80, 81, 82, 83"
     )]
     command: Option<StoredCommand>,
 }
@@ -100,6 +100,8 @@ enum StoredCommand {
     ReservationsPassed(bool),
     #[prost(bool, tag = "30")]
     RebootsDue(bool),
+    #[prost(message, tag = "31")]
+    Once(Box<StoredOnce>),
     #[prost(message, tag = "25")]
     Preempt(StoredVictims),
     #[prost(message, tag = "26")]
@@ -118,6 +120,21 @@ enum StoredCommand {
     ClearTriggers(StoredClear),
     #[prost(message, tag = "83")]
     Noticed(StoredNotices),
+}
+
+/// A command that its client gave a name to.
+#[derive(Clone, PartialEq, Message)]
+struct StoredOnce {
+    #[prost(uint32, tag = "1")]
+    by: u32,
+    #[prost(bytes = "vec", tag = "2")]
+    request: Vec<u8>,
+    /// Missing where there is nothing left to do.
+    #[prost(
+        oneof = "StoredCommand",
+        tags = "10, 11, 12, 13, 14, 16, 17, 18, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 50, 60, 61, 62, 70, 80, 81, 82, 83"
+    )]
+    command: Option<StoredCommand>,
 }
 
 /// Jobs by their numbers.
@@ -304,7 +321,18 @@ struct StoredFinish {
 
 impl From<&Entry> for StoredEntry {
     fn from(entry: &Entry) -> StoredEntry {
-        let command = match &entry.command {
+        StoredEntry {
+            at: entry.at.0,
+            life: entry.origin.life,
+            number: entry.origin.number,
+            command: Some((&entry.command).into()),
+        }
+    }
+}
+
+impl From<&Command> for StoredCommand {
+    fn from(command: &Command) -> StoredCommand {
+        match command {
             Command::Configure(settings) => StoredCommand::Configure(settings.into()),
             Command::RegisterNode(node) => StoredCommand::RegisterNode(Box::new(StoredNodeSeen {
                 name: node.name.to_string(),
@@ -368,6 +396,11 @@ impl From<&Entry> for StoredEntry {
                 StoredCommand::ChangeTrust(Box::new((&**change).into()))
             }
             Command::SetRules(rules) => StoredCommand::SetRules(rules.clone()),
+            Command::Once { by, request, command } => StoredCommand::Once(Box::new(StoredOnce {
+                by: by.0,
+                request: request.0.to_le_bytes().to_vec(),
+                command: command.as_deref().map(StoredCommand::from),
+            })),
             Command::ReservationsPassed => StoredCommand::ReservationsPassed(true),
             Command::RebootsDue => StoredCommand::RebootsDue(true),
             Command::Accrue(jobs) => {
@@ -405,12 +438,6 @@ impl From<&Entry> for StoredEntry {
             Command::GraceOver { job, epoch } => {
                 StoredCommand::GraceOver(StoredRun { job: job.0, epoch: epoch.0 })
             }
-        };
-        StoredEntry {
-            at: entry.at.0,
-            life: entry.origin.life,
-            number: entry.origin.number,
-            command: Some(command),
         }
     }
 }
@@ -419,7 +446,17 @@ impl TryFrom<StoredEntry> for Entry {
     type Error = Error;
 
     fn try_from(stored: StoredEntry) -> Result<Entry, Error> {
-        let command = match stored.command.ok_or(missing("the command"))? {
+        let command = stored.command.ok_or(missing("the command"))?.try_into()?;
+        let origin = Origin { life: stored.life, number: stored.number };
+        Ok(Entry { at: Timestamp(stored.at), origin, command })
+    }
+}
+
+impl TryFrom<StoredCommand> for Command {
+    type Error = Error;
+
+    fn try_from(stored: StoredCommand) -> Result<Command, Error> {
+        Ok(match stored {
             StoredCommand::Configure(settings) => Command::Configure(settings.try_into()?),
             StoredCommand::RegisterNode(node) => Command::RegisterNode(RegisterNode {
                 name: NodeName::from(node.name),
@@ -475,6 +512,11 @@ impl TryFrom<StoredEntry> for Entry {
             StoredCommand::ClearTriggers(clear) => Command::ClearTriggers(clear.try_into()?),
             StoredCommand::Noticed(stored) => Command::Noticed(stored.notices),
             StoredCommand::SetRules(rules) => Command::SetRules(rules),
+            StoredCommand::Once(once) => Command::Once {
+                by: Uid(once.by),
+                request: request_id(&once.request)?,
+                command: once.command.map(|it| it.try_into().map(Box::new)).transpose()?,
+            },
             StoredCommand::ReservationsPassed(_) => Command::ReservationsPassed,
             StoredCommand::RebootsDue(_) => Command::RebootsDue,
             StoredCommand::Accrue(stored) => {
@@ -510,9 +552,7 @@ impl TryFrom<StoredEntry> for Entry {
             StoredCommand::GraceOver(run) => {
                 Command::GraceOver { job: JobId(run.job), epoch: Epoch(run.epoch) }
             }
-        };
-        let origin = Origin { life: stored.life, number: stored.number };
-        Ok(Entry { at: Timestamp(stored.at), origin, command })
+        })
     }
 }
 

@@ -22,7 +22,7 @@ use crate::job::{
 use crate::node::{Inventory, Link, NextState, Node, Note, Reboot, Service};
 use crate::partition::Partition;
 use crate::reservation::Reservation;
-use crate::state::{Capacity, History, Index, Settings, State};
+use crate::state::{Capacity, History, Index, Reply, Settings, State};
 use crate::time::Timestamp;
 use crate::trigger::Trigger;
 use crate::views::RulesView;
@@ -57,9 +57,14 @@ pub fn encode(state: &State, mut sink: impl FnMut(Vec<u8>)) {
     triggers.for_each(|it| put(Thing::Trigger(Box::new((&**it).into()))));
     state.nodes.values().for_each(|node| put(Thing::Node(Box::new((&**node).into()))));
     state.jobs.values().for_each(|job| put(Thing::Job(Box::new((&**job).into()))));
-    state.repeats.iter().for_each(|(at, (uid, request))| {
+    state.repeats.iter().for_each(|(at, (uid, request), reply)| {
         let request = request.0.to_le_bytes().to_vec();
-        put(Thing::Repeat(StoredRepeat { at: at.0, uid: uid.0, request }));
+        let (name, count) = match reply {
+            Reply::Named(name) => (name.clone(), None),
+            Reply::Started(count) => (String::new(), Some(*count as u64)),
+            _ => (String::new(), None),
+        };
+        put(Thing::Repeat(StoredRepeat { at: at.0, uid: uid.0, request, name, count }));
     });
 }
 
@@ -134,7 +139,12 @@ impl Reader {
             }
             Thing::Repeat(done) => {
                 let asked = (Uid(done.uid), request_id(&done.request)?);
-                self.state()?.repeats.remember(Timestamp(done.at), asked);
+                let reply = match (done.count, done.name.is_empty()) {
+                    (Some(count), _) => Reply::Started(count as usize),
+                    (None, false) => Reply::Named(done.name),
+                    (None, true) => Reply::Done,
+                };
+                self.state()?.repeats.remember(Timestamp(done.at), asked, reply);
             }
         }
         Ok(())
@@ -189,6 +199,11 @@ struct StoredRepeat {
     uid: u32,
     #[prost(bytes = "vec", tag = "3")]
     request: Vec<u8>,
+    /// What was answered, where that was more than that it is done.
+    #[prost(string, tag = "4")]
+    name: String,
+    #[prost(uint64, optional, tag = "5")]
+    count: Option<u64>,
 }
 
 #[derive(Clone, PartialEq, Message)]
