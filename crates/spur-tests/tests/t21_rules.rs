@@ -168,6 +168,12 @@ fn shares_names_and_files_of_rules() {
     done(&cluster, "sacctmgr -i modify account alpha set parent=root");
     assert_eq!(standing(), "root alpha last zeta physics");
     let file = cluster.work_dir().join("rules.cfg");
+    // What is no width is the column's own.
+    let own = done(&cluster, "sacctmgr -n show cluster format=cluster");
+    for none in ["%0", "%x", "%.3", "%-0", "%"] {
+        let line = format!("sacctmgr -n show cluster format=cluster{none}");
+        assert_eq!(done(&cluster, &line), own, "{line}");
+    }
     let name = done(&cluster, "sacctmgr -n -P show cluster format=cluster").trim().to_string();
     done(&cluster, &format!("sacctmgr dump {name} file={}", file.display()));
     let text = fs::read_to_string(&file).expect("a file");

@@ -21,13 +21,16 @@ pub fn read(tool: Tool, lookup: impl Fn(&str) -> Option<String>) -> Vec<Setting>
                 ("SLURM_DISTRIBUTION", "plane", Some(size)) => format!("plane={size}"),
                 _ => value,
             };
+            // It was a flag before it took a word.
+            let is_flag =
+                option.arg == Arg::None || option.long == "requeue" && value != "expedite";
             let value = match option.arg {
-                Arg::None if !raises(&value) => continue,
+                _ if is_flag && !raises(&value) => continue,
                 Arg::None if option.long == "verbose" && value.is_empty() => continue,
                 // `--verbose` may be said several times; its variable holds the number.
                 Arg::None if option.long == "verbose" => value,
-                Arg::None => String::new(),
-                Arg::Required(_) | Arg::Optional(_) => value,
+                _ if is_flag => String::new(),
+                _ => value,
             };
             settings.push(Setting { option, value, source: Source::Environment });
         }

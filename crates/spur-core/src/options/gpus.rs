@@ -33,11 +33,19 @@ pub(super) fn settle(
 ) -> Result<Tasks, String> {
     let Request { job, notes, .. } = request;
     let gpu = job.gpu();
-    for list in [&gpu.gpus, &gpu.gpus_per_node, &gpu.gpus_per_socket, &gpu.gpus_per_task] {
-        // Amounts are the controller's to refuse.
-        if let Err(error @ gres::Error::Gres) = gres::parse_gpus(list) {
-            return Err(error.to_string());
+    let lists = [&gpu.gpus, &gpu.gpus_per_node, &gpu.gpus_per_socket, &gpu.gpus_per_task];
+    // Amounts are the controller's to refuse.
+    let is_unreadable = |list: &String| gres::parse_gpus(list) == Err(gres::Error::Gres);
+    let unreadable = lists.iter().any(|list| is_unreadable(list));
+    // So is what else is asked for.
+    let unreadable_gres = gres::parse(&job.gres) == Err(gres::Error::Gres);
+    if unreadable || unreadable_gres {
+        // What cannot be read is no GPU, and nothing else is looked at.
+        let counts = lists.iter().any(|list| !list.is_empty() && !is_unreadable(list));
+        if gpu.ntasks_per_gpu.is_some() && tasks == Tasks::Unknown && !counts {
+            return Err(invalid(NEITHER));
         }
+        return if unreadable { Err(gres::Error::Gres.to_string()) } else { Ok(tasks) };
     }
     let models = Gpus::by_model(job);
     let mixed = models.iter().any(|it| it.typed) && models.iter().any(|it| !it.typed);
@@ -70,6 +78,9 @@ pub(super) fn settle(
 }
 
 const MIXED: &str = "Invalid GRES specification (with and without type identification)";
+
+const NEITHER: &str = "gres_job_state_validate: --ntasks-per-tres needs either a GRES GPU specification \
+                       or a node/ntask specification";
 
 fn invalid(problem: &str) -> String {
     format!("{problem}\nInvalid generic resource (gres) specification")
@@ -305,10 +316,7 @@ fn with_each_gpu(
         }
         Tasks::Known(tasks) => (tasks / each, tasks),
         Tasks::Unknown => {
-            return Err(invalid(
-                "gres_job_state_validate: --ntasks-per-tres needs either a GRES GPU specification \
-                 or a node/ntask specification",
-            ));
+            return Err(invalid(NEITHER));
         }
     };
     if count < nodes {

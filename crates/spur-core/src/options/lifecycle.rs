@@ -142,9 +142,7 @@ pub(super) static ROWS: &[JobOption] = &[
         .env(&[(Sbatch, "SBATCH_REQUEUE")])
         .job(|job, how| {
             match how {
-                "" | "expedite" | "yes" | "1" => job.requeue = Some(true),
-                // A variable may say that nothing is asked for.
-                "no" | "0" => {}
+                "" | "expedite" => job.requeue = Some(true),
                 _ => return Err(Refusal::Specification),
             }
             Ok(())

@@ -17,6 +17,38 @@ pub(super) struct Grammar {
     pub option: fn(&mut Reader, char, &str) -> Result<(), OptionError>,
 }
 
+/// Names in `-l`, and where their values end: those of chunks may be followed by another part of the chunk.
+const RESOURCES: &[(&str, char)] = &[
+    ("arch", ','),
+    ("cput", ','),
+    ("file", ','),
+    ("host", ','),
+    ("mem", ','),
+    ("mpiprocs", ':'),
+    ("mpphost", ','),
+    ("mppmem", ','),
+    ("mppnodes", ','),
+    ("naccelerators", ','),
+    ("ncpus", ':'),
+    ("nice", ','),
+    ("nodes", ','),
+    ("opsys", ','),
+    ("other", ','),
+    ("pcput", ','),
+    ("pmem", ','),
+    ("proc", ','),
+    ("pvmem", ','),
+    ("select", ':'),
+    ("software", ','),
+    ("vmem", ','),
+    ("walltime", ','),
+];
+
+/// A size without the letter for bytes, which counts megabytes then.
+fn bytes(size: &str) -> &str {
+    size.strip_suffix(['b', 'B']).unwrap_or(size)
+}
+
 /// The settings that a script's `#PBS` lines stand for. `name` is the script's, for messages.
 pub fn read(script: &str, name: &str) -> Result<Vec<Setting>, OptionError> {
     let words = gather(script, "#PBS", name)?.unwrap_or_default();
@@ -134,52 +166,66 @@ impl Reader {
         self.say("mail-type", &kinds.join(","))
     }
 
-    /// `-l nodes=2:ppn=4,walltime=1:00:00`, or `-l select=2:ncpus=4:mem=1gb`.
+    /// `-l nodes=2:ppn=4,walltime=1:00:00`, or `-l select=2:ncpus=4:mem=1gb`. Slurm looks at every place of the list
+    /// for a name that it knows.
     fn resources(&mut self, list: &str) -> Result<(), OptionError> {
-        let mut cpus = None;
-        let mut processes = None;
-        let mut rest = Some(list);
-        while let Some(here) = rest {
-            let (resource, others) = match here.split_once(',') {
-                // Slurm takes all that follows for the number.
-                _ if here.starts_with("ncpus=") => (here, None),
-                Some((resource, others)) => (resource.trim(), Some(others)),
-                None => (here.trim(), None),
+        let (mut cpus, mut processes, mut accelerators) = (None, None, None);
+        let mut rest = list;
+        while !rest.is_empty() {
+            if let Some(behind) = rest.strip_prefix("accelerator=") {
+                let is_true = behind.get(..4).is_some_and(|it| it.eq_ignore_ascii_case("true"));
+                accelerators = accelerators.or(is_true.then_some(1));
+                rest = behind;
+                continue;
+            }
+            let known = RESOURCES.iter().find_map(|(name, end)| {
+                let value = rest.strip_prefix(name)?.strip_prefix('=')?;
+                let (value, rest) = value.split_once(*end).unwrap_or((value, ""));
+                Some((*name, value, rest))
+            });
+            let Some((name, value, others)) = known else {
+                rest = rest
+                    .get(1..)
+                    .unwrap_or_else(|| rest.trim_start_matches(|c: char| !c.is_ascii()));
+                continue;
             };
             rest = others;
-            // The parts of a chunk are resources like any other.
-            let parts: Vec<&str> = match resource.strip_prefix("select=") {
-                Some(chunk) => chunk.split(':').collect(),
-                None => vec![resource],
-            };
-            if resource.starts_with("select=") {
-                self.say("nodes", parts[0])?;
-            }
-            for part in parts {
-                let Some((name, value)) = part.split_once('=') else { continue };
-                match name {
-                    "walltime" | "cput" | "pcput" => self.say("time", value)?,
-                    "mem" => self.say("mem", value)?,
-                    "file" => self.say("tmp", value)?,
-                    "nice" => self.say("nice", value)?,
-                    "proc" => self.say("constraint", value)?,
-                    "mppnodes" => self.say("nodelist", value)?,
-                    "nodes" => self.nodes(value)?,
-                    "ncpus" => {
-                        cpus = value.parse::<u32>().ok();
-                        self.say("mincpus", value)?;
-                    }
-                    "mpiprocs" => {
-                        processes = value.parse::<u32>().ok();
-                        self.say("ntasks-per-node", value)?;
-                    }
-                    "naccelerators" => self.say("gres", &format!("gpu:{value}"))?,
-                    "accelerator" if value.eq_ignore_ascii_case("true") => {
-                        self.say("gres", "gpu:1")?;
-                    }
-                    _ => {}
+            match name {
+                "walltime" | "cput" | "pcput" => self.say("time", value)?,
+                "mem" => self.say("mem", bytes(value))?,
+                "file" => self.say("tmp", bytes(value))?,
+                "nice" => self.say("nice", value)?,
+                "proc" => {
+                    self.say("constraint", value)?;
+                    // What stands behind it is lost.
+                    rest = rest.split_once(',').map_or("", |(_, rest)| rest);
                 }
+                "mppnodes" => self.say("nodelist", value)?,
+                "nodes" => self.nodes(value)?,
+                "select" => self.say("nodes", value)?,
+                "ncpus" => {
+                    cpus = value.parse::<u32>().ok();
+                    self.say("mincpus", value)?;
+                }
+                "mpiprocs" => {
+                    processes = value.parse::<u32>().ok();
+                    self.say("ntasks-per-node", value)?;
+                }
+                "naccelerators" => {
+                    let count = value.parse().ok().filter(|count| (1..i32::MAX).contains(count));
+                    accelerators = Some(count.ok_or_else(|| {
+                        let line = format!("Invalid numeric value \"{value}\" for naccelerators.");
+                        OptionError::error(line, 1)
+                    })?);
+                }
+                // Known, and without meaning.
+                _ => {}
             }
+        }
+        if let Some(count) = accelerators {
+            let before = self.trial.job.gres.clone();
+            let both = [before, format!("gpu:{count}")];
+            self.say("gres", both.join(",").trim_start_matches(','))?;
         }
         if let (Some(cpus), Some(processes @ 1..)) = (cpus, processes) {
             self.say("cpus-per-task", &(cpus / processes).max(1).to_string())?;

@@ -72,17 +72,22 @@ fn column<Row>(
         let is_own = |field: &&Field<Row>| field.name.eq_ignore_ascii_case(name);
         let own = fields.iter().find(is_own).filter(|_| !name.is_empty());
         let own = own.ok_or_else(|| FormatError(name.into()))?;
-        return Ok(Either::Thing(format::accounting_shaped(own, shape)));
+        return Ok(Either::Thing(shaped(own, shape)));
     };
     let header = known.empty.header;
     if let Some(field) = fields.iter().find(|field| field.header == header) {
-        return Ok(Either::Thing(format::accounting_shaped(field, shape)));
+        return Ok(Either::Thing(shaped(field, shape)));
     }
-    let empty = format::accounting_shaped(&known.empty, shape);
+    let empty = shaped(&known.empty, shape);
     Ok(match associations.iter().find(|field| field.header == header) {
-        Some(field) => Either::Association(format::accounting_shaped(field, shape), empty),
+        Some(field) => Either::Association(shaped(field, shape), empty),
         None => Either::Neither(empty),
     })
+}
+
+/// No width is the column's own.
+fn shaped<Row>(field: &'static Field<Row>, shape: Option<&str>) -> Column<Row> {
+    format::own_width_for_none(format::accounting_shaped(field, shape))
 }
 
 /// A table whose lines are made of a thing and one of its associations.
