@@ -106,10 +106,7 @@ pub fn change(
         let level = author.level.max(rules.level(&author.name));
         let mut after = rules.clone();
         for row in &remove {
-            let now = rules.current(row);
-            // What goes is what there is, whatever was said of it.
-            let goes = now.as_ref().unwrap_or(row);
-            if !rules.may_change(&author.name, level, goes, now.as_ref()) {
+            if !rules.may_remove(&author.name, level, row) {
                 return Ok(Outcome::Denied);
             }
             after.remove(row);

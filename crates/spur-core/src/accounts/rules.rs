@@ -200,6 +200,17 @@ impl RulesView {
         row: &RuleRow,
         now: Option<&RuleRow>,
     ) -> bool {
+        self.chooses_default(user, row, now) || self.may_rule(user, level, row, now)
+    }
+
+    /// Whether this user may take this row out.
+    pub fn may_remove(&self, user: &str, level: Level, row: &RuleRow) -> bool {
+        let now = self.current(row);
+        // What goes is what there is, whatever was said of it.
+        self.may_rule(user, level, now.as_ref().unwrap_or(row), now.as_ref())
+    }
+
+    fn may_rule(&self, user: &str, level: Level, row: &RuleRow, now: Option<&RuleRow>) -> bool {
         let raises = |row: &RuleRow| {
             let before =
                 now.and_then(|now| now.user.as_ref()).map_or(ADMIN_NONE, |u| u.admin_level);
@@ -212,9 +223,6 @@ impl RulesView {
             Level::Operator => !raises(row),
             // A coordinator brings users and accounts into accounts below, and never changes its own limits.
             Level::None => {
-                if self.chooses_default(user, row, now) {
-                    return true;
-                }
                 if let Some(account) = &row.account {
                     let mut looked_after = self.accounts.iter().map(|it| &it.coordinators);
                     let looks_after_any = looked_after.any(|it| it.iter().any(|it| it == user));
@@ -289,7 +297,7 @@ impl RulesView {
             default_qos: known.default_qos.clone(),
             ..new.clone()
         };
-        known.user_name == user && new != known && rest == *known
+        known.user_name == user && rest == *known
     }
 
     /// Puts a row in, or in place of its former self.

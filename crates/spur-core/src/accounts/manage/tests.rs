@@ -156,10 +156,11 @@ fn a_coordinator_rules_below_and_never_over_itself() {
         let now = site.0.current(&row);
         site.0.may_change("daemon", level, &row, now.as_ref())
     };
-    assert!(!may(moved.into()) && !may(mail));
-    assert!(may(site.0.user("nobody").expect("is there").clone().into()));
+    let may_remove = |row: RuleRow| site.0.may_remove("daemon", level, &row);
+    assert!(!may(moved.into()) && !may_remove(mail));
+    assert!(may_remove(site.0.user("nobody").expect("is there").clone().into()));
     let own = site.0.user("daemon").expect("is there").clone();
-    assert!(!may(own.into()), "itself");
+    assert!(!may_remove(own.into()), "itself");
     let new = crate::views::UserView {
         name: "lp".to_string(),
         default_account: "chem".to_string(),
@@ -186,19 +187,21 @@ fn everybody_chooses_among_their_own_accounts() {
         let now = site.0.current(&row);
         site.0.may_change("mail", crate::auth::Level::None, &row, now.as_ref())
     };
+    let may_remove = |row: RuleRow| site.0.may_remove("mail", crate::auth::Level::None, &row);
     let own = site.0.user("mail").expect("is there").clone();
     let with = |account: &str| crate::views::UserView {
         default_account: account.to_string(),
         ..own.clone()
     };
     assert!(may(with("physics").into()) && !may(with("root").into()));
-    assert!(!may(own.clone().into()), "it cannot take itself out");
+    assert!(may(own.clone().into()), "it is so already");
+    assert!(!may_remove(own.clone().into()), "it cannot take itself out");
     let level = crate::accounts::rules::ADMIN_ADMINISTRATOR;
     assert!(!may(crate::views::UserView { admin_level: level, ..with("physics") }.into()));
     let mine = site.0.associations.iter().find(|it| it.user_name == "mail").expect("it").clone();
     let other = AssociationView { is_default: !mine.is_default, ..mine.clone() };
     assert!(may(other.clone().into()));
-    assert!(!may(AssociationView { shares: 99, ..other }.into()) && !may(mine.into()));
+    assert!(!may(AssociationView { shares: 99, ..other }.into()) && !may_remove(mine.into()));
 }
 
 #[test]

@@ -194,8 +194,10 @@ fn accounting_is_told_what_was_kept_and_for_how_long() {
     let made = cluster.apply(say(Verb::Create, "", line));
     let n1 = "cpu=4,mem=1000M,node=1,billing=4";
     assert_eq!(told(made), [format!("r n1 from 5000 for 3600: {n1}")]);
+    let shared = cluster.apply(say(Verb::Update, "r", "Users+=bob"));
+    assert_eq!(told(shared), [format!("r n1 from 5000 for 3600: {n1}")], "whom it is charged to");
     let same = cluster.apply(say(Verb::Update, "r", "Users+=bob"));
-    assert_eq!(told(same), [""; 0], "who may use it makes no difference");
+    assert_eq!(told(same), [""; 0]);
     let longer = cluster.apply(say(Verb::Update, "r", "Duration=120"));
     assert_eq!(told(longer), [format!("r n1 from 5000 for 7200: {n1}")]);
     let later = cluster.apply(say(Verb::Update, "r", "StartTime=6000 Duration=60"));
