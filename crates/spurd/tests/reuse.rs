@@ -39,7 +39,7 @@ fn signal(pid: &str, signal: Signal) {
 const LOOK: &str = "
     env | grep -v -e ^SLURM_ -e ^SPUR_RUN= -e ^_= | sort
     pwd; umask; ulimit -a; id; nice; cat /proc/sys/kernel/hostname /proc/self/oom_score_adj
-    grep -E '^(Sig|ShdPnd|Groups|Cap|NoNewPrivs|Seccomp:|Cpus_allowed:|Umask)' /proc/self/status
+    grep -E '^(Sig[PBIC]|ShdPnd|Groups|Cap|NoNewPrivs|Seccomp:|Cpus_allowed:|Umask)' /proc/self/status
     for name in mnt pid net ipc user cgroup time; do readlink /proc/self/ns/$name; done
     ls /proc/$$/fd; sed 's/job_[0-9]*/job_/' /proc/self/cgroup; chrt -p $$ | sed 's/.*: //'
     ls -A /proc/$PPID/fd | wc -l";

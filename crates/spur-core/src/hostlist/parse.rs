@@ -77,6 +77,10 @@ fn push_token(hosts: &mut Hostlist, token: &str, budget: &mut Budget) -> Result<
         longest += widest(&dimension.spans) + dimension.text.len();
     }
     budget.spend(count, longest)?;
+    if count == 0 {
+        // A bracket that was skipped leaves no names, however many the others would make.
+        return Ok(());
+    }
 
     for prefix in prefixes(head, &dimensions) {
         for span in &spans {

@@ -135,6 +135,14 @@ impl Program {
         rank != first && self.file(pattern, rank) == self.file(pattern, first)
     }
 
+    /// Whether tasks here write to one file that is emptied first.
+    pub fn shares_files(&self) -> bool {
+        let last = self.ranks.last().copied().unwrap_or_default();
+        let patterns = [&self.asked.output, &self.asked.error];
+        let shares = |it: &&Vec<u8>| !it.is_empty() && self.shares_with_earlier(it, last);
+        !self.asked.append && patterns.iter().any(shares)
+    }
+
     /// Whether a task is the only one with a terminal.
     pub fn has_terminal(&self, rank: u32) -> bool {
         self.asked.pty && rank == 0

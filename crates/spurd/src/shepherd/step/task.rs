@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::ffi::{CStr, CString, OsStr};
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -34,6 +34,10 @@ pub struct Ends {
     pub terminal: Option<OwnedFd>,
     /// Where it asks for the other processes of its MPI program.
     pub pmi: Option<OwnedFd>,
+    /// Closes when its files are open.
+    pub opened: Option<OwnedFd>,
+    /// Ends when the first task here has opened its files, and so emptied those that others share with it.
+    pub turn: Option<OwnedFd>,
 }
 
 impl Ends {
@@ -141,6 +145,9 @@ fn connect(program: &Program, rank: u32, ends: Ends) -> Result<()> {
         unistd::dup2_stderr(&terminal)?;
         return Ok(());
     }
+    if let Some(turn) = ends.turn {
+        io::copy(&mut File::from(turn), &mut io::sink())?;
+    }
     let asked = &program.asked;
     let nothing = Path::new("/dev/null");
     let input = match ends.input {
@@ -167,6 +174,7 @@ fn connect(program: &Program, rank: u32, ends: Ends) -> Result<()> {
         true => output.try_clone().context("could not share the output")?,
         false => writing(ends.error, &asked.error)?,
     };
+    drop(ends.opened);
     unistd::dup2_stdin(input)?;
     unistd::dup2_stdout(output)?;
     unistd::dup2_stderr(error)?;

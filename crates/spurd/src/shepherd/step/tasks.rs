@@ -68,9 +68,19 @@ impl Tasks {
     /// Starts all of them.
     pub fn start(program: &Program, mut pmi: Option<&mut Pmi>) -> Result<Tasks> {
         let mut list: Vec<Task> = Vec::new();
+        let mut first_opens: Option<OwnedFd> = None;
         for rank in &program.ranks {
             let given = given(program, *rank)?;
             let mut ends = given.ends;
+            match &first_opens {
+                Some(turn) => ends.turn = Some(turn.try_clone()?),
+                None if program.shares_files() => {
+                    let (turn, opened) =
+                        pipe2(OFlag::O_CLOEXEC).context("could not make a pipe")?;
+                    (ends.opened, first_opens) = (Some(opened), Some(turn));
+                }
+                None => {}
+            }
             if let Some(pmi) = &mut pmi {
                 ends.pmi = Some(pmi.connect().context("could not make a socket")?);
             }
