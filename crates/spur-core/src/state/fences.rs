@@ -1,8 +1,10 @@
 //! Jobs whose nodes end them when nobody hears those nodes, so that they can run elsewhere.
 
+use std::sync::Arc;
+
 use crate::config::words::Unreachable;
 use crate::errors::SlurmError;
-use crate::ids::{Epoch, JobId, NodeName};
+use crate::ids::{Epoch, JobId, NodeName, StepId};
 use crate::job::{Cause, ExitStatus, Job, JobSpec, Phase};
 use crate::partition::Partition;
 use crate::state::{Effect, Finish, Reply, State, again, jobs, steps};
@@ -28,7 +30,7 @@ pub(super) fn give_up(
     effects: &mut Vec<Effect>,
 ) -> Result<Reply, SlurmError> {
     for (id, epoch) in runs {
-        let goes_by_it = |job: &&std::sync::Arc<Job>| job.granted.fence_secs.is_some();
+        let goes_by_it = |job: &&Arc<Job>| job.granted.fence_secs.is_some();
         let job = state.jobs.get(id).filter(goes_by_it).cloned();
         if let Some(job) = job.filter(|job| job.epoch == *epoch) {
             lose(state, &job, node, effects)?;
@@ -55,7 +57,9 @@ pub(super) fn is_down(
         let Some(job) = state.jobs.get(&id).cloned() else { continue };
         if !is_heard {
             lose(state, &job, node, effects)?;
-        } else if matches!(job.phase, Phase::Running { .. }) && !job.spec.lifecycle().no_kill {
+        } else if goes_on_without(&job, node) {
+            leave(state, &job, node, effects)?;
+        } else if matches!(job.phase, Phase::Running { .. }) {
             let mut job = (*job).clone();
             again::shun(state, &mut job, node);
             jobs::end(state, &job, Cause::NodeFailed, effects)?;
@@ -75,12 +79,14 @@ fn lose(
     if !job.phase.holds().is_some_and(|it| it.shares.iter().any(|it| it.node == *node)) {
         return Ok(());
     }
+    if goes_on_without(job, node) {
+        return leave(state, job, node, effects);
+    }
     let here: Vec<_> = job.steps.on(node).map(|(step, _)| step.id).collect();
     let lost = |step| Finish::lost(id, epoch, step);
     let finishes: Vec<Finish> = here.into_iter().map(lost).collect();
     jobs::finished(state, node, &finishes, effects)?;
-    let still = state.jobs.get(&id).filter(|job| !job.spec.lifecycle().no_kill);
-    let Some(job) = still.cloned() else { return Ok(()) };
+    let Some(job) = state.jobs.get(&id).cloned() else { return Ok(()) };
     let Phase::Running { since: started, allocation } = job.phase.clone() else { return Ok(()) };
     let mut job = (*job).clone();
     again::shun(state, &mut job, node);
@@ -89,5 +95,36 @@ fn lose(
     let phase = Phase::Completing { started, since: state.now, allocation, cause, exit };
     let phase = jobs::rest(state, &job, phase);
     state.put_job(Job { phase, ..job });
+    Ok(())
+}
+
+/// Whether a job can do with its other nodes: it says so, and its script is on one of those.
+fn goes_on_without(job: &Job, node: &NodeName) -> bool {
+    let Phase::Running { allocation, .. } = &job.phase else { return false };
+    let has_script = job.steps.on(node).any(|(step, _)| step.id == StepId::BATCH);
+    job.spec.lifecycle().no_kill && allocation.shares.len() > 1 && !has_script
+}
+
+/// Takes a node away from a job that goes on. What of it still runs there is ended, now or when the node is heard: it is
+/// no run that the node should know of.
+fn leave(
+    state: &mut State,
+    job: &Job,
+    node: &NodeName,
+    effects: &mut Vec<Effect>,
+) -> Result<(), SlurmError> {
+    let (id, epoch) = (job.id, job.epoch);
+    let here: Vec<StepId> = job.steps.on(node).map(|(step, _)| step.id).collect();
+    let kill = |step: &StepId| Effect::Kill { job: id, epoch, step: *step, node: node.clone() };
+    effects.extend(here.iter().map(kill));
+    let finishes: Vec<Finish> =
+        here.into_iter().map(|step| Finish::lost(id, epoch, step)).collect();
+    jobs::finished(state, node, &finishes, effects)?;
+    let Some(job) = state.jobs.get(&id).cloned() else { return Ok(()) };
+    let mut job = (*job).clone();
+    if let Phase::Running { allocation, .. } = &mut job.phase {
+        Arc::make_mut(allocation).shares.retain(|share| share.node != *node);
+        state.put_job(job);
+    }
     Ok(())
 }

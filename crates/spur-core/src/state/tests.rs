@@ -75,7 +75,11 @@ impl Cluster {
     }
 
     fn start_on(&mut self, job: JobId, epoch: u32, share: Share) -> usize {
-        let allocation = Allocation { shares: vec![share] };
+        self.start_with(job, epoch, vec![share])
+    }
+
+    fn start_with(&mut self, job: JobId, epoch: u32, shares: Vec<Share>) -> usize {
+        let allocation = Allocation { shares };
         let start = JobStart {
             job,
             epoch: Epoch(epoch),

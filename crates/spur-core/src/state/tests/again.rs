@@ -163,6 +163,46 @@ fn a_job_gets_another_port_while_nobody_knows_the_first() {
     assert!(again.reply.is_err(), "said twice");
 }
 
+/// Somebody says that nodes are down.
+fn take_down(cluster: &mut Cluster, nodes: &str) -> Vec<Effect> {
+    let say = |key: &str, value: &str| Assignment { key: key.into(), value: value.into() };
+    cluster.done(Command::Administer(Box::new(Administer {
+        noun: Noun::Node,
+        verb: Verb::Update,
+        name: nodes.to_string(),
+        assignments: vec![say("State", "DOWN"), say("Reason", "burnt")],
+        by: Actor::Controller,
+        request: None,
+    })))
+}
+
+#[test]
+fn a_job_that_can_do_without_goes_on_without_the_node_that_is_taken_down() {
+    for (goes, is_heard) in [("n2", true), ("n2", false), ("n1", true)] {
+        let mut cluster = cluster();
+        let mut spec = restartable(1);
+        spec.lifecycle_mut().no_kill = true;
+        let job = cluster.submit_spec(1, spec);
+        let shares = ["n1", "n2"].map(|node| Share::of_cpus(node.into(), 1)).to_vec();
+        cluster.start_with(job, 1, shares);
+        if !is_heard {
+            cluster.done(Command::NodeLost { node: goes.into() });
+        }
+        take_down(&mut cluster, goes);
+        let nodes = |cluster: &Cluster| -> Vec<String> {
+            let held = cluster.phase(job).holds().expect("it runs");
+            held.shares.iter().map(|share| share.node.to_string()).collect()
+        };
+        if goes == "n2" {
+            assert!(matches!(cluster.phase(job), Phase::Running { .. }));
+            assert_eq!(nodes(&cluster), ["n1"]);
+            // It cannot do without the last one.
+            take_down(&mut cluster, "n1");
+        }
+        assert!(matches!(cluster.phase(job), Phase::Completing { .. }), "its script was on {goes}");
+    }
+}
+
 #[test]
 fn jobs_end_with_a_node_that_somebody_takes_down() {
     let mut cluster = cluster();
@@ -170,15 +210,7 @@ fn jobs_end_with_a_node_that_somebody_takes_down() {
     cluster.start(ends, 1, "n1", 1);
     cluster.start(gone, 1, "n2", 1);
     cluster.done(Command::NodeLost { node: "n2".into() });
-    let say = |key: &str, value: &str| Assignment { key: key.into(), value: value.into() };
-    let effects = cluster.done(Command::Administer(Box::new(Administer {
-        noun: Noun::Node,
-        verb: Verb::Update,
-        name: "n[1-2]".to_string(),
-        assignments: vec![say("State", "DOWN"), say("Reason", "burnt")],
-        by: Actor::Controller,
-        request: None,
-    })));
+    let effects = take_down(&mut cluster, "n[1-2]");
     assert!(matches!(effects[..], [Effect::Kill { .. }]), "{effects:?}");
     // The one is waited for, of the other nothing is left by the operator's word.
     assert!(matches!(cluster.phase(ends), Phase::Completing { .. }));
