@@ -89,6 +89,29 @@ fn an_exit_code_can_mean_once_more() {
     assert_eq!(runs, "\n1\n");
 }
 
+#[test]
+fn a_step_is_held_to_the_memory_it_asks_for() {
+    let cluster = Cluster::up("n1", 2);
+    let log = fs::read_to_string(cluster.dir().join("log/spurd-n1.log")).unwrap_or_default();
+    if log.contains("without control groups") || log.contains("have no memory") {
+        eprintln!("SKIPPED: memory cannot be limited");
+        return;
+    }
+    let srun = cluster.tool("srun");
+    // At most 128 MB, should nobody stop it.
+    let hog = "sh -c 'head -c 134217728 /dev/zero | tail | wc -c'";
+    let script = format!("{srun} {hog}; {srun} --mem=40M {hog}; echo $? > last");
+    let job =
+        cluster.run_words("sbatch", &["--wait", "--parsable", "--mem=400M", "--wrap", &script]);
+    let job = job.stdout.trim().to_string();
+    let states = until("accounting has it", || {
+        let told = cluster.run(&format!("sacct -n -P -j {job} -o JobID,State")).stdout;
+        told.contains(&format!("{job}.1|OUT_OF_MEMORY")).then_some(told)
+    });
+    assert!(states.contains(&format!("{job}.0|COMPLETED")), "{states}");
+    assert!(states.contains(&format!("{job}|COMPLETED")), "{states}");
+}
+
 /// It is bounded by itself too: no more than a hundred, should nobody hold it.
 #[test]
 fn a_fork_bomb_is_held_to_what_the_site_allows_a_job() {

@@ -84,6 +84,7 @@ impl Confines {
             weight: share(launch).map(|share| share.cpus).filter(|cpus| *cpus > 0),
             memory_bytes: asked.memory_bytes,
             swap_bytes: asked.swap_bytes,
+            step_memory_bytes: asked.step_memory_bytes,
             processes: asked.processes,
             denied: if asked.devices {
                 let mut files = gpus.denied(&given(launch));
@@ -100,10 +101,13 @@ impl Confines {
         self.host.has(Controller::Cpu)
     }
 
-    /// Whether a run sees no devices of others.
-    pub fn hides_devices(&self, launch: &Launch) -> bool {
+    /// Whether a run cannot open GPUs of others: only what is a device of its own can be denied.
+    pub fn hides_gpus(&self, launch: &Launch, gpus: &GpuFiles) -> bool {
         let asked = launch.confinement.as_ref().is_some_and(|asked| asked.devices);
-        asked && self.host.has(Controller::Devices)
+        asked
+            && self.host.has(Controller::Devices)
+            && gpus
+                .can_be_closed(&given(launch), |file| !devices(&BTreeSet::from([file])).is_empty())
     }
 
     /// The groups of a run that are still there.

@@ -74,11 +74,7 @@ pub fn check_share(
     for place in placed {
         let share = held.shares.iter().find(|share| share.node == place.node);
         let had = share.map_or(0, |share| share.memory_mb);
-        let wanted = match (request.memory_per_node, request.memory_per_cpu) {
-            (Some(memory), _) => memory,
-            (None, Some(memory)) => memory.saturating_mul(u64::from(place.cpus)),
-            (None, None) => 0,
-        };
+        let wanted = memory_asked(request, place.cpus).unwrap_or(0);
         // Where a job's memory is not counted there is nothing to compare with.
         if had > 0 && wanted > had {
             return Err(SlurmError::InvalidTaskMemory);
@@ -95,6 +91,12 @@ pub fn check_share(
         true => Err(SlurmError::InvalidGres),
         false => Ok(()),
     }
+}
+
+/// The memory that a step asks for on a node where it has so many processors, in MB; nothing where it has its job's.
+pub fn memory_asked(request: &JobSpec, cpus: u32) -> Option<u64> {
+    let of_cpus = || Some(request.memory_per_cpu?.saturating_mul(u64::from(cpus)));
+    request.memory_per_node.or_else(of_cpus).filter(|memory| *memory > 0)
 }
 
 static EMPTY: std::sync::LazyLock<Box<JobSpec>> = std::sync::LazyLock::new(Box::default);

@@ -9,8 +9,13 @@ use spur_core::node::Gres;
 use spur_core::state::State;
 use spur_proto::internal::Confinement;
 
-/// The limits of one share of a job.
-pub(super) fn of(rules: &Cgroup, share: &Share, state: &State) -> Confinement {
+/// The limits of one share of a job, and of a step that asks for so many MB of it.
+pub(super) fn of(
+    rules: &Cgroup,
+    share: &Share,
+    step_mb: Option<u64>,
+    state: &State,
+) -> Confinement {
     let inventory = state.nodes.get(&share.node).map(|node| &node.inventory);
     let node_mb = inventory.map_or(0, |inventory| inventory.memory_mb);
     let gres = inventory.filter(|_| rules.constrain_devices).map_or(&[][..], |it| &it.gres[..]);
@@ -25,6 +30,9 @@ pub(super) fn of(rules: &Cgroup, share: &Share, state: &State) -> Confinement {
         devices: rules.constrain_devices,
         processes: rules.max_processes,
         closed_files: closed_files(gres, share),
+        step_memory_bytes: step_mb
+            .filter(|asked| *asked < share.memory_mb)
+            .and_then(|asked| memory_bytes(rules, asked, node_mb)),
     }
 }
 

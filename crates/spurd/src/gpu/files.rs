@@ -29,12 +29,16 @@ struct Line {
 impl GpuFiles {
     /// Of those that were found below this root.
     pub fn of(gpus: &[Gpu], root: &Path) -> GpuFiles {
+        let below = |files: &[String]| -> Vec<String> {
+            let below = |file: &String| root.join(file.trim_start_matches('/'));
+            files.iter().map(|file| below(file).display().to_string()).collect()
+        };
         let lines = gpus.iter().map(|gpu| Line {
             vendor: gpu.vendor,
             number: gpu.number,
             name: gpu.name.clone(),
-            files: gpu.files.clone(),
-            shared_files: gpu.shared_files.clone(),
+            files: below(&gpu.files),
+            shared_files: below(&gpu.shared_files),
             gauge: usage::gauge(gpu, root),
         });
         GpuFiles(lines.collect())
@@ -70,6 +74,15 @@ impl GpuFiles {
             .collect();
         let files = self.0.iter().flat_map(|line| line.files.iter().chain(&line.shared_files));
         files.map(String::as_str).filter(|file| !allowed.contains(*file)).collect()
+    }
+
+    /// Whether each of the others has a file that can be closed to who has been given these. `is_device` tells of a
+    /// file whether it is one.
+    pub fn can_be_closed(&self, given: &[u32], is_device: impl Fn(&str) -> bool) -> bool {
+        let denied = self.denied(given);
+        let others = self.0.iter().enumerate().filter(|(at, _)| !given.contains(&(*at as u32)));
+        let mut files = others.map(|(_, line)| line.files.iter().map(String::as_str));
+        files.all(|mut files| files.any(|file| denied.contains(file) && is_device(file)))
     }
 
     /// What the environment tells of those given; nothing on a node without any.

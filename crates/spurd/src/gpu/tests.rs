@@ -167,7 +167,11 @@ fn who_has_one_gpu_is_denied_the_others() {
     let root = root();
     amd(root.path(), 0x74a1, 2, 1, |_, _| true);
     let files = GpuFiles::of(&find(root.path()), root.path());
-    let denied = |given: &[u32]| files.denied(given).into_iter().collect::<Vec<_>>();
+    let denied = |given: &[u32]| -> Vec<String> {
+        let below =
+            |file: &str| file.strip_prefix(&*root.path().to_string_lossy()).map(str::to_owned);
+        files.denied(given).into_iter().filter_map(below).collect()
+    };
     assert_eq!(denied(&[1]), ["/dev/dri/card0", "/dev/dri/renderD128"]);
     let all = [
         "/dev/dri/card0",
@@ -177,7 +181,21 @@ fn who_has_one_gpu_is_denied_the_others() {
         "/dev/kfd",
     ];
     assert_eq!(denied(&[]), all, "who has none sees none");
-    assert_eq!(denied(&[0, 1]), Vec::<&str>::new());
+    assert_eq!(denied(&[0, 1]), Vec::<String>::new());
+}
+
+#[test]
+fn gpus_are_apart_only_where_all_others_have_a_file_to_deny() {
+    let root = root();
+    amd(root.path(), 0x74a1, 3, 1, |_, _| true);
+    let files = GpuFiles::of(&find(root.path()), root.path());
+    let apart = |given: &[u32], there: &[&str]| {
+        files.can_be_closed(given, |file| there.iter().any(|end| file.ends_with(end)))
+    };
+    assert!(apart(&[0], &["renderD129", "renderD130"]));
+    assert!(!apart(&[0], &["renderD128", "renderD129"]), "anybody could open the third");
+    assert!(apart(&[0, 1, 2], &[]), "there are no others");
+    assert!(!apart(&[], &["kfd"]));
 }
 
 #[test]

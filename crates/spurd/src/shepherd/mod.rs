@@ -205,7 +205,7 @@ impl Run<'_> {
             group.use_spare(&confines.host, self.own.claim.pid);
         }
         group.make(&confines.limits(launch, files))?;
-        let gpus = files.facts(&given, confines.hides_devices(launch));
+        let gpus = files.facts(&given, confines.hides_gpus(launch, files));
         Ok(Room { group: Some(Rc::new(group)), gpus, machine })
     }
 

@@ -7,6 +7,7 @@ use spur_core::ids::{NodeName, StepId};
 use spur_core::job::{Allocation, Job, Phase, Share, Step, StepShare};
 use spur_core::rlimit;
 use spur_core::state::{Command, Finish, State};
+use spur_core::step::layout;
 use spur_disk::Disk;
 use spur_proto::internal::controller_message::Message as AgentHears;
 use spur_proto::internal::{Component, Launch, Launches, NodeShare, StepLaunch, StepNode};
@@ -77,7 +78,8 @@ impl<D: Disk> Controller<D> {
             confinement: {
                 let here = allocation.shares.iter().find(|share| share.node == *node);
                 here.or(allocation.shares.first()).map(|share| {
-                    confinement::of(&self.state.settings.config.cgroup, share, &self.state)
+                    let rules = &self.state.settings.config.cgroup;
+                    confinement::of(rules, share, memory_asked(step, node), &self.state)
                 })
             },
             array_task: job.task(),
@@ -122,6 +124,13 @@ fn node_shares(held: &Allocation) -> Vec<NodeShare> {
         tasks: share.tasks,
     };
     held.shares.iter().map(share).collect()
+}
+
+/// What a step asks for of its job's memory there.
+fn memory_asked(step: &Step, node: &NodeName) -> Option<u64> {
+    let request = step.spec.as_ref()?.request.as_deref()?;
+    let share = step.shares.iter().find(|share| share.node == *node)?;
+    layout::memory_asked(request, share.cpus)
 }
 
 /// A node's part of a step; nothing for a batch script.

@@ -97,6 +97,14 @@ impl LegacyPart {
         Ok(())
     }
 
+    /// Of what the job's group has, so much is the step's.
+    fn limit_step(&self, limits: &Limits) -> Result<(), Error> {
+        match limits.step_memory_bytes.filter(|_| self.has(Controller::Memory)) {
+            Some(bytes) => self.step.write("memory.limit_in_bytes", &bytes.to_string()),
+            None => Ok(()),
+        }
+    }
+
     /// On the step's own group: other steps of the job may have other devices.
     fn deny(&self, limits: &Limits) -> Result<(), Error> {
         if self.has(Controller::Devices) {
@@ -128,6 +136,7 @@ impl Part for LegacyPart {
         self.job.make()?;
         self.limit(limits)?;
         self.step.make()?;
+        self.limit_step(limits)?;
         self.deny(limits)?;
         if self.has(Controller::Cpuset) { inherit_cpuset(&self.step) } else { Ok(()) }
     }

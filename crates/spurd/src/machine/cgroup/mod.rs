@@ -30,6 +30,8 @@ pub struct Limits {
     pub memory_bytes: Option<u64>,
     /// Swap, beside the memory.
     pub swap_bytes: Option<u64>,
+    /// Memory of the step alone, where it has less than its job.
+    pub step_memory_bytes: Option<u64>,
     /// Processes and threads.
     pub processes: Option<u64>,
     /// Device files they must not open.

@@ -143,6 +143,24 @@ fn memory_over_the_limit_is_counted() {
 }
 
 #[test]
+fn a_step_has_less_memory_than_its_job_where_it_asked_for_less() {
+    let Some(here) = Here::new("part") else { return };
+    if !here.0.has(Controller::Memory) {
+        eprintln!("SKIPPED: no memory controller");
+        return;
+    }
+    for (step, of_step, killed) in [("0", None, false), ("1", Some(32 << 20), true)] {
+        let mut group = here.0.group(JobId(1), Epoch(1), step);
+        let memory_bytes = Some(512 << 20);
+        let limits = Limits { memory_bytes, step_memory_bytes: of_step, ..Limits::default() };
+        group.make(&limits).expect("makes");
+        let mut child = shell(&group, "head -c 134217728 /dev/zero | tail | wc -c");
+        child.wait().expect("waits");
+        assert_eq!(group.oom_kills() > 0, killed, "step {step}");
+    }
+}
+
+#[test]
 fn a_group_is_kept_for_the_next_run_unless_something_is_left_in_it() {
     let Some(here) = Here::new("spare") else { return };
     let make = |job: u32, memory_mb: Option<u64>| {

@@ -81,6 +81,14 @@ impl UnifiedPart {
         Ok(())
     }
 
+    /// Of what the job's group has, so much is the step's.
+    fn limit_step(&self, limits: &Limits) -> Result<(), Error> {
+        match limits.step_memory_bytes.filter(|_| self.has(Controller::Memory)) {
+            Some(bytes) => self.step.write("memory.max", &bytes.to_string()),
+            None => Ok(()),
+        }
+    }
+
     fn deny(&self, limits: &Limits) -> Result<(), Error> {
         if !self.has(Controller::Devices) || limits.denied.is_empty() {
             return Ok(());
@@ -108,6 +116,7 @@ impl Part for UnifiedPart {
             self.place.pass_on(job)?;
         }
         self.step.make()?;
+        self.limit_step(limits)?;
         self.deny(limits)
     }
 
