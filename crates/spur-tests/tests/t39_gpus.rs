@@ -1,6 +1,6 @@
 //! GPUs of steps: what `srun` takes of what its job has.
 
-use spur_tests::harness::{Cluster, until};
+use spur_tests::harness::{Cluster, binary, until};
 
 const SHOW: &str = "echo $SLURM_PROCID: ${SLURM_STEP_GPUS:-none} of ${SLURM_GPUS_ON_NODE:-0}";
 
@@ -81,6 +81,89 @@ fn a_job_that_leaves_its_environment_behind_has_that_of_a_login() {
         let shown = std::fs::read_to_string(cluster.work_dir().join("out")).expect("is there");
         assert_eq!(shown, format!("{mine} {home} found 1\n"));
     }
+}
+
+#[test]
+fn tasks_that_come_with_gpus_have_those_they_came_with() {
+    let cluster = Cluster::up_with("n1", 8, &["--gres", "gpu:trial:4"]);
+    let shown = inside(
+        &cluster,
+        &["--gpus=2", "--ntasks-per-gpu=2"],
+        &format!("echo $SLURM_NTASKS; srun bash -c '{SHOW}' | sort"),
+    );
+    assert_eq!(shown, ["4", "0: 0 of 2", "1: 0 of 2", "2: 1 of 2", "3: 1 of 2"]);
+}
+
+/// A machine's tree with GPUs of AMD and their device files, which are of a driver that is not here.
+fn tree_of_gpus(root: &std::path::Path, count: u64) -> bool {
+    let write = |file: String, text: String| {
+        let path = root.join(file);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("makes");
+        std::fs::write(path, text).expect("writes");
+    };
+    std::fs::create_dir_all(root.join("dev/dri")).expect("makes");
+    let topology = "sys/class/kfd/kfd/topology/nodes";
+    write(format!("{topology}/0/properties"), "cpu_cores_count 8\nsimd_count 0\n".to_string());
+    (0..count).all(|gpu| {
+        let (node, minor) = (gpu + 1, gpu + 128);
+        let properties = format!(
+            "simd_count 304\ndevice_id 29857\nunique_id {node}\ndrm_render_minor {minor}\n"
+        );
+        write(format!("{topology}/{node}/properties"), properties);
+        let device = nix::sys::stat::makedev(226, minor);
+        let mode = nix::sys::stat::Mode::from_bits_truncate(0o666);
+        let file = root.join(format!("dev/dri/renderD{minor}"));
+        nix::sys::stat::mknod(&file, nix::sys::stat::SFlag::S_IFCHR, mode, device).is_ok()
+    })
+}
+
+#[test]
+fn four_gpus_of_eight_are_four_that_can_be_used_whether_others_are_closed_or_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path();
+    if !tree_of_gpus(root, 8) {
+        eprintln!("SKIPPED: needs root");
+        return;
+    }
+    let cluster = Cluster::up("n1", 8);
+    let log = std::fs::read_to_string(cluster.dir().join("log/spurd-n1.log")).unwrap_or_default();
+    if log.contains("without control groups") || log.contains("have no devices") {
+        eprintln!("SKIPPED: devices cannot be denied");
+        return;
+    }
+    let controller = format!("unix:{}", cluster.dir().join("run/spurctld.sock").display());
+    let spool = cluster.dir().join("spool/g1").display().to_string();
+    let tree = root.display().to_string();
+    let words = ["-D", "-N", "g1", "--cpus", "8", "--controller", &controller];
+    let mut agent = std::process::Command::new(binary("spurd"))
+        .args(words)
+        .args(["--state-dir", &spool, "--sysfs-root", &tree])
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("starts");
+    until("the node is there", || {
+        let shown = cluster.run("sinfo -h -N -n g1 -o %G/%T").stdout;
+        (shown.trim() == "gpu:mi300x:8/idle").then_some(())
+    });
+    cluster.run("sbatch -w g1 --gpus=4 --wrap 'sleep 1000'");
+    until("the first four are taken", || (cluster.squeue("2", "%T") == "RUNNING").then_some(()));
+    // Whether the file of a GPU can be opened: nobody drives it, but only who is let through is told so.
+    let look = format!(
+        "echo $SLURM_STEP_GPUS: ${{ROCR_VISIBLE_DEVICES-all}}; for n in 0 4; do \
+         cat {tree}/dev/dri/renderD$((128 + n)) 2>&1 | grep -c permitted; done; true"
+    );
+    let seen = |gpus: &str| {
+        let ran = cluster.run_words("srun", &["-w", "g1", gpus, "sh", "-c", &look]);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(seen("--gpus=4"), "4,5,6,7: 0,1,2,3 1 0", "counted among those that are open");
+    assert_eq!(seen("--gpus=0"), ": all 1 1", "no variable is needed where none can be opened");
+    // One that has no file cannot be closed: programs are told the numbers of the machine.
+    std::fs::remove_file(root.join("dev/dri/renderD129")).expect("removes");
+    assert_eq!(seen("--gpus=4"), "4,5,6,7: 4,5,6,7 1 0");
+    agent.kill().expect("ends");
+    agent.wait().expect("is gone");
 }
 
 /// Four GPUs, the first linked to the third and the second to the fourth, as `gres.conf` would tell it.

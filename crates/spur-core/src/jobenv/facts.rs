@@ -83,6 +83,8 @@ pub struct JobFacts {
     pub open_mode: String,
     /// `--profile`
     pub profile: String,
+    /// `--acctg-freq`
+    pub acctg_freq: String,
     /// `--cpu-freq`
     pub cpu_freq: String,
     /// `--mem-bind`

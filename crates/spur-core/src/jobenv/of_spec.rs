@@ -17,7 +17,12 @@ impl JobFacts {
             tasks_per_node: tasks_per_node(spec, cpus),
             cpus_per_node: cpus.to_vec(),
             // Tasks for each node say how many there are as well.
-            tasks: spec.ntasks.filter(|_| spec.ntasks_said || spec.ntasks_per_node.is_some()),
+            // So do tasks for each GPU.
+            tasks: spec.ntasks.filter(|_| {
+                spec.ntasks_said
+                    || spec.ntasks_per_node.is_some()
+                    || spec.gpu().ntasks_per_gpu.is_some()
+            }),
             cpus_per_task: spec.cpus_per_task,
             tasks_per_node_asked: spec.ntasks_per_node,
             tasks_per_core: spec.layout().ntasks_per_core,
@@ -44,6 +49,7 @@ impl JobFacts {
                 .open_append
                 .map_or("", |append| if append { "a" } else { "t" })
                 .to_string(),
+            acctg_freq: spec.rare().acctg_freq.clone(),
             profile: spec.rare().profile.map_or(String::new(), profile),
             cpu_freq: cpu_freq(spec.layout()),
             mem_bind: CpuBindFacts::of_memory(&spec.layout().mem_bind),

@@ -338,7 +338,8 @@ pub fn gpus(asked: &str, given: &[u32], local_rank: u32, tasks: u32) -> (Vec<u32
     let seen = if seen.is_empty() && tasks > 0 { given.to_vec() } else { seen };
     let listed = |ids: &[u32]| ids.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
     let said = verbose.then(|| {
-        let (usable, whole, list) = (hexadecimal(&seen), hexadecimal(given), listed(&seen));
+        let mask = |ids: &[u32]| hexadecimal(ids).to_uppercase().replace('X', "x");
+        let (usable, whole, list) = (mask(&seen), mask(given), listed(&seen));
         format!(
             "gpu-bind: usable_gres={usable}; bit_alloc={whole}; local_inx=0; global_list={list}; \
              local_list={list}\n"

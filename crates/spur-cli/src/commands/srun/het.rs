@@ -111,14 +111,15 @@ fn numbers(list: &str) -> Vec<u32> {
 
 /// Tells each part about the whole.
 pub fn join(job: u32, request: &Request, parts: &mut [Part], prepared: &mut Prepared) {
-    let nodes = || parts.iter().flat_map(|part| &part.access.nodes);
-    let mut names: Vec<&str> = nodes().map(|node| node.name.as_str()).collect();
-    names.sort_by(|a, b| hostlist::natural(a, b));
+    let mut nodes: Vec<_> = parts.iter().flat_map(|part| &part.access.nodes).collect();
+    // What is told of each node is told in the order of their names, whichever component has it.
+    nodes.sort_by(|a, b| hostlist::natural(&a.name, &b.name));
+    let mut names: Vec<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
     names.dedup();
     let whole = WholeStep {
         nodes: hostlist::compress(names),
-        tasks_per_node: nodes().map(|node| node.ranks.len() as u32).collect(),
-        cpus_per_node: nodes().map(|node| node.cpus).collect(),
+        tasks_per_node: nodes.iter().map(|node| node.ranks.len() as u32).collect(),
+        cpus_per_node: nodes.iter().map(|node| node.cpus).collect(),
         job,
         ..WholeStep::default()
     };

@@ -91,7 +91,11 @@ pub fn prepare(
         unbuffered: request.step.unbuffered && !request.step.pty,
         launcher_address: "127.0.0.1".to_string(),
         launcher_port: own_port().into(),
-        debug_level: (3 + request.tool.verbose).saturating_sub(u32::from(request.tool.quiet > 0)),
+        // Told along with all that srun has, and not where only some of it goes along.
+        debug_level: match exported(request) {
+            Export::All(_) => (3 + request.tool.verbose) - u32::from(request.tool.quiet > 0),
+            Export::None | Export::Nil | Export::Only(_) => 0,
+        },
         inside_allocation: inside,
         name: if request.said("job-name") { job.name.clone() } else { String::new() },
         task_prolog: request.step.task_prolog.clone(),
@@ -194,13 +198,17 @@ pub fn prepare(
     Ok((program, Prepared { manner, input, only_input }))
 }
 
+/// What `--export` says of variables.
+fn exported(request: &Request) -> Export {
+    match request.job.export.as_str() {
+        "" => export::parse("ALL"),
+        wanted => export::parse(wanted),
+    }
+}
+
 /// The variables that go along, each ended by a NUL byte.
 fn environment(request: &Request) -> Vec<u8> {
     let own = submission::own_variables();
-    let wanted = match request.job.export.as_str() {
-        "" => "ALL",
-        wanted => wanted,
-    };
     let mut bytes = submission::limits(&request.job.rare().propagate);
     let mut put = |name: &[u8], value: &[u8]| {
         bytes.extend_from_slice(name);
@@ -213,7 +221,7 @@ fn environment(request: &Request) -> Vec<u8> {
         put(b"SLURM_SUBMIT_DIR", dir.as_bytes());
         put(b"SLURM_SUBMIT_HOST", host_name().as_bytes());
     }
-    let export = export::parse(wanted);
+    let export = exported(request);
     for (name, value) in export.apply(&own) {
         put(name.as_bytes(), value.as_bytes());
     }

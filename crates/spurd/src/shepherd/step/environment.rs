@@ -242,12 +242,15 @@ fn own_port(job: u32, is_free: impl Fn(u16) -> bool) -> Option<u32> {
     ports.into_iter().find(|port| u16::try_from(*port).is_ok_and(&is_free))
 }
 
-/// `--accel-bind=g` asks for the nearest where nothing else is said.
+/// `--accel-bind=g` asks for the nearest where nothing else is said. Tasks that come with GPUs have those they came with.
 fn gpu_bind(request: &JobSpec, accelerators: &str) -> String {
     let asked = request.gpu.as_deref().cloned().unwrap_or_default();
     // `gpu:2`, `a100:2` and `2` all end with how many.
     let per_task = asked.gpus_per_task.rsplit(':').next().unwrap_or_default();
     match (asked.gpu_bind.as_str(), per_task) {
+        ("", "") if asked.ntasks_per_gpu.is_some() => {
+            format!("single:{}", asked.ntasks_per_gpu.unwrap_or(1))
+        }
         ("", "") if accelerators.contains(['g', 'G']) => "closest".to_string(),
         ("", "") => String::new(),
         ("", per_task) => format!("per_task:{per_task}"),
