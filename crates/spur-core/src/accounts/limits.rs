@@ -285,6 +285,15 @@ pub struct Spent {
     pub wall_minutes: u64,
 }
 
+/// The longest that a job may run, in minutes: the word of its QOS before that of its user and the accounts above.
+pub fn wall(book: &Book, asks: &Asks) -> Option<u64> {
+    let by_qos = qos_of(book, asks).into_iter().find_map(|qos| qos.max_wall?.number());
+    by_qos.or_else(|| {
+        let own = book.association(asks.account, asks.user, asks.partition)?;
+        book.inherited(own, |it| it.max_wall)?.number()
+    })
+}
+
 /// The QOS that say something about a job, the first word first.
 fn qos_of<'a>(book: &'a Book, asks: &Asks) -> Vec<&'a QosView> {
     let job = book.qos(asks.qos);

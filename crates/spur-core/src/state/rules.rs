@@ -13,6 +13,7 @@ use crate::config::words::Enforce;
 use crate::errors::SlurmError;
 use crate::ids::JobId;
 use crate::job::{Allocation, Array, Beyond, Job, JobSpec, Owner, Phase, Reason, array};
+use crate::limit::Limit;
 use crate::partition::Partition;
 use crate::state::{Reply, State};
 use crate::time::Timestamp;
@@ -62,11 +63,25 @@ pub(super) fn admit(
     spec: &JobSpec,
     tasks: u64,
 ) -> Result<JobSpec, SlurmError> {
-    let spec = filled(state, owner, spec)?;
+    let mut spec = filled(state, owner, spec)?;
+    spec.time_limit = spec.time_limit.or_else(|| granted(state, owner, &spec));
     match barred(state, owner, &spec, tasks) {
         Some(_) => Err(SlurmError::AccountingPolicy),
         None => Ok(spec),
     }
+}
+
+/// The time of a job that asks for none where the partition has no usual one: what its QOS or its user may have, where
+/// that is less than the partition's most.
+fn granted(state: &State, owner: &Owner, spec: &JobSpec) -> Option<Limit> {
+    let partition = state.partition_named(spec).filter(|it| it.default_time.is_none())?;
+    if !state.enforces(Enforce::Limits) || !state.settings.accounting {
+        return None;
+    }
+    let needs = Needs::new();
+    let asks = asks(&owner.name, spec, Some(partition), &needs);
+    let wall = limits::wall(&state.rules, &asks)?;
+    asks.minutes.is_none_or(|most| wall < most).then_some(Limit::Is(wall))
 }
 
 impl State {
