@@ -157,12 +157,15 @@ fn count_nodes(request: &JobSpec, there: usize) -> Result<(usize, usize), SlurmE
 
 fn count_tasks(request: &JobSpec, nodes: usize) -> u32 {
     let each = request.ntasks_per_node.unwrap_or(1).max(1);
+    let counted = |least: u32| {
+        request.ntasks_per_node.is_some() || request.nodes_max.is_none_or(|most| most == least)
+    };
     match request.ntasks {
         Some(tasks) if request.ntasks_said || request.gpu().ntasks_per_gpu.is_some() => {
             tasks.max(1)
         }
-        // A number of tasks that was worked out from a number of nodes.
-        Some(tasks) if request.nodes_min.is_some() => tasks.max(1),
+        // A number of tasks that was worked out from a number of nodes; of a range it was the least.
+        Some(tasks) if request.nodes_min.is_some_and(counted) => tasks.max(1),
         _ => (nodes as u32).saturating_mul(each),
     }
 }

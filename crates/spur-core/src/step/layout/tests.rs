@@ -16,7 +16,13 @@ fn step(words: &str) -> StepSpec {
         let number = || word[2..].parse().expect("a number");
         match &word[..2] {
             "-n" => (job.ntasks, job.ntasks_said) = (Some(number()), true),
-            "-N" => job.nodes_min = Some(number()),
+            "-N" => {
+                let (least, most) = word[2..].split_once('-').unwrap_or((&word[2..], ""));
+                job.nodes_min = least.parse().ok();
+                job.nodes_max = most.parse().ok();
+                // As the table of options works it out.
+                job.ntasks = job.ntasks.or(job.nodes_min);
+            }
             "-t" => job.ntasks_per_node = Some(number()),
             "-c" => job.cpus_per_task = Some(number()),
             "-m" => job.layout_mut().distribution = word[2..].to_string(),
@@ -82,6 +88,9 @@ fn tasks_are_laid_out_as_slurm_lays_them_out() {
         (even, "-N2 -r1 -n2", "23"),
         (even, "-N2 -xn1 -n2", "23"),
         (even, "-N2 -t2", "1122"),
+        (even, "-N1-3", "123"),
+        (even, "-N2-9", "1234"),
+        (even, "-n2 -N1-3", "12"),
         (even, "-n4 -N2 -t2", "1122"),
         (even, "-n4 -marbitrary -wn2,n1,n2,n2", "2122"),
         (even, "-n4 -marbitrary -wn3,n1,n3,n2", "3132"),
