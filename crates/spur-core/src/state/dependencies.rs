@@ -182,9 +182,14 @@ fn corresponding(state: &State, own: &Job, array: JobId) -> Verdict {
     match (own.task(), own.waiting_tasks()) {
         (Some(index), _) => verdict(index),
         (None, Some(waiting)) => {
-            let mut all = waiting.ids().map(verdict);
-            // It stays a condition as long as a task waits for it.
-            if all.all(|verdict| verdict == Verdict::Met) { Verdict::Met } else { Verdict::Open }
+            let all: Vec<Verdict> = waiting.ids().map(verdict).collect();
+            let alike = |wanted: Verdict| all.iter().all(|verdict| *verdict == wanted);
+            // It stays a condition as long as a task waits for it, and until none of them can start any more.
+            match () {
+                () if alike(Verdict::Met) => Verdict::Met,
+                () if alike(Verdict::Never) => Verdict::Never,
+                () => Verdict::Open,
+            }
         }
         (None, None) => match state.jobs.get(&array) {
             Some(other) => one(other, Kind::AfterOk, 0),

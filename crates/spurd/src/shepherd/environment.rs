@@ -137,10 +137,9 @@ fn component(launch: &Launch, it: &Component) -> JobFacts {
 fn array_facts(launch: &Launch, spec: &JobSpec) -> Option<ArrayFacts> {
     let task_id = launch.array_task?;
     let tasks = array::parse(&spec.array, u32::MAX).ok()??;
-    let step = match &tasks.ranges[..] {
-        [range] => range.step,
-        _ => 1,
-    };
+    // Of several ranges the last step that was said holds for all of it, as Slurm tells it.
+    let step =
+        tasks.ranges.iter().rev().map(|range| range.step).find(|step| *step > 1).unwrap_or(1);
     Some(ArrayFacts {
         job_id: launch.array_job,
         task_id,
