@@ -48,10 +48,12 @@ fn answers(args: &[String]) -> Result<(), Ended> {
     if !query.named_cluster {
         rows.iter_mut().for_each(|row| row.cluster.clear());
     }
+    let is_sorted = !rows.is_empty();
     print(&table(&query, rows));
     // Slurm reads from the end, so the last one is the one it names.
     let letters = query.sort.iter().flat_map(|order| order.chars().rev());
-    match letters.filter(|letter| !"+-,".contains(*letter)).find(|it| !SORTED_BY.contains(*it)) {
+    let unknown = |letter: &char| !"+-,".contains(*letter) && !SORTED_BY.contains(*letter);
+    match letters.filter(unknown).find(|_| is_sorted) {
         None => Ok(()),
         Some(letter) => {
             complain("sprio", format!("Invalid sort specification: {letter}"));

@@ -69,16 +69,7 @@ impl Query {
                     print(&statistics::names());
                     return Err(Ended(0));
                 }
-                "jobs" => {
-                    for word in value.split(',').filter(|word| !word.is_empty()) {
-                        let step = step(word);
-                        let bad = || {
-                            eprintln!("sstat: fatal: Bad job/step specified: {word}");
-                            Ended(1)
-                        };
-                        query.steps.push(step.ok_or_else(bad)?);
-                    }
-                }
+                "jobs" => query.steps.extend(steps(value)?),
                 "json" => query.notation = Some(Notation::Json),
                 "yaml" => query.notation = Some(Notation::Yaml),
                 "noconvert" => query.no_convert = true,
@@ -89,6 +80,10 @@ impl Query {
                 _ => {}
             }
         }
+        // What is behind all options is meant, too.
+        for word in &words.rest {
+            query.steps.extend(steps(word)?);
+        }
         query.columns = statistics::columns(&format)
             .map_err(|unknown| refuse(format!("Invalid field requested: \"{unknown}\"")))?;
         if query.steps.is_empty() {
@@ -96,6 +91,18 @@ impl Query {
         }
         Ok(query)
     }
+}
+
+/// `12,13.0`
+fn steps(list: &str) -> Result<Vec<(u32, Option<StepId>)>, Ended> {
+    let words = list.split(',').filter(|word| !word.is_empty());
+    let read = words.map(|word| {
+        step(word).ok_or_else(|| {
+            eprintln!("sstat: fatal: Bad job/step specified: {word}");
+            Ended(1)
+        })
+    });
+    read.collect()
 }
 
 /// `12`, `12.0`, `12.batch`.

@@ -57,7 +57,7 @@ fn one_answer(query: &Query, controller: &mut Controller) -> Result<(), Ended> {
         print(&answer::written(&whole, query.notation));
         return Ok(());
     }
-    if query.long || query.repeat_secs.is_some() {
+    if (query.long && query.header) || query.repeat_secs.is_some() {
         print(&format!("{}\n", zone::date(context.now)));
     }
     if query.reservations {

@@ -57,6 +57,12 @@ impl Query {
         for (flag, value) in &words.options {
             query.take(flag.long, value)?;
         }
+        let said = |name: &str| words.options.iter().any(|(flag, _)| flag.long == name);
+        if said("all") && said("partition") {
+            let text = "Conflicting options, -a and -p, specified. Please choose one or the other.";
+            complain("sinfo", text);
+            return Err(Ended(1));
+        }
         let loud = words.options.iter().filter(|(flag, _)| flag.long == "verbose").count();
         if loud > 0 {
             crate::output::print(&query.told(loud, |name, unsaid| {

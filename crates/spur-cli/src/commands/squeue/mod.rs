@@ -126,7 +126,7 @@ fn load(query: &Query, controller: &mut Controller) -> Result<Rows<JobView>, End
         },
     };
     let jobs = controller.job_rows(&request).map_err(refused)?;
-    if single && jobs.is_empty() {
+    if single && query.steps.is_none() && jobs.is_empty() {
         note("slurm_load_jobs error: Invalid job id specified");
         return Err(Ended(1));
     }

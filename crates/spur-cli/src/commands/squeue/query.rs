@@ -58,11 +58,6 @@ impl Query {
     pub fn read(args: &[String]) -> Result<Query, Ended> {
         let words = crate::commands::read_tool(&TOOL, args)?;
         let said = |name: &str| words.options.iter().any(|(flag, _)| flag.long == name);
-        if let Some(word) = words.rest.first() {
-            complain("squeue", format!("Unrecognized option: {word}"));
-            crate::output::print(TOOL.usage);
-            return Err(Ended(1));
-        }
         if said("format") && said("long") {
             eprintln!(
                 "squeue: fatal: Options -o(--format) and -l(--long) are mutually exclusive. \
@@ -83,6 +78,11 @@ impl Query {
         }
         for (flag, value) in &words.options {
             query.take(flag.long, value, false)?;
+        }
+        if let Some(word) = words.rest.first() {
+            complain("squeue", format!("Unrecognized option: {word}"));
+            crate::output::print(TOOL.usage);
+            return Err(Ended(1));
         }
         let loud = words.options.iter().filter(|(flag, _)| flag.long == "verbose").count();
         query.verbose = loud > 0;
