@@ -166,7 +166,7 @@ pub fn describe(command: &Command) -> Option<(String, String)> {
                 JobAction::Signal { signal, .. } => format!("signal {signal} to"),
                 JobAction::Hold { .. } => "hold".to_string(),
                 JobAction::Release => "release".to_string(),
-                JobAction::Requeue { .. } => "requeue".to_string(),
+                JobAction::Requeue { .. } | JobAction::RequeueSpecial => "requeue".to_string(),
                 JobAction::Suspend => "suspend".to_string(),
                 JobAction::Resume => "resume".to_string(),
                 JobAction::LimitSteps { .. } => "limit steps of".to_string(),

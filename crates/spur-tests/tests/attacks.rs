@@ -184,7 +184,7 @@ async fn on_jobs(mut client: ControllerClient<Channel>, jobs: &[u32]) -> Told {
         for (name, action) in [
             ("hold", Action::Hold(HoldJob { as_user: true })),
             ("release", Action::Release(ReleaseJob {})),
-            ("requeue", Action::Requeue(RequeueJob { hold: false })),
+            ("requeue", Action::Requeue(RequeueJob::default())),
             ("suspend", Action::Suspend(SuspendJob {})),
             ("resume", Action::Resume(ResumeJob {})),
             ("signal", Action::Signal(SignalJob { signal: 9, scope })),

@@ -48,6 +48,12 @@ fn jobs_are_held_released_suspended_and_changed() {
     assert_eq!((again.status, again.stderr), (1, refused));
     done(&cluster, &format!("scontrol release {job}"));
     until("it runs again", || (cluster.squeue(&job, "%T") == "RUNNING").then_some(()));
+    done(&cluster, &format!("scontrol requeuehold State=SpecialExit {job}"));
+    let special = "SPECIAL_EXIT SE job requeued in held state";
+    until("it is marked", || (cluster.squeue(&job, "%T %t %r") == special).then_some(()));
+    assert_eq!(cluster.run("squeue -h -t SE -o %i").stdout, format!("{job}\n"));
+    done(&cluster, &format!("scontrol release {job}"));
+    until("it runs once more", || (cluster.squeue(&job, "%T") == "RUNNING").then_some(()));
 }
 
 #[test]
@@ -346,8 +352,12 @@ fn partitions_are_changed_key_by_key_and_survive_a_restart() {
         "scontrol update partitionname=pp defaulttime=50 alternate=default minnodes=3 maxnodes=2",
     );
     done(&cluster, "scontrol update partitionname=pp nodes+=n2");
+    done(&cluster, "scontrol update partitionname=pp cpubind=core jobdefaults=DefCpuPerGPU=2");
     let shown = || cluster.run("scontrol show partition pp").stdout;
     let before = shown();
+    for seen in ["CpuBind=cores", "JobDefaults=DefCpuPerGPU=2"] {
+        assert!(before.contains(seen), "{seen}: {before}");
+    }
     for seen in ["Alternate=default", "DefaultTime=00:50:00", "Nodes=n[1-2]", "PriorityTier=5"] {
         assert!(before.contains(seen), "{seen}: {before}");
     }

@@ -77,7 +77,7 @@ fn a_step_that_ended_well_is_never_called_cancelled() {
 fn an_exit_code_can_mean_once_more() {
     let folder = tempfile::tempdir().expect("a folder");
     let config = folder.path().join("spur.conf");
-    let text = "[jobs]\nrequeue_exit = [\"7\"]\nrequeue_delay = 0\nmax_batch_requeue = 1\n";
+    let text = "[jobs]\nrequeue_exit = [\"7\"]\nrequeue_exit_hold = [\"8\"]\nrequeue_delay = 0\nmax_batch_requeue = 1\n";
     fs::write(&config, text).expect("writes");
     let cluster = Cluster::up_with("n1", 2, &["--config", &config.display().to_string()]);
     let script = "echo $SLURM_RESTART_COUNT >> runs; exit 7";
@@ -87,6 +87,10 @@ fn an_exit_code_can_mean_once_more() {
     });
     let runs = fs::read_to_string(cluster.work_dir().join("runs")).expect("it ran");
     assert_eq!(runs, "\n1\n");
+    let job = cluster.run_words("sbatch", &["--parsable", "--wrap", "exit 8"]).stdout;
+    until("somebody is to look at it", || {
+        (cluster.squeue(job.trim(), "%T %r") == "SPECIAL_EXIT JobHeldUser").then_some(())
+    });
 }
 
 #[test]

@@ -93,7 +93,7 @@ fn again(controller: &mut Controller, job: &JobView, dry_run: bool) -> Result<()
     };
     match JobReference::parse(&name) {
         Some(reference) if !dry_run => {
-            controller.control(&reference, Action::Requeue(RequeueJob { hold: false }))
+            controller.control(&reference, Action::Requeue(RequeueJob::default()))
         }
         _ => Ok(()),
     }

@@ -353,7 +353,7 @@ fn step_row(
 fn eligible(job: &Job) -> i64 {
     let never_ran = matches!(job.phase, Phase::Pending | Phase::Ended { started: None, .. });
     // What ran before and waits for its owner to let it go was eligible when it came back.
-    let is_held = !matches!(job.hold, Hold::None | Hold::Requeued);
+    let is_held = !matches!(job.hold, Hold::None | Hold::Requeued | Hold::Special | Hold::Exit);
     if never_ran && (is_held || job.waits.is_some()) {
         return 0;
     }

@@ -166,6 +166,7 @@ impl Action {
             | JobAction::Hold { .. }
             | JobAction::Release
             | JobAction::Requeue { .. }
+            | JobAction::RequeueSpecial
             | JobAction::Update(_)
             | JobAction::LimitSteps { .. } => Action::ControlJob,
         }

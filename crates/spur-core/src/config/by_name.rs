@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::amounts::Megabytes;
 use super::values::{Setting, Value, bare_key, expected, read_table, split_list};
 
 /// Counts by name: `{ matlab = 10 }`.
@@ -81,6 +82,30 @@ impl Setting for Weights {
             None => weight.factor.to_string(),
         })
     }
+}
+
+impl Weights {
+    /// As Slurm's configuration has them: `CPU=1,Mem=0.25G,GRES/gpu=2`.
+    pub fn said(&self) -> String {
+        let said = |(name, weight): (&String, &Weight)| {
+            let name = match name.as_str() {
+                "cpu" => "CPU".to_string(),
+                "mem" => "Mem".to_string(),
+                "node" => "Node".to_string(),
+                name => name.replacen("gres/", "GRES/", 1),
+            };
+            let unit = weight.unit.map(String::from).unwrap_or_default();
+            format!("{name}={}{unit}", weight.factor)
+        };
+        self.0.iter().map(said).collect::<Vec<_>>().join(",")
+    }
+}
+
+/// `JobDefaults`, as Slurm's configuration has it; empty where there are none.
+pub fn job_defaults(cpus_per_gpu: Option<u32>, memory_per_gpu: Option<Megabytes>) -> String {
+    let cpus = cpus_per_gpu.map(|cpus| format!("DefCpuPerGPU={cpus}"));
+    let memory = memory_per_gpu.map(|memory| format!("DefMemPerGPU={}", memory.0));
+    cpus.into_iter().chain(memory).collect::<Vec<_>>().join(",")
 }
 
 impl Weight {

@@ -27,7 +27,7 @@ mod write;
 
 pub use amounts::{Count, Megabytes, Minutes, Seconds, SecondsOrNever};
 pub use answers::{Members, Shape, UnknownNode};
-pub use by_name::{Counts, Weight, Weights};
+pub use by_name::{Counts, Weight, Weights, job_defaults};
 pub use document::document;
 pub use keys::{Key, Reload, Section, Table};
 pub use problems::{Problem, Problems, nearest};

@@ -233,12 +233,12 @@ words! {
 
     /// Where tasks are pinned when a step does not say.
     CpuBind {
-        None = "none",
-        Socket = "socket",
+        None = "none" | "no",
+        Socket = "socket" | "sockets",
         /// NUMA node.
-        Ldom = "ldom",
-        Core = "core",
-        Thread = "thread",
+        Ldom = "ldom" | "ldoms",
+        Core = "core" | "cores",
+        Thread = "thread" | "threads",
     }
 
     /// When a DOWN node comes back by itself.
@@ -335,6 +335,31 @@ fn no_such_word(word: &str, words: &[&'static str]) -> String {
         refusal.push_str(&format!("; did you mean {}?", quote(nearest)));
     }
     refusal
+}
+
+impl CpuBind {
+    const ALL: [(CpuBind, u32, &'static str); 5] = [
+        (CpuBind::None, 0x20, "none"),
+        (CpuBind::Socket, 0x8, "sockets"),
+        (CpuBind::Ldom, 0x10, "ldoms"),
+        (CpuBind::Core, 0x4, "cores"),
+        (CpuBind::Thread, 0x2, "threads"),
+    ];
+
+    /// As `--cpu-bind` and `scontrol show` have it.
+    pub fn kind(self) -> &'static str {
+        CpuBind::ALL.iter().find(|it| it.0 == self).map_or("none", |it| it.2)
+    }
+
+    /// The bit Slurm uses.
+    pub fn bit(self) -> u32 {
+        CpuBind::ALL.iter().find(|it| it.0 == self).map_or(0, |it| it.1)
+    }
+
+    /// What a bit stands for.
+    pub fn of_bit(bit: u32) -> Option<CpuBind> {
+        CpuBind::ALL.iter().find(|it| it.1 == bit).map(|it| it.0)
+    }
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ pub static NODE_FIELDS: &[Field<NodeView>] = &[
     json("cluster_name", |n| text(&n.cluster)),
     json("cores", |n| number(n.cores)),
     json("specialized_cores", |n| number(n.core_spec_count)),
-    json("cpu_binding", |_| number(0u32)),
+    json("cpu_binding", |n| number(n.cpu_binding)),
     json("cpu_load", |n| number(n.cpu_load_centi.unwrap_or(0))),
     json("free_mem", |n| maybe(n.free_memory_mb, "")),
     json("cpus", |n| number(n.cpus)),

@@ -173,8 +173,8 @@ impl Job {
     /// What keeps a pending job from being considered at all.
     pub fn obstacle(&self, now: Timestamp) -> Option<Reason> {
         match self.hold {
-            Hold::Admin | Hold::Requeued => return Some(Reason::JobHeldAdmin),
-            Hold::User | Hold::Launch => return Some(Reason::JobHeldUser),
+            Hold::Admin | Hold::Requeued | Hold::Special => return Some(Reason::JobHeldAdmin),
+            Hold::User | Hold::Exit | Hold::Launch => return Some(Reason::JobHeldUser),
             Hold::None => {}
         }
         match &self.waits {
@@ -220,10 +220,14 @@ pub enum Hold {
     Launch,
     /// Its owner.
     User,
+    /// The site, since it ended with a status that somebody is to look at (`RequeueExitHold`).
+    Exit,
     /// An operator; only one can let it go.
     Admin,
-    /// The same, by putting it back into the queue.
+    /// An operator, by putting it back into the queue; its owner lets it go too.
     Requeued,
+    /// The same, marked as one whose end was special.
+    Special,
 }
 
 /// Conditions that do not hold yet.

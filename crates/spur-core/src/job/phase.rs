@@ -111,6 +111,10 @@ pub enum Back {
     Failed,
     /// It made room for another.
     Displaced,
+    /// Somebody asked for it, and marked its end as special.
+    Special,
+    /// It ended with a status that somebody is to look at.
+    Exit,
 }
 
 /// What is taken on which nodes; the first node runs the script.

@@ -12,6 +12,7 @@ pub use inventory::{Gres, Inventory};
 pub use kept::Kept;
 pub use state::{NodeFlag, NodeState, NodeStatus};
 
+use crate::config::words::CpuBind;
 use crate::ids::{NodeName, Uid};
 use crate::time::Timestamp;
 
@@ -42,6 +43,8 @@ pub struct Node {
     pub comment: String,
     /// `scontrol update node … extra=`
     pub extra: String,
+    /// How tasks are bound here when their step does not say.
+    pub cpu_bind: Option<CpuBind>,
     /// Scripts in a row that could not be started here, by a fault of the node.
     pub launch_failures: u32,
     /// It is to restart.

@@ -108,7 +108,7 @@ const ROWS: &[(&str, Get)] = &[
     ("JobCompType", |_, _| "jobcomp/none".into()),
     ("JobCompUser", |_, _| "root".into()),
     ("JobContainerType", |_, _| "(null)".into()),
-    ("JobDefaults", |c, _| job_defaults(c)),
+    ("JobDefaults", |c, _| null(&crate::config::job_defaults(c.jobs.def_cpu_per_gpu, c.jobs.def_mem_per_gpu))),
     ("JobFileAppend", |c, _| bit(c.jobs.file_append)),
     ("JobRequeue", |c, _| bit(c.jobs.requeue)),
     ("JobSubmitPlugins", |c, _| list(&c.hooks.job_submit)),
@@ -318,12 +318,6 @@ fn host_of(address: &str) -> &str {
 
 fn port_of(address: &str) -> &str {
     address.rsplit_once(':').map_or("0", |(_, port)| port)
-}
-
-fn job_defaults(config: &Config) -> String {
-    let cpus = config.jobs.def_cpu_per_gpu.map(|cpus| format!("DefCpuPerGPU={cpus}"));
-    let memory = config.jobs.def_mem_per_gpu.map(|mb| format!("DefMemPerGPU={}", mb.0));
-    list(&cpus.into_iter().chain(memory).collect::<Vec<_>>())
 }
 
 fn weights(config: &Config) -> String {

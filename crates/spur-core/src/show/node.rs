@@ -1,6 +1,7 @@
 //! `scontrol show node`
 
 use super::{Item, Scene, first, if_any, moment, or, or_null, then};
+use crate::config::words::CpuBind;
 use crate::node::NodeStatus;
 use crate::views::NodeView;
 
@@ -9,6 +10,7 @@ use crate::views::NodeView;
 pub static NODE: &[Item<NodeView>] = &[
     first("NodeName", |n, _| Some(n.name.clone())),
     then("Arch", |n, _| if_any(&n.architecture)),
+    then("CpuBind", |n, _| CpuBind::of_bit(n.cpu_binding).map(|it| it.kind().to_string())),
     then("CoresPerSocket", |n, _| Some(format!("{} ", n.cores))),
     first("CPUAlloc", |n, _| Some(n.cpus_allocated.to_string())),
     then("CPUEfctv", |n, _| Some(if n.cpus_effective > 0 { n.cpus_effective } else { n.cpus }.to_string())),

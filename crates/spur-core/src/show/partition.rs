@@ -1,6 +1,7 @@
 //! `scontrol show partition`
 
 use super::{Item, first, if_any, or, or_null, then, yes};
+use crate::config::words::CpuBind;
 use crate::fields::clock;
 use crate::fields::partition::state;
 use crate::limit::Limit;
@@ -11,13 +12,15 @@ use crate::views::PartitionView;
 pub static PARTITION: &[Item<PartitionView>] = &[
     first("PartitionName", |p, _| Some(p.name.clone())),
     first("AllowGroups", |p, _| all(&p.allow_groups)),
-    then("AllowAccounts", |p, _| (p.deny_accounts.is_empty() || !p.allow_accounts.is_empty()).then(|| all(&p.allow_accounts))?),
-    then("DenyAccounts", |p, _| p.allow_accounts.is_empty().then(|| if_any(&p.deny_accounts))?),
-    then("AllowQos", |p, _| (p.deny_qos.is_empty() || !p.allow_qos.is_empty()).then(|| all(&p.allow_qos))?),
-    then("DenyQos", |p, _| p.allow_qos.is_empty().then(|| if_any(&p.deny_qos))?),
+    then("AllowAccounts", |p, _| (p.deny_accounts.is_empty() || !is_all(&p.allow_accounts)).then(|| all(&p.allow_accounts))?),
+    then("DenyAccounts", |p, _| is_all(&p.allow_accounts).then(|| if_any(&p.deny_accounts))?),
+    then("AllowQos", |p, _| (p.deny_qos.is_empty() || !is_all(&p.allow_qos)).then(|| all(&p.allow_qos))?),
+    then("DenyQos", |p, _| is_all(&p.allow_qos).then(|| if_any(&p.deny_qos))?),
     first("AllocNodes", |p, _| all(&p.allow_alloc_nodes)),
     then("Alternate", |p, _| if_any(&p.alternate)),
     then("Default", |p, _| yes(p.is_default)),
+    // With a blank of its own behind it.
+    then("CpuBind", |p, _| CpuBind::of_bit(p.cpu_binding).map(|it| format!("{} ", it.kind()))),
     then("QoS", |p, _| or(&p.qos, "N/A")),
     first("DefaultTime", |p, _| Some(p.default_time.map_or_else(|| "NONE".into(), |limit| minutes(Some(limit))))),
     then("DisableRootJobs", |p, _| yes(p.disable_root_jobs)),
@@ -44,7 +47,7 @@ pub static PARTITION: &[Item<PartitionView>] = &[
     then("SelectTypeParameters", |_, _| Some("NONE".into())),
     first("JobDefaults", |p, _| or_null(&p.job_defaults)),
     first("DefMemPerCPU", |p, _| p.default_memory_per_cpu_mb.map(|memory| memory.to_string())),
-    first("DefMemPerNode", |p, _| p.default_memory_per_cpu_mb.is_none().then(|| memory(p.default_memory_per_node_mb))),
+    then("DefMemPerNode", |p, _| p.default_memory_per_cpu_mb.is_none().then(|| memory(p.default_memory_per_node_mb))),
     then("MaxMemPerCPU", |p, _| p.max_memory_per_cpu_mb.map(|memory| memory.to_string())),
     then("MaxMemPerNode", |p, _| p.max_memory_per_cpu_mb.is_none().then(|| memory(p.max_memory_per_node_mb))),
     first("TRES", |p, _| or_null(&p.tres)),
@@ -53,6 +56,10 @@ pub static PARTITION: &[Item<PartitionView>] = &[
 
 fn all(list: &str) -> Option<String> {
     or(list, "ALL")
+}
+
+fn is_all(list: &str) -> bool {
+    list.is_empty() || list == "ALL"
 }
 
 fn number(limit: Option<Limit>) -> String {
@@ -112,5 +119,22 @@ PartitionName=debug
    DefMemPerNode=UNLIMITED MaxMemPerNode=UNLIMITED
    TRES=cpu=256,mem=1000G,node=4,billing=256";
         assert_eq!(text(PARTITION, &partition, &scene, false), expected);
+        let partition = PartitionView {
+            allow_accounts: "ALL".into(),
+            deny_accounts: "chem".into(),
+            allow_qos: "ALL".into(),
+            deny_qos: "high".into(),
+            cpu_binding: 4,
+            default_memory_per_cpu_mb: Some(5),
+            ..partition
+        };
+        let told = text(PARTITION, &partition, &scene, false);
+        for line in [
+            "   AllowGroups=ALL DenyAccounts=chem DenyQos=high\n",
+            "   AllocNodes=ALL Default=YES CpuBind=cores  QoS=N/A\n",
+            "   DefMemPerCPU=5 MaxMemPerNode=UNLIMITED\n",
+        ] {
+            assert!(told.contains(line), "{line} is not in {told}");
+        }
     }
 }

@@ -142,6 +142,7 @@ fn changed(state: &State, node: &Node, change: &NodeChange, by: Uid) -> Result<N
     }
     node.comment = change.comment.clone().unwrap_or(node.comment);
     node.extra = change.extra.clone().unwrap_or(node.extra);
+    node.cpu_bind = change.cpu_bind.unwrap_or(node.cpu_bind);
     Ok(node)
 }
 

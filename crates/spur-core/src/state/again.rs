@@ -15,11 +15,12 @@ pub(super) fn by_exit(rules: &Jobs, job: &Job, exit: ExitStatus) -> Option<Cause
     if job.is_allocation() {
         return None;
     }
-    let failed = |hold| Some(Cause::Requeued { hold, why: Back::Failed });
+    let back = |hold, why| Some(Cause::Requeued { hold, why });
+    let failed = |hold| back(hold, Back::Failed);
     let failures = job.setbacks.as_ref().map_or(0, |it| it.failures);
     let code = u32::from(exit.code);
     if exit.signal == 0 && lists(&rules.requeue_exit_hold, code) {
-        return failed(true);
+        return back(true, Back::Exit);
     }
     if exit.signal == 0 && lists(&rules.requeue_exit, code) {
         // Who has come back too often waits for somebody to look at it.
@@ -67,13 +68,13 @@ pub(super) fn back_to_the_queue(state: &State, job: &Job) -> Option<Job> {
     let hold = match cause {
         Cause::Requeued { hold, why } => {
             match why {
-                Back::Asked => begin = begin.max(after_a_while(state)),
+                Back::Asked | Back::Special => begin = begin.max(after_a_while(state)),
                 Back::Displaced => {
                     setbacks.preemptions += 1;
                     begin =
                         begin.max(after_a_while(state).or(Some(state.now.plus_secs(ROOM_SECS))));
                 }
-                Back::Failed => {
+                Back::Failed | Back::Exit => {
                     setbacks.failures += 1;
                     if asks {
                         begin = begin.max(Some(backed_off(state, job, setbacks.failures)));
@@ -84,6 +85,8 @@ pub(super) fn back_to_the_queue(state: &State, job: &Job) -> Option<Job> {
             }
             match (hold, why) {
                 (true, Back::Asked) => Hold::Requeued,
+                (true, Back::Special) => Hold::Special,
+                (true, Back::Exit) => Hold::Exit,
                 (true, _) => Hold::Admin,
                 (false, _) => job.hold,
             }

@@ -107,7 +107,9 @@ fn act(
         JobAction::Signal { signal, scope } => signal_job(job, *signal, *scope, effects),
         JobAction::Hold { as_user } => hold(state, job, *as_user, &control.by),
         JobAction::Release => release(state, job, &control.by),
-        JobAction::Requeue { hold } => requeue(state, job, *hold, effects),
+        JobAction::Requeue { hold: false } => requeue(state, job, Hold::None, effects),
+        JobAction::Requeue { hold: true } => requeue(state, job, Hold::Requeued, effects),
+        JobAction::RequeueSpecial => requeue(state, job, Hold::Special, effects),
         JobAction::Suspend => suspend(state, job, true, effects),
         JobAction::Resume => resume(state, job, effects),
         JobAction::Update(_)
@@ -164,7 +166,8 @@ fn release(state: &mut State, job: &Job, by: &Actor) -> Result<(), SlurmError> {
         Phase::Pending | Phase::Running { .. } => {}
         Phase::Completing { .. } | Phase::Ended { .. } => return Err(SlurmError::JobFinished),
     }
-    if job.hold >= Hold::Admin && !by.is_operator() {
+    // What was put back into the queue is its owner's to let go, whoever put it there.
+    if job.hold == Hold::Admin && !by.is_operator() {
         return Err(SlurmError::AccessDenied);
     }
     let mut spec = job.spec.clone();
@@ -178,7 +181,7 @@ fn release(state: &mut State, job: &Job, by: &Actor) -> Result<(), SlurmError> {
 fn requeue(
     state: &mut State,
     job: &Job,
-    hold: bool,
+    hold: Hold,
     effects: &mut Vec<Effect>,
 ) -> Result<(), SlurmError> {
     if job.is_allocation() {
@@ -190,12 +193,12 @@ fn requeue(
     match &job.phase {
         Phase::Pending => Err(SlurmError::JobPending),
         Phase::Running { .. } => {
-            let cause = Cause::Requeued { hold, why: Back::Asked };
+            let why = if hold == Hold::Special { Back::Special } else { Back::Asked };
+            let cause = Cause::Requeued { hold: hold != Hold::None, why };
             jobs::end(state, job, cause, effects).map(drop)
         }
         Phase::Completing { .. } => Err(SlurmError::TransitionStateNoUpdate),
         Phase::Ended { .. } => {
-            let hold = if hold { Hold::Requeued } else { Hold::None };
             state.put_job(again::anew(Job { hold, ..job.clone() }));
             Ok(())
         }

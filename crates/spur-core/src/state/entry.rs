@@ -302,6 +302,8 @@ pub enum JobAction {
         /// And keep it there.
         hold: bool,
     },
+    /// Put it back and keep it there, marked as one whose end was special.
+    RequeueSpecial,
     /// Stop its processes.
     Suspend,
     /// Let them go on.

@@ -109,9 +109,10 @@ pub(super) fn meant(state: &State, job: &Job, action: &JobAction) -> Result<Vec<
     }
     match action {
         JobAction::Cancel if job.phase == Phase::Pending => Err(SlurmError::NotWholeHetJob),
-        JobAction::Requeue { .. } | JobAction::Suspend | JobAction::Resume => {
-            Err(SlurmError::NotWholeHetJob)
-        }
+        JobAction::Requeue { .. }
+        | JobAction::RequeueSpecial
+        | JobAction::Suspend
+        | JobAction::Resume => Err(SlurmError::NotWholeHetJob),
         _ => Ok(vec![job.clone()]),
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::errors::SlurmError;
-use crate::job::JobSpec;
+use crate::job::{Job, JobSpec};
 use crate::license;
 use crate::state::State;
 
@@ -14,6 +14,22 @@ pub(super) fn check(state: &State, spec: &JobSpec) -> Result<(), SlurmError> {
     let asked = asked.map_err(|_| SlurmError::InvalidLicenses)?;
     let is_there = |it: &license::Request| all.get(&it.name).is_some_and(|has| it.count <= *has);
     if asked.iter().all(is_there) { Ok(()) } else { Err(SlurmError::InvalidLicenses) }
+}
+
+/// Whether a job that runs may hold what it asks for now.
+pub(super) fn check_change(state: &State, job: &Job, spec: &JobSpec) -> Result<(), SlurmError> {
+    check(state, spec)?;
+    let all = &state.settings.config.cluster.licenses.0;
+    let holds = license::parse(&job.spec.placement().licenses).unwrap_or_default();
+    let used = state.licenses_used();
+    let fits = |it: &license::Request| {
+        let own: u32 =
+            holds.iter().filter(|held| held.name == it.name).map(|held| held.count).sum();
+        let others = used.get(&it.name).copied().unwrap_or(0).saturating_sub(own.into());
+        all.get(&it.name).is_some_and(|has| others + u64::from(it.count) <= u64::from(*has))
+    };
+    let asked = license::parse(&spec.placement().licenses).unwrap_or_default();
+    if asked.iter().all(fits) { Ok(()) } else { Err(SlurmError::InvalidLicenses) }
 }
 
 /// Whether what a request asks for is free at present.

@@ -37,6 +37,7 @@ pub(super) fn register(state: &mut State, seen: &RegisterNode) -> Result<Reply, 
         seen.inventory.features.iter().filter(|it| !configured_features.contains(it)).cloned(),
     );
     let weight = rules.map_or(1, |rules| rules.weight);
+    let cpu_bind = rules.and_then(|rules| rules.cpu_bind);
     let node = Node {
         name: seen.name.clone(),
         inventory: room_for_jobs(state, &seen.name, configured),
@@ -53,6 +54,7 @@ pub(super) fn register(state: &mut State, seen: &RegisterNode) -> Result<Reply, 
         service,
         comment: known.as_ref().map(|node| node.comment.clone()).unwrap_or_default(),
         extra: known.as_ref().map(|node| node.extra.clone()).unwrap_or_default(),
+        cpu_bind: known.as_ref().map_or(cpu_bind, |node| node.cpu_bind),
         launch_failures: known.filter(|it| it.boots == boots).map_or(0, |it| it.launch_failures),
         reboot,
     };

@@ -89,8 +89,7 @@ fn put(state: &mut State, draft: Draft) -> Result<Reply, SlurmError> {
         return Err(SlurmError::InvalidTimeValue);
     }
     // Where accounts are known they have names.
-    if state.settings.accounting && made.accounts.iter().any(|it| state.rules.account(it).is_none())
-    {
+    if state.settings.accounting && !made.accounts.iter().all(is_known) {
         return Err(SlurmError::InvalidAccount);
     }
     if !made.partition.is_empty() && state.partition(&made.partition).is_none() {
@@ -112,6 +111,10 @@ fn put(state: &mut State, draft: Draft) -> Result<Reply, SlurmError> {
         }
     } else if draft.nodes.is_some() || draft.count.is_some() {
         made.cores.clear();
+    }
+    let mut each = made.nodes.iter().zip(&made.cores);
+    if each.any(|(node, cores)| *cores > cores_there(state, node)) {
+        return Err(SlurmError::NodesBusy);
     }
     check_licenses(state, &made)?;
     if overlaps(state, &made) {
@@ -224,6 +227,11 @@ fn with_cores(state: &State, count: u32, made: &mut Reservation) -> Result<(), S
     (made.nodes, made.cores) = (nodes, cores);
     made.flags = made.flags.without(Flags::SPEC_NODES.with(Flags::ALL_NODES));
     Ok(())
+}
+
+fn cores_there(state: &State, node: &NodeName) -> u32 {
+    let inventory = state.nodes.get(node).map(|node| &node.inventory);
+    inventory.map_or(0, |it| it.cpus / it.threads_per_core.max(1))
 }
 
 /// Cores of each of some nodes: as listed, or a total that comes out even.

@@ -3,17 +3,34 @@
 use std::sync::Arc;
 
 use crate::auth::{Action, Actor, Target, may};
+use crate::config::words::CpuBind;
 use crate::errors::SlurmError;
 use crate::ids::{JobId, NodeName, StepId};
 use crate::idset::IdSet;
 use crate::job::{Cause, ExitStatus, Job, Phase, RequestId, Step, StepEnd, StepShare};
 use crate::limit::Limit;
 use crate::state::{CreateStep, Effect, Finish, Outcome, Reply, State, jobs};
-use crate::step::{gpus, layout};
+use crate::step::{StepSpec, gpus, layout};
 use crate::time::Timestamp;
 
 /// Most steps a job may have at a time: each is kept in memory by every controller.
 const MOST_STEPS: usize = 40_000;
+
+/// How tasks are bound that nobody said a word about: as all nodes of the step have it, or else the partition.
+fn usual_binding(
+    state: &State,
+    job: &Job,
+    spec: &StepSpec,
+    shares: &[StepShare],
+) -> Option<CpuBind> {
+    if !spec.cpu_bind.is_empty() {
+        return None;
+    }
+    let mut nodes = shares.iter().map(|share| state.nodes.get(&share.node)?.cpu_bind);
+    let first = nodes.next().flatten();
+    let alike = first.filter(|_| nodes.all(|it| it == first));
+    alike.or_else(|| state.partition_of(job)?.rules.cpu_bind)
+}
 
 /// The batch script runs once, on the first node.
 pub(super) fn begin_batch(
@@ -123,6 +140,10 @@ pub(super) fn create(
         })
         .collect();
     let id = number(state, &job, create.beside)?;
+    let mut spec = create.spec.clone();
+    if let Some(binding) = usual_binding(state, &job, &spec, &shares) {
+        spec.cpu_bind = binding.kind().to_string();
+    }
     let mut job = (*job).clone();
     job.steps.next = id.0 + 1;
     for share in &shares {
@@ -132,7 +153,7 @@ pub(super) fn create(
     let step = Step {
         id,
         request: create.request,
-        spec: Some(Arc::new(create.spec.clone())),
+        spec: Some(Arc::new(spec)),
         since: state.now,
         paused_before: job.pause.secs,
         shares,

@@ -16,7 +16,8 @@ use super::*;
 use crate::auth::{Actor, Level};
 use crate::blob::BlobHash;
 use crate::ids::{Epoch, Gid, StepId, Uid};
-use crate::job::{Allocation, Cause, ExitStatus, JobSpec, Owner, Phase, RequestId, Share};
+use crate::job::{Allocation, Cause, ExitStatus, Hold, JobSpec, Owner, Phase, RequestId, Share};
+use crate::limit::Limit;
 use crate::node::Inventory;
 
 /// A state that checks itself and its stored form after every entry.
@@ -439,6 +440,46 @@ fn an_array_is_awaited_whole_and_its_failures_are_remembered() {
     cluster.done(Command::Purge { before: later });
     assert!(!cluster.state.jobs.contains_key(&failed));
     assert_eq!(reasons(&cluster), [Some(DependencyNeverSatisfied), None], "as it was");
+}
+
+#[test]
+fn what_ended_specially_says_so_until_its_owner_lets_it_go() {
+    let mut cluster = cluster();
+    let job = cluster.submit_spec(1, JobSpec::default());
+    cluster.start(job, 1, "n1", 1);
+    assert_eq!(cluster.control(job, "", JobAction::RequeueSpecial), Ok(Reply::Done));
+    cluster.finish(job, 1, "n1", Outcome::Exited(ExitStatus { code: 0, signal: 15 }));
+    assert_eq!(cluster.state.jobs[&job].hold, Hold::Special);
+    let release = Control { action: JobAction::Release, ..Control::cancel(job, alice()) };
+    cluster.done(Command::Control(Box::new(release)));
+    assert_eq!(cluster.state.jobs[&job].hold, Hold::None);
+}
+
+#[test]
+fn who_runs_may_have_less_time_but_not_more() {
+    let mut cluster = cluster();
+    let job = cluster.submit_spec(1, JobSpec::default());
+    let partitions = Arc::make_mut(&mut cluster.state.partitions);
+    partitions[0].default_time = Some(Limit::Is(60));
+    cluster.start(job, 1, "n1", 1);
+    let mut change = |key: &str, value: String| {
+        let said = Assignment { key: key.to_string(), value };
+        let action = JobAction::Update(vec![said]);
+        let control = Control { action, ..Control::cancel(job, alice()) };
+        cluster.apply(Command::Control(Box::new(control))).reply
+    };
+    assert_eq!(change("TimeLimit", "61".into()), Err(SlurmError::AccessDenied));
+    assert_eq!(change("TimeLimit", "59".into()), Ok(Reply::Done));
+    assert_eq!(change("TimeLimit", "60".into()), Err(SlurmError::AccessDenied));
+    let started = cluster.at;
+    let mut change = |at: i64| {
+        let said = Assignment { key: "EndTime".to_string(), value: at.to_string() };
+        let action = JobAction::Update(vec![said]);
+        let control = Control { action, ..Control::cancel(job, alice()) };
+        cluster.apply(Command::Control(Box::new(control))).reply
+    };
+    assert_eq!(change(started + 300), Ok(Reply::Done));
+    assert_eq!(change(started + 3000), Err(SlurmError::AccessDenied));
 }
 
 #[test]

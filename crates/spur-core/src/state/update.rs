@@ -6,7 +6,7 @@ use crate::auth::{Action, Actor, Target, may};
 use crate::errors::SlurmError;
 use crate::job::{Array, ArraySpec, Beyond, Hold, Job, JobSpec, Phase};
 use crate::limit::Limit;
-use crate::state::{Assignment, State, dependencies, jobs, rules};
+use crate::state::{Assignment, State, dependencies, jobs, licenses, rules};
 use crate::time::Timestamp;
 use crate::tres::Tres;
 use crate::update::job::{JobDraft, When, find};
@@ -33,6 +33,10 @@ pub(super) fn job(
         };
         in_time?;
         key.set(&mut draft, &assignment.value)?;
+        let leaves_cores = ["CoreSpec", "ThreadSpec"].contains(&key.names[0]);
+        if leaves_cores && !state.settings.config.jobs.allow_spec_resources_usage {
+            return Err(SlurmError::AccessDenied);
+        }
         match key.names[0] {
             "TimeLimit" => named.time = true,
             "NumCPUs" | "NumTasks" | "MinCPUsNode" | "CPUsPerTask" => named.cpus = true,
@@ -41,15 +45,15 @@ pub(super) fn job(
         }
     }
     let is_operator = by.is_operator();
-    if !is_operator {
-        check_rights(job, &draft)?;
-    }
     if draft.end.is_some() && !matches!(job.phase, Phase::Running { .. }) {
         return Err(SlurmError::JobNotRunning);
     }
     if let (Some(end), Phase::Running { since, .. }) = (draft.end, &job.phase) {
         let minutes = ((end - since.0).max(0) as u64).div_ceil(60);
         draft.spec.time_limit = Some(Limit::Is(minutes));
+    }
+    if !is_operator {
+        check_rights(job, &draft, job.time_limit(state.partition_of(job)))?;
     }
     let mut changed = job.clone();
     if let Some(priority) = draft.priority {
@@ -95,6 +99,11 @@ pub(super) fn job(
             draft.spec = rules::admit(state, &job.owner, &draft.spec, 0)?;
         }
     }
+    if job.phase != Phase::Pending
+        && draft.spec.placement().licenses != job.spec.placement().licenses
+    {
+        licenses::check_change(state, job, &draft.spec)?;
+    }
     if draft.spec.time_limit != job.spec.time_limit {
         changed.granted.minutes = None;
     }
@@ -133,14 +142,16 @@ fn beyond(state: &State, job: &Job, changed: &Job, named: Beyond) -> Beyond {
 }
 
 /// What only operators may do: go ahead of others, or stay longer.
-fn check_rights(job: &Job, draft: &JobDraft) -> Result<(), SlurmError> {
+fn check_rights(job: &Job, draft: &JobDraft, limit: Limit) -> Result<(), SlurmError> {
     let is_running = matches!(job.phase, Phase::Running { .. });
-    let longer = draft.spec.time_limit > job.spec.time_limit;
+    let asks_time = draft.spec.time_limit != job.spec.time_limit;
+    let longer = asks_time && draft.spec.time_limit.unwrap_or(limit) > limit;
+    let reboots = draft.spec.placement().reboot && !job.spec.placement().reboot;
     let nicer = draft.spec.nice.unwrap_or(0) < job.spec.nice.unwrap_or(0).min(0);
     let higher = draft.priority.is_some_and(|priority| priority > 0)
         || draft.spec.rare().site_factor != job.spec.rare().site_factor;
     let notes = draft.spec.rare().admin_comment != job.spec.rare().admin_comment;
-    if (is_running && (longer || draft.end.is_some())) || nicer || higher || notes {
+    if (is_running && longer) || nicer || higher || notes || reboots {
         return Err(SlurmError::AccessDenied);
     }
     Ok(())

@@ -96,7 +96,7 @@ pub static KEYS: &[JobKey] = &[
     row(&["CPUsPerTask"], Pending, How::Option("cpus-per-task"), E::InvalidCpuCount),
     row(
         &["Deadline"],
-        Pending,
+        Alive,
         How::Own(|draft, text| {
             draft.spec.lifecycle_mut().deadline = Some(moment(text)?);
             Ok(())
@@ -135,7 +135,7 @@ pub static KEYS: &[JobKey] = &[
     row(&["Extra"], Alive, How::Option("extra"), E::NotSupported),
     row(&["Features"], Pending, How::Option("constraint"), E::InvalidFeature),
     row(&["Gres"], Pending, How::Option("gres"), E::InvalidGres),
-    row(&["Licenses"], Pending, How::Option("licenses"), E::InvalidLicenses),
+    row(&["Licenses"], Alive, How::Option("licenses"), E::InvalidLicenses),
     row(&["MailType"], Alive, How::Option("mail-type"), E::NotSupported),
     row(&["MailUser"], Alive, How::Option("mail-user"), E::NotSupported),
     row(&["MinCPUsNode"], Pending, How::Option("mincpus"), E::InvalidCpuCount),
@@ -219,11 +219,11 @@ pub static KEYS: &[JobKey] = &[
     row(&["StdErr"], Pending, How::Option("error"), E::NotSupported),
     row(&["StdIn"], Pending, How::Option("input"), E::NotSupported),
     row(&["StdOut"], Pending, How::Option("output"), E::NotSupported),
-    row(&["Switches"], Pending, How::Option("switches"), E::NotSupported),
+    row(&["Switches"], Alive, How::Option("switches"), E::NotSupported),
     row(&["TasksPerNode"], Pending, How::Option("ntasks-per-node"), E::InvalidCpuCount),
     row(&["ThreadSpec"], Pending, How::Option("thread-spec"), E::InvalidCpuCount),
     row(&["TimeLimit"], Alive, How::Option("time"), E::InvalidTimeLimit),
-    row(&["TimeMin"], Pending, How::Option("time-min"), E::InvalidTimeLimit),
+    row(&["TimeMin"], Alive, How::Option("time-min"), E::InvalidTimeLimit),
     row(
         &["TresPerJob"],
         Pending,

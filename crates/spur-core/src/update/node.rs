@@ -1,5 +1,7 @@
 //! `scontrol update NodeName=…`: what of a node can be changed.
 
+use crate::config::Setting;
+use crate::config::words::CpuBind;
 use crate::errors::SlurmError;
 use crate::node::NextState;
 
@@ -20,6 +22,8 @@ pub struct NodeChange {
     pub comment: Option<String>,
     /// `Extra=`
     pub extra: Option<String>,
+    /// `CpuBind=`; `off` is none.
+    pub cpu_bind: Option<Option<CpuBind>>,
     /// `NextState=`, of a restart.
     pub next_state: Option<NextState>,
 }
@@ -104,6 +108,13 @@ static KEYS: &[Key] = &[
         },
     },
     Key {
+        names: &["CpuBind"],
+        set: |change, text| {
+            change.cpu_bind = Some(binding(text)?);
+            Ok(())
+        },
+    },
+    Key {
         names: &["NextState"],
         set: |change, text| {
             change.next_state = Some(NextState::read(text).ok_or(SlurmError::InvalidNodeState)?);
@@ -135,6 +146,14 @@ fn verb(text: &str) -> Result<NodeVerb, SlurmError> {
             Ok(NodeVerb::Power)
         }
         _ => Err(SlurmError::InvalidNodeState),
+    }
+}
+
+/// `core`, `off`
+pub(super) fn binding(text: &str) -> Result<Option<CpuBind>, SlurmError> {
+    match text.to_ascii_lowercase().as_str() {
+        "off" => Ok(None),
+        _ => CpuBind::from_slurm(text).map(Some).map_err(|_| SlurmError::NotSupported),
     }
 }
 

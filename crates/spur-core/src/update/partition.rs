@@ -1,6 +1,6 @@
 //! `scontrol create|update partition`: the keys of the configuration's own table, by Slurm's names.
 
-use crate::config::{Key, NodeList, Section, sections::Partition, value_of};
+use crate::config::{Key, NodeList, Section, Setting, Weights, sections::Partition, value_of};
 use crate::errors::SlurmError;
 
 /// Writes one `Key=value`, in Slurm's spelling. `Nodes+=` and `Nodes-=` add and take away.
@@ -25,6 +25,15 @@ pub fn set(partition: &mut Partition, key: &str, value: &str) -> Result<(), Slur
                 let (key, value) = word.split_once('=').ok_or(SlurmError::InvalidJobDefaults)?;
                 set(partition, key, value)?;
             }
+            return Ok(());
+        }
+        ("cpubind", _) => {
+            partition.cpu_bind = super::node::binding(value)?;
+            return Ok(());
+        }
+        ("tresbillingweights", _) => {
+            let weights = Weights::from_slurm(value).map_err(|_| SlurmError::InvalidTres)?;
+            partition.tres_billing_weights = Some(weights);
             return Ok(());
         }
         // Memory is counted by processor or by node: the last word holds.
@@ -73,7 +82,7 @@ pub fn complaint(key: &str, value: &str) -> Option<Vec<String>> {
             ]
         });
     };
-    if !is_no(set_key(&mut Partition::default(), row.name, value)) {
+    if !is_no(set(&mut Partition::default(), row.slurm[0], value)) {
         return None;
     }
     let name = row.slurm[0];
@@ -140,6 +149,20 @@ mod tests {
         assert_eq!(set(&mut partition, "Nodes+", "n4"), Ok(()));
         assert_eq!(set(&mut partition, "Nodes-", "n1"), Ok(()));
         assert_eq!(partition.nodes.text(), "n[2,4]");
+    }
+
+    #[test]
+    fn bindings_and_weights_are_set_and_taken_back() {
+        let mut partition = Partition::default();
+        assert_eq!(set(&mut partition, "CpuBind", "cores"), Ok(()));
+        assert_eq!(partition.cpu_bind.map(|it| it.kind()), Some("cores"));
+        assert_eq!(set(&mut partition, "cpubind", "off"), Ok(()));
+        assert_eq!(partition.cpu_bind, None);
+        assert_eq!(complaint("cpubind", "x"), Some(vec!["Invalid input cpubind=x".to_string()]));
+        let weights = "CPU=2,Mem=0.25G,GRES/gpu=1.5";
+        assert_eq!(set(&mut partition, "TRESBillingWeights", weights), Ok(()));
+        let said = partition.tres_billing_weights.map(|it| it.said());
+        assert_eq!(said.as_deref(), Some("CPU=2,GRES/gpu=1.5,Mem=0.25G"));
     }
 
     #[test]

@@ -221,7 +221,9 @@ pub fn set(draft: &mut Draft, assignments: &[Assignment]) -> Result<(), SlurmErr
 pub fn misspelt(said: &Assignment, end: &str) -> Option<String> {
     let Assignment { key, value } = said;
     let word = key.trim_end_matches(['+', '-']);
-    let Some(row) = super::find(KEYS, |row| row.names, word) else {
+    // What could be nodes, or a number of them, must say which.
+    let is_short = ["nod", "node", "cor", "core"].contains(&word.to_ascii_lowercase().as_str());
+    let Some(row) = super::find(KEYS, |row| row.names, word).filter(|_| !is_short) else {
         return Some(format!("Unknown parameter {key}={value}.  {end}"));
     };
     set(&mut Draft::default(), std::slice::from_ref(said)).err()?;
@@ -235,18 +237,35 @@ pub fn misspelt(said: &Assignment, end: &str) -> Option<String> {
 /// What `scontrol create` says of a line before it asks anybody.
 pub fn complaint(assignments: &[Assignment]) -> Option<String> {
     const END: &str = "No reservation created.";
-    let mut draft = Draft::default();
+    let (mut draft, mut ends) = (Draft::default(), None);
     for assignment in assignments {
         if let Some(complaint) = misspelt(assignment, END) {
             return Some(complaint);
         }
+        let Assignment { key, value } = assignment;
+        let is_users =
+            super::find(KEYS, |row| row.names, key).is_some_and(|it| it.names[0] == "Users");
+        if is_users && !draft.made.users.is_empty() {
+            return Some(format!("Parameter {key}={value} specified more than once"));
+        }
+        // Each sets the end that is known; what was said of it is kept.
+        let before = draft.end_said;
         let _ = set(&mut draft, std::slice::from_ref(assignment));
+        if draft.end_said && !before {
+            ends = Some(draft.made.end);
+        }
     }
     let made = &draft.made;
     let text = match () {
         () if !draft.start_said => "A start time must be given.",
         () if !draft.end_said && draft.secs.is_none() => "An end time or duration must be given.",
         () if draft.end_said && made.end < made.start => "Start time cannot be after end time.",
+        () if ends.is_some_and(|end| {
+            draft.secs.is_some_and(|secs| made.start.plus_secs(secs) != end)
+        }) =>
+        {
+            "StartTime + Duration does not equal EndTime."
+        }
         () if draft.nodes.is_none()
             && draft.count.is_none()
             && draft.cores.is_empty()
@@ -259,6 +278,9 @@ pub fn complaint(assignments: &[Assignment]) -> Option<String> {
                 || !draft.nodes.as_ref().is_some_and(|it| it.eq_ignore_ascii_case("all"))) =>
         {
             "PART_NODES flag requires specifying a Partition and ALL nodes."
+        }
+        () if !made.users.is_empty() && !made.groups.is_empty() => {
+            "Users and Groups are mutually exclusive.  You can have one or the other, but not both."
         }
         () if made.users.is_empty() && made.accounts.is_empty() && made.groups.is_empty() => {
             "Either Users/Groups and/or Accounts must be specified."
@@ -301,6 +323,25 @@ mod tests {
             "CoreCnt, Nodes, NodeCnt, BurstBuffer, Licenses or Watts must be specified.  No reservation \
              created."
         );
+        for (line, text) in [
+            ("starttime=1 duration=1 user=a users=b", "Parameter users=b specified more than once"),
+            (
+                "starttime=1 duration=1 user=a node=n1",
+                "Unknown parameter node=n1.  No reservation created.",
+            ),
+            (
+                "starttime=1 duration=1 endtime=99 user=a nodes=n1",
+                "StartTime + Duration does not equal EndTime.  No reservation created.",
+            ),
+            (
+                "starttime=1 duration=1 user=a groups=b nodes=n1",
+                "Users and Groups are mutually exclusive.  You can have one or the other, but not both.  \
+                 No reservation created.",
+            ),
+        ] {
+            assert_eq!(told(line), text);
+        }
+        assert_eq!(told("starttime=0 duration=1 endtime=60 user=a nodes=n1"), "");
         let word = Assignment { key: "color".into(), value: "red".into() };
         assert_eq!(
             misspelt(&word, "No reservation update.").as_deref(),

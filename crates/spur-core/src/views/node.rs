@@ -113,6 +113,9 @@ pub struct NodeView {
     /// What it is to be after the restart it waits for.
     #[prost(string, tag = "50")]
     pub next_state: String,
+    /// How tasks are bound when their step does not say: Slurm's bit.
+    #[prost(uint32, tag = "51")]
+    pub cpu_binding: u32,
 }
 
 macro_rules! members {
@@ -143,7 +146,7 @@ members! {
     active_features gres gres_used gres_drained tres tres_used
     comment extra reason_time reason_uid reason_user reservation
     owner mcs_label resume_after instance_id instance_type cluster
-    topology next_state
+    topology next_state cpu_binding
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use spur_core::auth::{Action, Actor, Target, may};
 use spur_core::errors::SlurmError;
 use spur_core::ids::{JobId, Uid};
+use spur_core::job::JobSpec;
 use spur_core::license;
 use spur_core::show::config::{self, Facts};
 use spur_core::show::{levels, topology};
@@ -120,7 +121,7 @@ impl Service {
     }
 }
 
-/// Every licence there is, and how many of it jobs hold.
+/// Every licence there is, how many of it jobs hold, and how many reservations keep at present.
 fn licenses(state: &State) -> Vec<License> {
     let mut used: BTreeMap<String, u32> = BTreeMap::new();
     for job in state.index.active.iter().filter_map(|id| state.jobs.get(id)) {
@@ -133,7 +134,7 @@ fn licenses(state: &State) -> Vec<License> {
         name: name.clone(),
         total: *total,
         used: used.get(name).copied().unwrap_or(0),
-        reserved: 0,
+        reserved: state.licenses_kept(name, &JobSpec::default()).try_into().unwrap_or(u32::MAX),
     })
     .collect()
 }

@@ -31,6 +31,7 @@ impl Service {
         let action = match action {
             Action::Hold(hold) => JobAction::Hold { as_user: hold.as_user },
             Action::Release(_) => JobAction::Release,
+            Action::Requeue(requeue) if requeue.special => JobAction::RequeueSpecial,
             Action::Requeue(requeue) => JobAction::Requeue { hold: requeue.hold },
             Action::Suspend(_) => JobAction::Suspend,
             Action::Resume(_) => JobAction::Resume,

@@ -5,8 +5,8 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use spur_core::auth::Actor;
-use spur_core::config::words::{PartitionState, Private};
-use spur_core::config::{Allowed, Megabytes, NodeList, PreemptMode};
+use spur_core::config::words::{CpuBind, PartitionState, Private};
+use spur_core::config::{Allowed, Megabytes, NodeList, PreemptMode, Weights, job_defaults};
 use spur_core::hostlist;
 use spur_core::ids::NodeName;
 use spur_core::idset::IdSet;
@@ -163,6 +163,9 @@ fn partition_view(state: &State, partition: &Partition) -> PartitionView {
         least_loaded_nodes: rules.least_loaded,
         exclusive_user: rules.exclusive_user,
         power_down_on_idle: rules.power_down_on_idle,
+        job_defaults: job_defaults(rules.def_cpu_per_gpu, rules.def_mem_per_gpu),
+        billing_weights: rules.tres_billing_weights.as_ref().map(Weights::said).unwrap_or_default(),
+        cpu_binding: rules.cpu_bind.map_or(0, CpuBind::bit),
         tres: tres(
             sum(|node| u64::from(node.inventory.cpus)),
             sum(|node| node.inventory.memory_mb),
@@ -308,6 +311,7 @@ pub(super) fn node_view(published: &Published, node: &Node) -> NodeView {
         free_memory_mb: load.and_then(|load| load.free_memory_mb),
         comment: node.comment.clone(),
         extra: node.extra.clone(),
+        cpu_binding: node.cpu_bind.map_or(0, CpuBind::bit),
         next_state: next_state.map(|it| it.word().to_string()).unwrap_or_default(),
         cluster: state.settings.cluster_name.clone(),
         ..NodeView::default()

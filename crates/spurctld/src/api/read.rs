@@ -164,7 +164,9 @@ fn description(
     }
     match reason {
         _ if job.hold == Hold::Launch => Some("launch failed requeued held".to_string()),
-        _ if job.hold == Hold::Requeued => Some("job requeued in held state".to_string()),
+        _ if matches!(job.hold, Hold::Requeued | Hold::Special) => {
+            Some("job requeued in held state".to_string())
+        }
         // Only the first of a partition, and who waits for nodes kept for others, is told more than where it lacks them.
         Reason::ReqNodeNotAvail if !is_named && published.waits.is_as_its_class(job.id) => {
             Some(match out() {
@@ -491,7 +493,11 @@ fn status(published: &Published, job: &Job) -> (JobStatus, Reason) {
             let planned = || published.waits.get(job.id).map_or(Reason::None, |wait| wait.reason);
             let reason = published.state.obstacle(job).unwrap_or_else(planned);
             let reason = if delayed_by_another(job, reason) { Reason::Dependency } else { reason };
-            (JobStatus(JobState::Pending.number()), reason)
+            let status = JobStatus(JobState::Pending.number());
+            match job.hold {
+                Hold::Special | Hold::Exit => (status.with(JobFlag::SpecialExit), reason),
+                _ => (status, reason),
+            }
         }
         Phase::Running { .. } if job.pause.since.is_some() => {
             (JobStatus(JobState::Suspended.number()), held_back(job))

@@ -26,14 +26,15 @@ pub fn release(session: &mut Session, words: &[&str]) -> u8 {
 }
 
 pub fn requeue(session: &mut Session, words: &[&str]) -> u8 {
-    each(session, words, &Action::Requeue(RequeueJob { hold: false })).0
+    each(session, words, &Action::Requeue(RequeueJob::default())).0
 }
 
 pub fn requeue_and_hold(session: &mut Session, words: &[&str]) -> u8 {
-    // `State=SpecialExit` may come first; the job is held either way.
+    // `State=SpecialExit` may come first.
     let named = words.iter().position(|word| !word.to_ascii_lowercase().starts_with("state="));
-    let words = &words[named.unwrap_or(words.len())..];
-    each(session, words, &Action::Requeue(RequeueJob { hold: true })).0
+    let (said, words) = words.split_at(named.unwrap_or(words.len()));
+    let special = said.iter().any(|word| word.to_ascii_lowercase().ends_with("=specialexit"));
+    each(session, words, &Action::Requeue(RequeueJob { hold: true, special })).0
 }
 
 pub fn suspend(session: &mut Session, words: &[&str]) -> u8 {

@@ -298,6 +298,7 @@ fn steps(session: &mut Session, id: Option<&str>) -> u8 {
     let reference = id.and_then(JobReference::parse);
     let request = ListJobsRequest {
         job_ids: reference.iter().map(|reference| reference.job).collect(),
+        ended: reference.is_some(),
         ..ListJobsRequest::default()
     };
     let mut jobs = match session.controller().jobs(&request) {

@@ -157,6 +157,13 @@ pub fn create(session: &mut Session, words: &[&str]) -> u8 {
         complain("scontrol", format!("Invalid input: {}  Request aborted", words[0]));
         return 1;
     }
+    if what == Entity::Partition
+        && let Some(lines) =
+            assignments.iter().find_map(|it| update::partition::complaint(&it.key, &it.value))
+    {
+        lines.iter().for_each(|line| complain("scontrol", line));
+        return 1;
+    }
     if what == Entity::Reservation {
         let said = assignments.clone();
         if !moments(&mut assignments, RESERVATION_MOMENTS) {

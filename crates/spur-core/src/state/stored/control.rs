@@ -46,6 +46,8 @@ enum StoredAction {
     Update(StoredUpdate),
     #[prost(message, tag = "18")]
     LimitSteps(StoredStepLimit),
+    #[prost(bool, tag = "19")]
+    RequeueSpecial(bool),
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -109,6 +111,7 @@ impl From<&Control> for StoredControl {
             JobAction::Hold { as_user } => StoredAction::Hold(*as_user),
             JobAction::Release => StoredAction::Release(true),
             JobAction::Requeue { hold } => StoredAction::Requeue(*hold),
+            JobAction::RequeueSpecial => StoredAction::RequeueSpecial(true),
             JobAction::Suspend => StoredAction::Suspend(true),
             JobAction::Resume => StoredAction::Resume(true),
             JobAction::Update(assignments) => {
@@ -147,6 +150,7 @@ impl TryFrom<StoredControl> for Command {
             StoredAction::Hold(as_user) => JobAction::Hold { as_user },
             StoredAction::Release(_) => JobAction::Release,
             StoredAction::Requeue(hold) => JobAction::Requeue { hold },
+            StoredAction::RequeueSpecial(_) => JobAction::RequeueSpecial,
             StoredAction::Suspend(_) => JobAction::Suspend,
             StoredAction::Resume(_) => JobAction::Resume,
             StoredAction::Update(update) => JobAction::Update(update.assignments),

@@ -100,6 +100,8 @@ impl From<&Job> for StoredCourse {
                 Hold::Admin => 2,
                 Hold::Launch => 3,
                 Hold::Requeued => 4,
+                Hold::Special => 5,
+                Hold::Exit => 6,
             },
             begin: job.begin.map(|begin| begin.0),
             waits: job.waits.as_ref().map(|waits| waits.on.to_string()).unwrap_or_default(),
@@ -155,6 +157,8 @@ impl StoredCourse {
             2 => Hold::Admin,
             3 => Hold::Launch,
             4 => Hold::Requeued,
+            5 => Hold::Special,
+            6 => Hold::Exit,
             other => return Err(Error::Garbled(format!("{other} is no hold"))),
         };
         let on = dependency::parse(&self.waits);

@@ -14,6 +14,7 @@ use super::trigger::StoredTrigger;
 use super::trust::StoredTrust;
 use super::{Error, VERSION, check_version, missing};
 use crate::accounts::book::Book;
+use crate::config::words::CpuBind;
 use crate::config::{self, Config};
 use crate::ids::{Epoch, Gid, JobId, NodeName, Uid};
 use crate::job::{
@@ -313,6 +314,9 @@ struct StoredNode {
     next_state: String,
     #[prost(int64, optional, tag = "23")]
     reboot_issued: Option<i64>,
+    /// Slurm's bit.
+    #[prost(uint32, tag = "24")]
+    cpu_bind: u32,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -395,6 +399,7 @@ impl From<&Node> for StoredNode {
             drained_for_reboot: reboot.is_some_and(|it| it.drained),
             next_state: next.map(|it| it.word().to_string()).unwrap_or_default(),
             reboot_issued: node.restarting().map(|at| at.0),
+            cpu_bind: node.cpu_bind.map_or(0, CpuBind::bit),
         }
     }
 }
@@ -421,6 +426,7 @@ impl From<StoredNode> for Node {
             },
             comment: stored.comment,
             extra: stored.extra,
+            cpu_bind: CpuBind::of_bit(stored.cpu_bind),
             launch_failures: stored.launch_failures,
             reboot: stored.reboot.then(|| Reboot {
                 drained: stored.drained_for_reboot,
@@ -468,6 +474,8 @@ impl From<&Job> for StoredJob {
             Cause::NodeFault => (15, 0),
             Cause::ShepherdLost => (16, 0),
             Cause::NotAtOnce => (17, 0),
+            Cause::Requeued { why: Back::Special, .. } => (18, 0),
+            Cause::Requeued { why: Back::Exit, .. } => (19, 0),
         };
         match &job.phase {
             Phase::Pending => {}
@@ -517,6 +525,8 @@ impl TryFrom<StoredJob> for Job {
             15 => Cause::NodeFault,
             16 => Cause::ShepherdLost,
             17 => Cause::NotAtOnce,
+            18 => Cause::Requeued { hold: true, why: Back::Special },
+            19 => Cause::Requeued { hold: true, why: Back::Exit },
             other => return Err(Error::Garbled(format!("{other} is no cause"))),
         };
         let started = stored.started.map(Timestamp);

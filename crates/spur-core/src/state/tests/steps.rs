@@ -222,3 +222,30 @@ fn a_steps_limit_is_changed_by_its_owner_for_one_or_all() {
     let mallory = Actor::user(Uid(7), Gid(7), Level::None);
     assert_eq!(cluster.apply(change(None, 1, mallory)).reply, Err(SlurmError::AccessDenied));
 }
+
+#[test]
+fn tasks_are_bound_as_their_nodes_or_their_partition_have_it() {
+    use crate::config::words::CpuBind;
+    let mut cluster = cluster();
+    let job = allocation(&mut cluster, 1);
+    let mut binding = |request: u128, n1: Option<CpuBind>, n2, partition| {
+        for (name, bound) in [("n1", n1), ("n2", n2)] {
+            let node = cluster.state.nodes.get_mut(&NodeName::from(name)).expect("it is there");
+            Arc::make_mut(node).cpu_bind = bound;
+        }
+        let partitions = Arc::make_mut(&mut cluster.state.partitions);
+        Arc::make_mut(&mut partitions[0].rules).cpu_bind = partition;
+        let reply = cluster.apply(ask(job, request, 4)).reply;
+        let Ok(Reply::Step(_, step)) = reply else { panic!("{reply:?}") };
+        let spec = cluster.state.jobs[&job].steps.live[&step].spec.clone().expect("srun's");
+        for node in ["n1", "n2"] {
+            let finishes = vec![report(job, step.0, 0)];
+            cluster.done(Command::Finished { node: node.into(), finishes });
+        }
+        spec.cpu_bind.clone()
+    };
+    let (core, none) = (Some(CpuBind::Core), Some(CpuBind::None));
+    assert_eq!(binding(10, core, core, none), "cores");
+    assert_eq!(binding(11, core, None, none), "none", "nodes that differ say nothing");
+    assert_eq!(binding(12, None, None, None), "");
+}
