@@ -90,4 +90,9 @@ fn salloc_and_srun_take_components() {
     let mut lines: Vec<&str> = done.stdout.lines().collect();
     lines.sort_unstable();
     assert_eq!((done.status, lines), (0, vec!["0: a", "1: b"]), "{}", done.stderr);
+    let words = ["-n2", "true", ":", "-n2", "sh", "-c", "exit 3"];
+    let failed = cluster.run_words("srun", &words);
+    assert_eq!(failed.status, 3);
+    let told = "tasks 0-1: Exited with exit code 3";
+    assert!(failed.stderr.contains(told), "each component counts its own: {}", failed.stderr);
 }

@@ -50,7 +50,7 @@ pub struct Node {
     /// Ranks of its tasks.
     pub ranks: Vec<u32>,
     /// Tasks of components before its own, which its agent does not count.
-    first_rank: u32,
+    pub first_rank: u32,
     /// Frames on their way there.
     frames: mpsc::UnboundedSender<Vec<u8>>,
     /// Input that may be sent.

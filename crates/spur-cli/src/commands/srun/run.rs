@@ -432,7 +432,8 @@ impl Step<'_> {
             let here: Vec<(u32, u32)> = untold
                 .iter()
                 .filter(|(node, _, _)| *node == at)
-                .map(|(_, rank, status)| (*rank, *status))
+                // Each component counts its own.
+                .map(|(_, rank, status)| (rank - self.nodes[at].first_rank, *status))
                 .collect();
             for line in ended::lines(&self.nodes[at].name, &here) {
                 self.complain(line).await;
