@@ -212,3 +212,23 @@ fn minutes_count_by_the_usage_factor_of_their_qos() {
     until("it runs", || (cluster.squeue(&second, "%t") == "R").then_some(()));
     done(&cluster, &format!("scancel {first} {second}"));
 }
+
+#[test]
+fn who_asks_for_no_time_has_what_the_qos_lets_run_and_who_asks_for_more_is_told_what_would_do() {
+    let cluster = cluster();
+    let me = me();
+    done(&cluster, &format!("sacctmgr -i add user {me} account=physics"));
+    done(&cluster, "sacctmgr -i add qos short MaxWall=30");
+    done(&cluster, &format!("sacctmgr -i modify user {me} set qos+=short"));
+    let words = ["-A", "physics", "--qos=short", "--mem=1", "--wrap", "sleep 300"];
+    let unsaid = until("the rules are known", || submit(&cluster, &words).ok());
+    until("it runs", || (cluster.squeue(&unsaid, "%t %l") == "R 30:00").then_some(()));
+    let long = submit(&cluster, &[&["-t", "60"], &words[..]].concat()).expect("it is taken");
+    let reason = "QOSMaxWallDurationPerJobLimit";
+    until("it waits", || (cluster.squeue(&long, "%r") == reason).then_some(()));
+    let told = done(&cluster, &format!("spur why {long}"));
+    assert!(told.contains("its QOS lets no job run for so long"), "{told}");
+    let advice = format!("Would start now with: scontrol update jobid={long} TimeLimit=30");
+    assert!(told.contains(&advice), "{told}");
+    done(&cluster, &format!("scancel {unsaid} {long}"));
+}

@@ -28,6 +28,8 @@ const MEANINGS: &[(Reason, &str)] = &[
     (Reason::AccountNotAllowed, "its partition is not for its account"),
     (Reason::QOSNotAllowed, "its partition is not for its QOS"),
     (Reason::Reservation, "it waits for its reservation"),
+    (Reason::QOSMaxWallDurationPerJobLimit, "its QOS lets no job run for so long"),
+    (Reason::AssocMaxWallDurationPerJobLimit, "its account lets no job run for so long"),
 ];
 
 /// What takes a reason away, where no change would start the job at once; `ID` is the job.
@@ -38,6 +40,8 @@ const REMEDIES: &[(Reason, &str)] = &[
     (Reason::DependencyNeverSatisfied, "scontrol update jobid=ID dependency=, or: scancel ID"),
     (Reason::BeginTime, "scontrol update jobid=ID starttime=now"),
     (Reason::PartitionTimeLimit, "scontrol update jobid=ID timelimit=MINUTES"),
+    (Reason::QOSMaxWallDurationPerJobLimit, "scontrol update jobid=ID timelimit=MINUTES"),
+    (Reason::AssocMaxWallDurationPerJobLimit, "scontrol update jobid=ID timelimit=MINUTES"),
     (Reason::PartitionNodeLimit, "scontrol update jobid=ID numnodes=N"),
     (Reason::ReqNodeNotAvail, "scontrol update jobid=ID reqnodelist="),
     (Reason::MaxMemPerLimit, "scontrol update jobid=ID minmemorynode=MB"),
@@ -81,11 +85,16 @@ pub fn sentence(reply: &ExplainJobReply) -> String {
         (Some((_, means)), _) => (*means).to_string(),
         (None, Some(need)) if reason == "Resources" => format!("waiting for {}", noun(&need.name)),
         (None, None) if reason == "Resources" => "waiting for nodes".to_string(),
-        (None, _) => match told.limits.first() {
+        (None, _) => match told.limits.iter().find(is_over) {
             Some(limit) => format!("{} has reached its limit ({reason})", limit.name),
             None => reason.to_string(),
         },
     }
+}
+
+/// Whether a limit leaves too little for the job.
+fn is_over(limit: &&LimitUse) -> bool {
+    limit.used.saturating_add(limit.needed) > limit.max
 }
 
 fn headline(reply: &ExplainJobReply, job: &JobView, now: Timestamp) -> String {
@@ -144,7 +153,7 @@ fn lines(
     if !rejected.is_empty() {
         lines.push(rejected.join(" · "));
     }
-    lines.extend(told.limits.iter().map(limit));
+    lines.extend(told.limits.iter().filter(is_over).map(limit));
     let ahead = match (told.ahead, &told.first_ahead[..]) {
         (0, _) => "No job is ahead of it".to_string(),
         (count, first) => {
