@@ -41,21 +41,30 @@ fn a_script_and_its_children_are_in_a_group_of_their_own() {
 
 #[test]
 fn memory_over_the_limit_ends_out_of_memory_whatever_the_script_says() {
-    let Some((spool, places)) = spool() else { return };
-    if places.0.host.lacks().contains(&"memory") {
-        eprintln!("SKIPPED: no memory controller");
-        return;
+    let swap_bytes = Some(0);
+    let of_job = Confinement { memory_bytes: Some(40 << 20), swap_bytes, ..Confinement::default() };
+    // Of a job that may have more, the step may not.
+    let of_step = Confinement {
+        memory_bytes: Some(512 << 20),
+        step_memory_bytes: Some(40 << 20),
+        swap_bytes,
+        ..Confinement::default()
+    };
+    for confinement in [of_job, of_step] {
+        let Some((spool, places)) = spool() else { return };
+        if places.0.host.lacks().contains(&"memory") {
+            eprintln!("SKIPPED: no memory controller");
+            return;
+        }
+        // At most 256 MB, should nobody stop it.
+        let mut launch = launch("#!/bin/sh\nhead -c 268435456 /dev/zero | tail | wc -c\nexit 0\n");
+        launch.confinement = Some(confinement);
+        assert_eq!(spool.run(launch), Ending::OutOfMemory);
+        let expected = "error: Detected 1 oom-kill event(s) in StepId=1.batch. Some of your \
+                        processes may have been killed by the cgroup out-of-memory handler.\n";
+        let output = String::from_utf8(spool.output("slurm-1.out")).expect("is text");
+        assert!(output.ends_with(expected), "{output}");
     }
-    // At most 256 MB, should nobody stop it.
-    let mut launch = launch("#!/bin/sh\nhead -c 268435456 /dev/zero | tail | wc -c\nexit 0\n");
-    let confinement =
-        Confinement { memory_bytes: Some(40 << 20), swap_bytes: Some(0), ..Confinement::default() };
-    launch.confinement = Some(confinement);
-    assert_eq!(spool.run(launch), Ending::OutOfMemory);
-    let expected = "error: Detected 1 oom-kill event(s) in StepId=1.batch. Some of your processes \
-                    may have been killed by the cgroup out-of-memory handler.\n";
-    let output = String::from_utf8(spool.output("slurm-1.out")).expect("is text");
-    assert!(output.ends_with(expected), "{output}");
 }
 
 /// The shepherd is spared when the machine has no memory left; what it runs is not.
