@@ -5,6 +5,7 @@ use imbl::ordmap::DiffItem;
 use std::sync::Arc;
 
 use crate::accounts::limits::Needs;
+use crate::accounts::needs;
 use crate::hostlist;
 use crate::ids::NodeName;
 use crate::node::{Link, Node};
@@ -155,7 +156,10 @@ fn trouble(node: &Node) -> Option<EventView> {
 fn capacity(state: &State) -> Capacity {
     let mut sum = Needs::new();
     for node in state.nodes.values() {
-        for (tres, amount) in of_node(node) {
+        let mut has = of_node(node);
+        let on = state.partitions.iter().filter(|it| it.nodes.contains(&node.name));
+        needs::bill_most(&mut has, on.map(|it| &*it.rules), &state.settings.config.priority);
+        for (tres, amount) in has {
             *sum.entry(tres).or_insert(0) += amount;
         }
     }

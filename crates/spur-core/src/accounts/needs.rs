@@ -102,7 +102,7 @@ pub fn held(allocation: &Allocation, spec: &JobSpec) -> Needs {
 }
 
 /// A typed one counts under its type and under its name.
-fn add_gres(needs: &mut Needs, name: &str, kind: &str, amount: u64) {
+pub fn add_gres(needs: &mut Needs, name: &str, kind: &str, amount: u64) {
     let typed = (!kind.is_empty()).then(|| format!("{name}:{kind}"));
     for name in std::iter::once(name.to_string()).chain(typed).filter(|_| amount > 0) {
         let tres = Tres::Named { kind: "gres".to_string(), name };
@@ -152,6 +152,22 @@ pub fn bill(
         }
     };
     needs.insert(Tres::Billing, amount);
+}
+
+/// Adds what the partition charges that charges most for all of it; without any, processors.
+pub fn bill_most<'a>(
+    needs: &mut Needs,
+    partitions: impl Iterator<Item = &'a sections::Partition>,
+    rules: &sections::Priority,
+) {
+    let amounts = partitions.map(|partition| {
+        bill(needs, Some(partition), rules);
+        needs.remove(&Tres::Billing).unwrap_or(0)
+    });
+    match amounts.max() {
+        Some(amount) => drop(needs.insert(Tres::Billing, amount)),
+        None => bill(needs, None, rules),
+    }
 }
 
 #[cfg(test)]

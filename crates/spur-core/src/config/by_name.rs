@@ -85,7 +85,7 @@ impl Setting for Weights {
 }
 
 impl Weights {
-    /// As Slurm's configuration has them: `CPU=1,Mem=0.25G,GRES/gpu=2`.
+    /// As Slurm's configuration has them: `CPU=1.0,Mem=0.25G,GRES/gpu=2.0`.
     pub fn said(&self) -> String {
         let said = |(name, weight): (&String, &Weight)| {
             let name = match name.as_str() {
@@ -95,7 +95,7 @@ impl Weights {
                 name => name.replacen("gres/", "GRES/", 1),
             };
             let unit = weight.unit.map(String::from).unwrap_or_default();
-            format!("{name}={}{unit}", weight.factor)
+            format!("{name}={:?}{unit}", weight.factor)
         };
         self.0.iter().map(said).collect::<Vec<_>>().join(",")
     }
@@ -145,6 +145,7 @@ mod tests {
         let weights = Weights::from_slurm("CPU=1.0,Mem=0.25G,GRES/gpu=2.0").unwrap();
         assert_eq!(weights.0["mem"].per_unit("mem"), 0.25 / 1024.0);
         assert_eq!(weights.0["gres/gpu"].per_unit("gres/gpu"), 2.0);
+        assert_eq!(weights.slurm(), "CPU=1.0,GRES/gpu=2.0,Mem=0.25G");
         assert_eq!(weights.toml(), "{ cpu = 1, \"gres/gpu\" = 2, mem = \"0.25G\" }");
     }
 

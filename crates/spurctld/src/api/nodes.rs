@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::Arc;
 
+use spur_core::accounts::limits::Needs;
+use spur_core::accounts::needs;
 use spur_core::auth::Actor;
 use spur_core::config::words::{CpuBind, PartitionState, Private};
 use spur_core::config::{Allowed, Megabytes, NodeList, PreemptMode, Weights, job_defaults};
@@ -167,6 +169,7 @@ fn partition_view(state: &State, partition: &Partition) -> PartitionView {
         billing_weights: rules.tres_billing_weights.as_ref().map(Weights::said).unwrap_or_default(),
         cpu_binding: rules.cpu_bind.map_or(0, CpuBind::bit),
         tres: tres(
+            state,
             sum(|node| u64::from(node.inventory.cpus)),
             sum(|node| node.inventory.memory_mb),
             Some(members.len() as u64),
@@ -174,7 +177,7 @@ fn partition_view(state: &State, partition: &Partition) -> PartitionView {
                 .iter()
                 .flat_map(|node| &node.inventory.gres)
                 .map(|gres| (gres.name.as_str(), gres.kind.as_str(), gres.count)),
-            &state.settings.config.accounting.tres,
+            Some(&[partition]),
         ),
         ..PartitionView::default()
     }
@@ -185,33 +188,36 @@ fn preempt_mode(mode: PreemptMode) -> String {
     if mode.gang { format!("GANG,{word}") } else { word }
 }
 
-/// `cpu=4,mem=1000M,node=2,billing=4,gres/gpu=8`; types of devices where they are `tracked`.
+/// `cpu=4,mem=1000M,node=2,gres/gpu=8`, with `billing=4` where it is said which partitions charge for it: the
+/// one that charges most counts. Types of devices where they are tracked.
 pub(super) fn tres<'a>(
+    state: &State,
     cpus: u64,
     memory_mb: u64,
     nodes: Option<u64>,
     gres: impl Iterator<Item = (&'a str, &'a str, u64)>,
-    tracked: &[String],
+    billed_in: Option<&[&Partition]>,
 ) -> String {
-    let mut amounts = Amounts::from([(Tres::Cpu, Some(cpus)), (Tres::Billing, Some(cpus))]);
+    let config = &state.settings.config;
+    let mut needs = Needs::from([(Tres::Cpu, cpus)]);
     if memory_mb > 0 {
-        amounts.insert(Tres::Memory, Some(memory_mb));
+        needs.insert(Tres::Memory, memory_mb);
     }
-    if nodes.is_some() {
-        amounts.insert(Tres::Node, nodes);
+    needs.extend(nodes.map(|nodes| (Tres::Node, nodes)));
+    for (name, kind, count) in gres {
+        needs::add_gres(&mut needs, name, kind, count);
     }
-    let mut add = |name: String, count: u64| {
-        let tres = Tres::Named { kind: "gres".to_string(), name };
-        let sum = amounts.entry(tres).or_insert(Some(0));
-        *sum = sum.map(|sum| sum + count);
-    };
-    for (name, kind, count) in gres.filter(|(_, _, count)| *count > 0) {
-        add(name.to_string(), count);
-        let typed = format!("{name}:{kind}");
-        if tracked.iter().any(|it| it.strip_prefix("gres/") == Some(&typed)) {
-            add(typed, count);
+    if let Some(partitions) = billed_in {
+        needs::bill_most(&mut needs, partitions.iter().map(|it| &*it.rules), &config.priority);
+    }
+    needs.retain(|tres, _| match tres {
+        Tres::Named { name, .. } if name.contains(':') => {
+            let tres = tres.to_string();
+            config.accounting.tres.contains(&tres)
         }
-    }
+        _ => true,
+    });
+    let amounts: Amounts = needs.into_iter().map(|(tres, amount)| (tres, Some(amount))).collect();
     spur_core::tres::display(&amounts)
 }
 
@@ -219,7 +225,6 @@ pub(super) fn tres<'a>(
 pub(super) fn node_view(published: &Published, node: &Node) -> NodeView {
     let state = &published.state;
     let used = state.used_on(&node.name);
-    let tracked = &state.settings.config.accounting.tres;
     let kept = Kept::on(&state.settings.config, node);
     let kept_cpus = kept.cpus(&node.inventory);
     let restarts = node.restarting().is_some();
@@ -250,6 +255,7 @@ pub(super) fn node_view(published: &Published, node: &Node) -> NodeView {
     let status = status.fold(NodeStatus(base.number()), |status, (_, flag)| status.with(*flag));
     let partitions = state.partitions.iter();
     let partitions = partitions.filter(|partition| partition.nodes.contains(&node.name));
+    let billed_in: Vec<&Partition> = partitions.collect();
     let (has, note) = (&node.inventory, node.service.reason.as_ref());
     let or_name =
         |text: &str| if text.is_empty() { node.name.to_string() } else { text.to_string() };
@@ -270,7 +276,7 @@ pub(super) fn node_view(published: &Published, node: &Node) -> NodeView {
         reason: note.map_or_else(not_responding, |note| note.text.clone()),
         reason_time: note.map_or(0, |note| note.at.0),
         reason_uid: note.map_or(0, |note| note.by.0),
-        partitions: partitions.map(|partition| partition.name.clone()).collect(),
+        partitions: billed_in.iter().map(|partition| partition.name.clone()).collect(),
         boards: has.boards.max(1),
         sockets: has.sockets,
         cores: has.cores_per_socket,
@@ -284,19 +290,19 @@ pub(super) fn node_view(published: &Published, node: &Node) -> NodeView {
         ),
         gres_used: gres_used(published, node),
         tres: tres(
+            state,
             has.cpus.into(),
             has.memory_mb,
             None,
             has.gres.iter().map(|gres| (gres.name.as_str(), gres.kind.as_str(), gres.count)),
-            tracked,
+            Some(&billed_in),
         ),
         tres_used: match used.cpus {
             0 => String::new(),
             cpus => {
                 let gres = used.gres.iter();
                 let gres = gres.map(|((name, kind), n)| (name.as_str(), kind.as_str(), *n));
-                let billing = format!(",billing={cpus}");
-                tres(cpus.into(), used.memory_mb, None, gres, tracked).replacen(&billing, "", 1)
+                tres(state, cpus.into(), used.memory_mb, None, gres, None)
             }
         },
         architecture: node.found.architecture.clone(),

@@ -395,9 +395,10 @@ pub(super) fn resources(view: &mut JobView, published: &Published, job: &Job) {
     let memory = held.shares.iter().map(|share| share.memory_mb).sum();
     let gres = held.shares.iter().flat_map(|share| &share.gres);
     let gres = gres.map(|gres| (gres.name.as_str(), gres.kind.as_str(), gres.count));
-    let tracked = &published.state.settings.config.accounting.tres;
-    let nodes = held.shares.len() as u64;
-    view.tres_allocated = tres(held.cpus().into(), memory, Some(nodes), gres, tracked);
+    let state = &published.state;
+    let (nodes, billed_in) = (held.shares.len() as u64, state.partition_of(job));
+    let billed_in = Some(billed_in.as_slice());
+    view.tres_allocated = tres(state, held.cpus().into(), memory, Some(nodes), gres, billed_in);
     view.tres_requested = view.tres_allocated.clone();
     if held.shares.iter().any(|share| !share.gres.is_empty()) {
         view.gres_detail = held.shares.iter().map(devices).collect();
@@ -446,8 +447,10 @@ fn waiting(view: &mut JobView, published: &Published, job: &Job) {
     let others = others.map(|gres| told(&gres, nodes));
     let asked: Vec<_> = others.chain(gpus.iter().map(|gres| told(gres, 1))).collect();
     let asked = asked.iter().map(|(name, model, count)| (name.as_str(), model.as_str(), *count));
-    let tracked = &published.state.settings.config.accounting.tres;
-    view.tres_requested = tres(view.num_cpus.into(), memory, Some(nodes), asked, tracked);
+    let (state, cpus) = (&published.state, view.num_cpus.into());
+    let billed_in = state.partition_of(job);
+    let billed_in = Some(billed_in.as_slice());
+    view.tres_requested = tres(state, cpus, memory, Some(nodes), asked, billed_in);
 }
 
 /// So many nodes it will take, by Slurm's reckoning: as many as the tasks fill of the largest, where their

@@ -391,11 +391,7 @@ fn step_view(published: &Published, job: &Job, step: &Step) -> StepView {
     let paused = (job.pause.secs - step.paused_before).max(0);
     let tres_allocated = match batch {
         true => String::new(),
-        false => tres(cpus.into(), memory, Some(nodes), std::iter::empty(), &[]).replacen(
-            &format!(",billing={cpus}"),
-            "",
-            1,
-        ),
+        false => tres(&published.state, cpus.into(), memory, Some(nodes), std::iter::empty(), None),
     };
     StepView {
         job_id: job.id.0,
