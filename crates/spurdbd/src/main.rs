@@ -29,7 +29,8 @@ struct Arguments {
     /// SPUR_DATABASE_URL counts, which other users of the machine cannot read.
     #[arg(long, value_name = "FILE", conflicts_with = "database_url")]
     database_url_file: Option<PathBuf>,
-    /// Where to listen: unix:/PATH, and ADDRESS:PORT for other machines, with a comma between.
+    /// Where to listen: unix:/PATH, and ADDRESS:PORT for other machines (usually port 6819), with a comma
+    /// between.
     #[arg(long, default_value = "unix:/run/spur/spurdbd.sock")]
     listen: String,
     /// Where `spur join` has left what this machine shows to others.
@@ -49,6 +50,9 @@ struct Arguments {
 
 /// The configuration of those who name none, if it is there.
 const CONFIGURATION: &str = "/etc/spur/spur.conf";
+
+/// Where this machine's users find it who say nothing else.
+const SOCKET: &str = "/run/spur/spurdbd.sock";
 
 /// The database of those who name none.
 const EMBEDDED: &str = "sqlite:/var/spool/spur/accounting.db";
@@ -126,9 +130,15 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
         "--database-url is neither postgresql://USER:PASSWORD@HOST/NAME nor sqlite:FILE",
     )?;
     let listen = Address::parse_list(&arguments.listen).unwrap_or_default();
-    let Some(socket) = listen.iter().find_map(Address::socket).map(Path::to_path_buf) else {
-        anyhow::bail!("--listen {} cannot be served; say unix:/PATH", arguments.listen);
+    // Those of this machine are served at the usual place where only a port is said.
+    let usual = || (!listen.is_empty()).then(|| Path::new(SOCKET));
+    let Some(socket) = listen.iter().find_map(Address::socket).or_else(usual) else {
+        anyhow::bail!(
+            "--listen {} cannot be served; say unix:/PATH or ADDRESS:PORT",
+            arguments.listen
+        );
     };
+    let socket = socket.to_path_buf();
     let network = listen.into_iter().find(|address| address.socket().is_none());
     let keep = config.as_ref().map(keep).transpose()?.unwrap_or_default();
     let span = config.as_ref().and_then(|it| it.accounting.max_query_span.clone());
