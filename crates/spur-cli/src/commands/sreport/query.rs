@@ -164,6 +164,8 @@ impl Query {
                 print(&format!("{VERSION}\n"));
                 return Err(0);
             }
+            // They are for those who go on, of whom there is none here.
+            "quit" | "exit" => return Err(0),
             _ => {}
         }
         let of_noun = |known: &str| noun.len() >= 2 && known.starts_with(&noun);
@@ -192,6 +194,13 @@ impl Query {
         if of_sizes && (query.tres.len() != 1 || query.tres[0] == "all") {
             eprintln!(
                 " Job report only supports a single --tres type.\n Generate a separate report for each TRES type."
+            );
+            return Err(1);
+        }
+        if query.kind == Kind::Utilization && query.tres.iter().any(|it| it == "node") {
+            eprintln!(
+                "sreport: fatal: TRES node usage is no longer reported in the Cluster Utilization \
+                 report.  Please use TRES CPU instead."
             );
             return Err(1);
         }
@@ -229,7 +238,7 @@ impl Query {
             () if is("start", 1) => self.start = time(value).unwrap_or(self.start),
             () if is("end", 1) => self.end = time(value).unwrap_or(self.end),
             () if is("clusters", 1) => self.clusters.extend(list(value)),
-            () if is("accounts", 2) => self.accounts.extend(list(value)),
+            () if is("accounts", 2) || name == "acct" => self.accounts.extend(list(value)),
             () if is("users", 1) => self.users.extend(list(value)),
             () if is("topcount", 3) => match value.parse() {
                 Ok(top) => self.top = top,

@@ -512,7 +512,12 @@ fn sizes(query: &Query, facts: &Facts, by: impl Fn(&UsageView) -> String) -> Tab
         true => is_below(query, facts, it),
         false => is_wanted(query, it),
     };
-    let counts = |it: &&UsageView| is_meant(it) && !(by_key && it.wckey.is_empty());
+    // Neither is what was over in the second it began.
+    let counts = |it: &&UsageView| {
+        is_meant(it)
+            && !(by_key && it.wckey.is_empty())
+            && it.seconds.iter().any(|it| it.seconds > 0)
+    };
     for row in facts.usage.iter().filter(counts) {
         let place = query.sizes.iter().rposition(|from| u64::from(row.cpus) >= *from).unwrap_or(0);
         let empty = || (0, vec![0; query.sizes.len()]);
@@ -684,6 +689,13 @@ mod tests {
     fn sizes_are_parts_of_what_is_asked_for() {
         let some = facts(vec![row("a", "ann", 2, 600), row("b", "bob", 2, 6000)]);
         assert_eq!(lines("job sizesbyaccount accounts=a", &some), ["c|a|10|0|0|0|0|100.00%"]);
+        assert_eq!(lines("job sizesbyaccount acct=a", &some), ["c|a|10|0|0|0|0|100.00%"]);
+        let mut at_once = vec![row("a", "ann", 2, 600), row("b", "bob", 2, 6000)];
+        at_once[1].seconds.clear();
+        assert_eq!(
+            lines("job sizesbyaccount flatview", &facts(at_once)),
+            ["c|a|10|0|0|0|0|100.00%"]
+        );
         let mut both = vec![row("a", "ann", 2, 600), row("b", "ann", 2, 6000)];
         both.push(row("b", "bob", 2, 60));
         assert_eq!(lines("user top group users=ann", &facts(both)), ["c|ann||a, b|110|0"]);
