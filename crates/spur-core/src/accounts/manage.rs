@@ -126,6 +126,11 @@ impl Word {
         words.filter(|word| !word.is_empty()).collect()
     }
 
+    /// What is said of a thing, in lower case as Slurm keeps it.
+    fn said(&self) -> String {
+        self.value.to_lowercase()
+    }
+
     fn unknown_option(&self) -> Refusal {
         let text =
             format!(" Unknown option: {}\n Use keyword 'where' to modify condition", self.text);
@@ -321,7 +326,7 @@ fn clusters(rules: &RulesView, named: &[String]) -> Result<Vec<String>, Refusal>
 }
 
 /// Reads `None`, `Operator`, `Administrator`, or the beginning of one.
-fn admin_level(word: &Word) -> Result<u32, Refusal> {
+pub fn admin_level(word: &Word) -> Result<u32, Refusal> {
     let said = word.value.to_lowercase();
     let levels = ["none", "operator", "administrator"];
     match levels.iter().position(|level| !said.is_empty() && level.starts_with(&said)) {

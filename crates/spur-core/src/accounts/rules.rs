@@ -226,13 +226,24 @@ impl RulesView {
                 if let Some(account) = &row.account {
                     let mut looked_after = self.accounts.iter().map(|it| &it.coordinators);
                     let looks_after_any = looked_after.any(|it| it.iter().any(|it| it == user));
-                    return now.is_none() && account.coordinators.is_empty() && looks_after_any;
+                    return match now.and_then(|now| now.account.as_ref()) {
+                        Some(known) => self.chooses_coordinators(user, account, known),
+                        None => account.coordinators.is_empty() && looks_after_any,
+                    };
                 }
                 if let Some(one) = row.association.as_ref().filter(|it| it.user_name.is_empty()) {
-                    return now.is_none()
+                    let known = now.and_then(|now| now.association.as_ref());
+                    // An account below keeps its place and its usage, and stays; what limits it is the
+                    // coordinator's to say.
+                    let is_in_place = known.is_none_or(|known| {
+                        one != known
+                            && (&known.parent, known.usage_resets)
+                                == (&one.parent, one.usage_resets)
+                    });
+                    return is_in_place
                         && !one.parent.is_empty()
                         && self.coordinates(user, &one.cluster, &one.parent)
-                        && self.has_from_above(one, None);
+                        && self.has_from_above(one, known);
                 }
                 if let Some(one) = &row.association {
                     let known = now.and_then(|now| now.association.as_ref());
@@ -262,6 +273,22 @@ impl RulesView {
                     })
             }
         }
+    }
+
+    /// Whether a row only says anew who else looks after an account that this user looks after from above.
+    fn chooses_coordinators(&self, user: &str, new: &AccountView, known: &AccountView) -> bool {
+        let rest = AccountView { coordinators: known.coordinators.clone(), ..new.clone() };
+        let has = |account: &AccountView| account.coordinators.iter().any(|one| one == user);
+        let mut places =
+            self.associations.iter().filter(|it| it.user_name.is_empty() && it.account == new.name);
+        let is_below = |it: &AssociationView| {
+            !it.parent.is_empty() && self.coordinates(user, &it.cluster, &it.parent)
+        };
+        rest == *known
+            && new != known
+            && has(new) == has(known)
+            && !places.clone().all(|it| it.parent.is_empty())
+            && places.all(is_below)
     }
 
     /// Whether an association has no QOS but those of the account above it and those it had: nobody hands on

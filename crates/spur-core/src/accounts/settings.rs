@@ -330,7 +330,9 @@ fn exempt(place: &mut Option<u32>, _: Change, value: &str) -> Result<(), Fault> 
 }
 
 fn factor(place: &mut f64, _: Change, value: &str) -> Result<(), Fault> {
-    *place = value.trim().parse().map_err(|_| Fault::Number)?;
+    let said: f64 = value.trim().parse().map_err(|_| Fault::Number)?;
+    // Less than nothing takes back what was said: minutes count as they are.
+    *place = if said < 0.0 { 1.0 } else { said };
     Ok(())
 }
 

@@ -22,6 +22,8 @@ GrpJobs,GrpNodes,GrpCPUs,GrpMem,GrpSubmit,GrpWall,GrpCPUMins,MaxJobs,MaxNodes,Ma
 MaxCPUMins,QOS,DefaultQOS";
 /// `sacctmgr show user`
 pub const USER: &str = "User,DefaultAccount,AdminLevel";
+/// What comes before the key by default, where jobs carry one.
+pub const USER_FIRST: &str = "User,DefaultAccount";
 /// `sacctmgr show user withassoc`
 pub const USER_WITH: &str = "User,DefaultAccount,AdminLevel,Cluster,Account,Partition,Share,Priority,\
 MaxJobs,MaxNodes,MaxCPUs,MaxSubmit,MaxWall,MaxCPUMins,QOS,DefaultQOS";

@@ -142,6 +142,11 @@ fn filled(state: &State, owner: &Owner, spec: &JobSpec) -> Result<JobSpec, Slurm
             association = book.association(&spec.account, &owner.name, name);
         }
     }
+    if state.settings.config.accounting.track_wckey && spec.rare().wckey.is_empty() {
+        // The star says that the key is the user's default, and not what they asked for.
+        let own = book.rules().user(&owner.name).map(|user| user.default_wckey.as_str());
+        spec.rare_mut().wckey = format!("*{}", own.unwrap_or_default());
+    }
     if spec.qos.is_empty() {
         spec.qos = book.default_qos(association).to_string();
     } else {

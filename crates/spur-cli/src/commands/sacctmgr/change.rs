@@ -1,6 +1,6 @@
 //! Adds, modifies and deletes: thinks the change out, asks, and sends it.
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{Read, Write};
 use std::time::Duration;
 
 use spur_core::accounts::manage::{self, Entity, Plan, Refusal, Request, Word};
@@ -406,19 +406,17 @@ pub const COMMIT: &str = "Would you like to commit changes?";
 /// Asks whether to go on; no answer is no.
 pub fn agreed(question: &str) -> bool {
     print(&format!("{question} (You have 30 seconds to decide)\n"));
-    let input = std::io::stdin();
-    let mut lines = input.lock().lines();
+    // Letter by letter, as in Slurm: the first that is an answer counts, and the end of a line is no.
+    let mut letters = std::io::stdin().lock().bytes();
     loop {
         print("(N/y): ");
         let _ = std::io::stdout().flush();
-        let line = lines.next();
+        let letter = letters.next();
         print("\n");
-        let Some(Ok(line)) = line else { return false };
-        match line.trim().to_lowercase().as_str() {
-            "y" | "yes" => return true,
-            "n" | "no" | "" => return false,
-            _ if !std::io::stdin().is_terminal() => return false,
-            _ => print("Y or N please\n"),
+        match letter {
+            Some(Ok(b'y' | b'Y')) => return true,
+            Some(Ok(b'n' | b'N' | b'\n')) | Some(Err(_)) | None => return false,
+            Some(Ok(_)) => print("Y or N please\n"),
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Reads what `sacctmgr dump` has written: what is new is added, what differs is changed.
 
 use spur_core::accounts::manage::{self, Entity, Plan, Refusal, Request, Word};
-use spur_core::accounts::rules::ROOT;
+use spur_core::accounts::rules::{ADMIN_NONE, ROOT};
 use spur_core::accounts::settings::{self, ASSOCIATION};
 use spur_core::fields::association::{ASSOCIATION_FIELDS, LOADED};
 use spur_core::fields::render::Layout;
 use spur_core::fields::rules::admin;
 use spur_core::fields::{RenderContext, format, render};
+use spur_core::views::rules::UserView;
 use spur_core::views::{AssociationView, RuleRow, RulesView};
 
 /// What a file comes to.
@@ -54,10 +55,11 @@ pub fn plan(rules: &RulesView, text: &str, how: &How) -> Result<Plan, Refusal> {
             return Err(Refusal::Wrong(NO_CLUSTER.to_string()));
         }
         let mut options = split(rest);
-        let name = options.remove(0).trim_matches('\'').to_string();
+        let mut name = options.remove(0).trim_matches('\'').to_string();
         let place = match kind.trim() {
             "Cluster" => {
                 cluster = how.cluster.clone().unwrap_or_else(|| name.to_lowercase());
+                name.clone_from(&cluster);
                 if how.clean {
                     after.associations.retain(|one| !goes(one, &cluster));
                 }
@@ -65,18 +67,18 @@ pub fn plan(rules: &RulesView, text: &str, how: &How) -> Result<Plan, Refusal> {
             }
             "Parent" => {
                 parent = name.to_lowercase();
+                if after.account_association(&cluster, &parent).is_none() {
+                    return Err(Refusal::Wrong(format!(
+                        " line({}) You need to add this parent ({parent}) as a child before you can add children to it.",
+                        number + 1
+                    )));
+                }
                 continue;
             }
             "Account" => (Entity::Account, vec![format!("parent={parent}")]),
             "User" => (Entity::User, vec![format!("account={parent}")]),
             _ => return Err(misformatted()),
         };
-        if kind.trim() != "Cluster" && after.account_association(&cluster, &parent).is_none() {
-            return Err(Refusal::Wrong(format!(
-                " line({}) You need to add this parent ({parent}) as a child before you can add children to it.",
-                number + 1
-            )));
-        }
         take_line(&mut after, &mut loaded, place, &cluster, &name, &options)
             .map_err(|refusal| wrong(&refusal.text()))?;
     }
@@ -140,6 +142,7 @@ fn take_line(
     }
     .map(|plan| take(after, loaded, plan))?;
     change_known(after, loaded, entity, cluster, name, &request, &limits)?;
+    change_thing(after, loaded, entity, name, &request)?;
     for account in looks_after {
         if let Some(account) = after.account(&account)
             && !account.coordinators.iter().any(|one| one == name)
@@ -169,10 +172,8 @@ fn note_new(
             && let Some(known) = before.user(&one.name)
             && known.default_account != one.default_account
         {
-            loaded.changed.push_str(&format!(
-                " Changed {:<21} for {:<7} {:<10} {:>8} -> {}\n",
-                "Default Account", "User", one.name, known.default_account, one.default_account
-            ));
+            let accounts = (&known.default_account, &one.default_account);
+            note_change(loaded, "Default Account", "User", &one.name, accounts);
         }
         if let Some(one) = &row.user
             && before.user(&one.name).is_none()
@@ -238,15 +239,68 @@ fn change_known(
                 Entity::Account => "Account",
                 _ => "User",
             };
-            loaded.changed.push_str(&format!(
-                " Changed {what:<21} for {kind:<7} {name:<10} {was:>8} -> {is}\n"
-            ));
+            note_change(loaded, &what, kind, name, (was, is));
         }
     }
     if changed != known {
         take(after, loaded, Plan { put: vec![changed.into()], ..Plan::default() });
     }
     Ok(())
+}
+
+/// Sets what differs of an account or a user that was there before.
+fn change_thing(
+    after: &mut RulesView,
+    loaded: &mut Loaded,
+    entity: Entity,
+    name: &str,
+    request: &Request,
+) -> Result<(), Refusal> {
+    let said = |wanted: &str| request.which.iter().rev().find(|word| word.is(&[wanted]));
+    let name = name.to_lowercase();
+    match entity {
+        Entity::Account => {
+            let Some(known) = after.account(&name).cloned() else { return Ok(()) };
+            let mut changed = known.clone();
+            for (what, place) in [
+                ("description", &mut changed.description),
+                ("organization", &mut changed.organization),
+            ] {
+                let text = said(what).map(|word| word.value.to_lowercase());
+                let Some(text) = text.filter(|text| text != place) else { continue };
+                note_change(loaded, what, "Account", &name, (&*place, &text));
+                *place = text;
+            }
+            if changed != known {
+                take(after, loaded, Plan { put: vec![changed.into()], ..Plan::default() });
+            }
+        }
+        Entity::User => {
+            let Some(known) = after.user(&name).cloned() else { return Ok(()) };
+            let Some(word) = said("adminlevel") else { return Ok(()) };
+            let level = manage::admin_level(word)?;
+            if level != known.admin_level.max(ADMIN_NONE) {
+                let words = (admin(known.admin_level), admin(level));
+                note_change(loaded, "Admin Level", "User", &name, words);
+                let changed = UserView { admin_level: level, ..known };
+                take(after, loaded, Plan { put: vec![changed.into()], ..Plan::default() });
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn note_change(
+    loaded: &mut Loaded,
+    what: &str,
+    kind: &str,
+    name: &str,
+    (was, is): (impl AsRef<str>, impl AsRef<str>),
+) {
+    let (was, is) = (was.as_ref(), is.as_ref());
+    let line = format!(" Changed {what:<21} for {kind:<7} {name:<10} {was:>8} -> {is}\n");
+    loaded.changed.push_str(&line);
 }
 
 fn take(after: &mut RulesView, loaded: &mut Loaded, plan: Plan) {
@@ -401,6 +455,32 @@ User - 'games':DefaultAccount='aa':Coordinator='aa':Fairshare=3
         assert_eq!((put.id, put.shares, put.grp_jobs), (known.id, 5, None));
         let lost: Vec<_> = cleaned.remove.iter().filter_map(|it| it.association.as_ref()).collect();
         assert_eq!(lost.iter().map(|one| one.user_name.as_str()).collect::<Vec<_>>(), ["games"]);
+    }
+
+    #[test]
+    fn what_is_there_already_takes_what_the_file_says_of_it() {
+        let mut rules = site();
+        let first = plan(&rules, FILE, &How::default()).expect("a plan");
+        first.put.into_iter().for_each(|row| rules.put(row));
+        let other = FILE
+            .replace("Description='a b'", "Description='c'")
+            .replace("DefaultAccount='aa'", "DefaultAccount='aa':AdminLevel='Operator'");
+        let changed = plan(&rules, &other, &How::default()).expect("a plan");
+        assert_eq!(
+            changed.says,
+            "For cluster oracle\n Changed description           for Account aa              a b -> c\n \
+             Changed Admin Level           for User    games          None -> Operator\n"
+        );
+        changed.put.into_iter().for_each(|row| rules.put(row));
+        assert_eq!(rules.account("aa").map(|it| it.description.as_str()), Some("c"));
+        assert_eq!(rules.user("games").map(|it| it.admin_level), Some(2));
+        assert!(matches!(plan(&rules, &other, &How::default()), Err(Refusal::Done(_))));
+        // Another cluster than the file says is made where it is not there.
+        let how = How { cluster: Some("second".to_string()), ..How::default() };
+        let elsewhere = plan(&rules, FILE, &how).expect("a plan");
+        elsewhere.put.into_iter().for_each(|row| rules.put(row));
+        assert!(rules.account_association("second", "aa").is_some());
+        assert_eq!(rules.problems(), [""; 0]);
     }
 
     #[test]

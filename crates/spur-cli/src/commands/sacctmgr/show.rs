@@ -43,6 +43,8 @@ pub(super) struct Wanted {
     pub(super) conditions: Vec<Word>,
     with_associations: bool,
     with_coordinators: bool,
+    /// Jobs carry a wckey here, so users have one by default.
+    tracks_wckeys: bool,
     tree: bool,
     /// `wopi`: only what an association says itself.
     own_only: bool,
@@ -70,7 +72,7 @@ pub fn show(style: &Style, words: &[String]) -> u8 {
         return 1;
     };
     let wanted = match read(style, about, rest) {
-        Ok(wanted) => wanted,
+        Ok(wanted) => Wanted { tracks_wckeys: tracks_wckeys(about), ..wanted },
         Err(status) => return status,
     };
     if !style.immediate && asks_for_associations(about, &wanted) {
@@ -92,6 +94,15 @@ pub fn show(style: &Style, words: &[String]) -> u8 {
         return for_operators(deny, || look(style, about, &wanted));
     }
     look(style, about, &wanted)
+}
+
+/// Whether the cluster's jobs carry wckeys; asked only where users are shown.
+fn tracks_wckeys(about: &str) -> bool {
+    if entity(about) != Some(Entity::User) {
+        return false;
+    }
+    let entries = cluster::Controller::find().config().map(|config| config.entries);
+    entries.unwrap_or_default().iter().any(|it| it.key == "TrackWCKey" && it.value == "Yes")
 }
 
 /// What is said to those who may not see it, of what only operators see; and whether what was denied is said, too.

@@ -90,8 +90,8 @@ fn accounts(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
             }
             word if word.is(&["clusters"]) => on.extend(word.list()),
             word if word.is(&["parent"]) => parent = word.value.to_lowercase(),
-            word if word.is(&["description"]) => description = Some(word.value.clone()),
-            word if word.is(&["organization"]) => organization = Some(word.value.clone()),
+            word if word.is(&["description"]) => description = Some(word.said()),
+            word if word.is(&["organization"]) => organization = Some(word.said()),
             word => said
                 .set(rules, &mut limits, word)
                 .map_err(|refusal| not_an_option(refusal, word, true))?,
@@ -206,6 +206,10 @@ fn users(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
     if let Some(account) = default_account.as_ref().filter(|one| !accounts.contains(one)) {
         accounts.push(account.clone());
     }
+    // Whoever has a default key has it.
+    if let Some(key) = default_wckey.as_ref().filter(|one| !wckeys.contains(one)) {
+        wckeys.insert(0, key.clone());
+    }
     if accounts.is_empty() && wckeys.is_empty() {
         return Err(Refusal::Wrong(" Need name of account to add user to.".to_string()));
     }
@@ -237,26 +241,25 @@ fn users(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
             default.filter(|name| !name.is_empty()).or_else(|| accounts.iter().min().cloned());
         // The first key is the one that work goes to where none is named.
         let first_key = default_wckey.clone().or_else(|| wckeys.first().cloned());
-        if let (Some(user), Some(key)) = (known, &first_key)
-            && (default_wckey.is_some() || user.default_wckey.is_empty())
-            && user.default_wckey != *key
-        {
-            let default_account =
-                default_account.clone().unwrap_or_else(|| user.default_account.clone());
-            let default_wckey = key.clone();
-            plan.put.push(UserView { default_account, default_wckey, ..user.clone() }.into());
-        } else if let (Some(user), Some(account)) = (known, &default_account)
-            && user.default_account != *account
-        {
-            plan.put.push(UserView { default_account: account.clone(), ..user.clone() }.into());
-        }
-        if let (Some(user), Some(account)) = (known, &default_account)
-            && user.default_account != *account
-        {
-            let mine = rules.associations.iter().filter(|one| one.user_name == *name);
-            for one in mine.filter(|one| one.is_default != (one.account == *account)) {
-                let is_default = one.account == *account;
-                plan.put.push(AssociationView { is_default, ..one.clone() }.into());
+        if let Some(user) = known {
+            let mine = || rules.associations.iter().filter(|one| one.user_name == *name);
+            let mut changed = user.clone();
+            if let Some(account) = &default_account {
+                // On the other clusters the default stays, and where there are such it is the one that is shown.
+                if mine().all(|one| on.contains(&one.cluster)) {
+                    changed.default_account.clone_from(account);
+                }
+                let here = mine().filter(|one| on.contains(&one.cluster));
+                for one in here.filter(|one| one.is_default != (one.account == *account)) {
+                    let is_default = one.account == *account;
+                    plan.put.push(AssociationView { is_default, ..one.clone() }.into());
+                }
+            }
+            if let Some(key) = first_key.as_ref().filter(|_| user.default_wckey.is_empty()) {
+                changed.default_wckey.clone_from(key);
+            }
+            if changed != *user {
+                plan.put.push(changed.into());
             }
         }
         if known.is_none() {
@@ -335,6 +338,9 @@ fn users(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
         if let Some(account) = &default_account {
             of_user.push_str(&format!("  Default Account = {account}\n"));
         }
+        if let Some(key) = &default_wckey {
+            of_user.push_str(&format!("  Default WCKey   = {key}\n"));
+        }
         if let Some((level, _)) = &level {
             of_user.push_str(&format!("  Admin Level     = {}\n", admin(*level)));
         }
@@ -348,7 +354,7 @@ fn users(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
     if !keys.is_empty() {
         plan.says.push_str(&format!(" WCKeys =\n{keys}"));
     }
-    if !lines.is_empty() || !new.is_empty() {
+    if !lines.is_empty() || !new.is_empty() || !accounts.is_empty() {
         plan.says.push_str(&format!(" Non Default Settings\n{}", written(&said.lines(&limits))));
     }
     Ok(plan)
@@ -356,14 +362,21 @@ fn users(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
 
 fn qos(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
     let (mut names, mut said) = (Vec::new(), Said::new(settings::QOS));
+    let mut unknown = Vec::new();
     let mut limits =
         QosView { usage_factor: 1.0, preempt_mode: "cluster".to_string(), ..QosView::default() };
     for word in words(request) {
         match word {
             word if word.name.is_empty() || word.is(&["names"]) => names.extend(word.list()),
-            word if word.is(&["description"]) => limits.description = word.value.clone(),
+            word if word.is(&["description"]) => limits.description = word.said(),
+            word if settings::find(settings::QOS, &word.name).is_none() => {
+                unknown.push(word.unknown_option().text());
+            }
             word => said.set(rules, &mut limits, word)?,
         }
+    }
+    if !unknown.is_empty() {
+        return Err(Refusal::Nothing(unknown.join("\n")));
     }
     if names.is_empty() {
         return Err(Refusal::Wrong(" Need name of qos to add.".to_string()));

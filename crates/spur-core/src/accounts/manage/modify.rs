@@ -19,6 +19,10 @@ pub fn modify(rules: &RulesView, entity: Entity, request: &Request) -> Result<Pl
         let text = " There was a problem with your 'where' options.";
         return Err(Refusal::Wrong(text.to_string()));
     }
+    if entity == Entity::User && request.which.iter().any(|word| word.is(&["defaultaccount"])) {
+        let text = " There was a problem with your 'where' options.";
+        return Err(Refusal::Wrong(text.to_string()));
+    }
     let which = Conditions::read(&request.which)?;
     if request.set.is_empty() {
         return Err(Refusal::Wrong(" You didn't give me anything to set".to_string()));
@@ -111,8 +115,8 @@ fn accounts(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Pla
             let mut account = account.clone();
             for word in &own {
                 match word.is(&["description"]) {
-                    true => account.description.clone_from(&word.value),
-                    false => account.organization.clone_from(&word.value),
+                    true => account.description = word.said(),
+                    false => account.organization = word.said(),
                 }
             }
             named.push_str(&format!("  {}\n", account.name));
@@ -293,15 +297,27 @@ fn users(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Plan, 
 fn qos(rules: &RulesView, which: &Conditions, words: &[Word]) -> Result<Plan, Refusal> {
     let mut plan = Plan::default();
     let is_meant = |name: &String| which.names.is_empty() || which.names.contains(name);
+    // All that are none are named at once, and not as errors.
+    let unknown = words.iter().filter(|word| settings::find(settings::QOS, &word.name).is_none());
+    let unknown: Vec<String> = unknown.map(|word| word.unknown_option().text()).collect();
+    if !unknown.is_empty() {
+        return Err(Refusal::Nothing(unknown.join("\n")));
+    }
     // Words are wrong even where nothing is meant.
     if !rules.qos.iter().any(|one| is_meant(&one.name)) {
         words.iter().try_for_each(|word| {
             set(rules, settings::QOS, &mut QosView::default(), word).map(|_| ())
         })?;
     }
-    for one in rules.qos.iter().filter(|one| is_meant(&one.name)) {
+    let mut meant: Vec<&QosView> = rules.qos.iter().filter(|one| is_meant(&one.name)).collect();
+    meant.sort_by_key(|one| one.id);
+    for one in meant {
         let mut changed = one.clone();
         for word in words {
+            if word.is(&["description"]) {
+                changed.description = word.said();
+                continue;
+            }
             set(rules, settings::QOS, &mut changed, word).map_err(|refusal| match refusal {
                 Refusal::Wrong(text) if text.contains("Invalid value for") => {
                     Refusal::Wrong(format!("{text}\n You didn't give me anything to set"))

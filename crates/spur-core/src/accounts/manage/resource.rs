@@ -40,7 +40,7 @@ impl Said {
                     said.clusters.extend(word.list());
                 }
                 word if word.is(&["count"]) => said.count = Some(number(word, "Count")?),
-                word if word.is(&["description"]) => said.description = Some(word.value.clone()),
+                word if word.is(&["description"]) => said.description = Some(word.said()),
                 word if word.is(&["percentallowed", "allowed"]) => {
                     said.percent = Some(number(word, "PercentAllowed")?);
                 }
@@ -55,7 +55,7 @@ impl Said {
                     said.has_type = true;
                 }
                 word if word.is(&["flags"]) => {}
-                word => return Err(word.unknown_option()),
+                word => return Err(Refusal::Nothing(word.unknown_option().text())),
             }
         }
         Ok(said)

@@ -177,6 +177,55 @@ fn a_coordinator_rules_below_and_never_over_itself() {
         ..Default::default()
     };
     assert!(may(account(&[]).into()) && !may(account(&["daemon"]).into()));
+    // What limits an account below, and who looks after it, is the coordinator's to say; its place is not, and
+    // it stays.
+    let chem = site.0.account_association("oracle", "chem").expect("is there").clone();
+    assert_eq!(chem.parent, "physics");
+    let limited = AssociationView { max_jobs: Some(crate::limit::Limit::Is(4)), ..chem.clone() };
+    assert!(may(limited.into()));
+    assert!(!may(AssociationView { parent: "root".into(), ..chem.clone() }.into()));
+    assert!(!may(AssociationView { usage_resets: 1, ..chem.clone() }.into()));
+    assert!(!may(chem.into()), "it stays");
+    let known = site.0.account("chem").expect("is there").clone();
+    let with = |who: &str| crate::views::AccountView {
+        coordinators: vec![who.to_string()],
+        ..known.clone()
+    };
+    assert!(may(with("nobody").into()) && !may(with("daemon").into()));
+    assert!(!may(known.clone().into()), "it stays");
+    let own = site.0.account("physics").expect("is there").clone();
+    assert!(!may(crate::views::AccountView { coordinators: Vec::new(), ..own }.into()));
+}
+
+#[test]
+fn a_default_account_of_one_cluster_leaves_the_others_alone() {
+    let mut site = site();
+    RulesView::cluster_rows("second").into_iter().for_each(|row| site.0.put(row));
+    site.add(Entity::User, "mail account=physics cluster=oracle");
+    site.add(Entity::Account, "elsewhere cluster=second");
+    site.add(Entity::User, "mail account=elsewhere cluster=second defaultaccount=elsewhere");
+    let default = |cluster: &str| {
+        let mut mine = site.0.associations.iter().filter(|it| it.user_name == "mail");
+        let one = mine.find(|it| it.cluster == cluster && it.is_default);
+        one.map(|it| it.account.clone()).unwrap_or_default()
+    };
+    assert_eq!((&default("oracle")[..], &default("second")[..]), ("physics", "elsewhere"));
+    assert_eq!(site.0.user("mail").map(|it| it.default_account.as_str()), Some("physics"));
+}
+
+#[test]
+fn whoever_has_a_default_key_has_the_key() {
+    let mut site = site();
+    site.add(Entity::User, "mail account=physics defaultwckey=proj");
+    assert_eq!(site.0.user("mail").map(|it| it.default_wckey.as_str()), Some("proj"));
+    assert_eq!(site.0.wckeys.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["proj"]);
+    let said = modify(&site.0, Entity::Qos, &request("normal set bogus=1 priority=2 other=2"));
+    let text = " Unknown option: bogus=1\n Use keyword 'where' to modify condition\n Unknown option: \
+                other=2\n Use keyword 'where' to modify condition";
+    assert_eq!(said, Err(Refusal::Nothing(text.to_string())));
+    site.modify(Entity::Qos, "normal set usagefactor=2");
+    site.modify(Entity::Qos, "normal set usagefactor=-1");
+    assert_eq!(site.0.qos("normal").map(|it| it.usage_factor), Some(1.0));
 }
 
 #[test]

@@ -74,7 +74,9 @@ pub(super) fn users(asked: &Question<'_>) -> Result<String, String> {
     things.sort_by(|a, b| a.name.cmp(&b.name));
     let conditions = Conditions { users: Vec::new(), ..which.clone() };
     let coordinators = if wanted.with_coordinators { ",Coordinators" } else { "" };
-    let plain = format!("{}{coordinators}", rules::USER);
+    let with_keys = format!("{},DefaultWCKey,AdminLevel", rules::USER_FIRST);
+    let columns = if wanted.tracks_wckeys { &with_keys } else { rules::USER };
+    let plain = format!("{columns}{coordinators}");
     let format = match (wanted.format.as_deref(), wanted.with_associations) {
         (Some(format), _) => format.to_string(),
         (None, true) => rules::USER_WITH.replacen(rules::USER, &plain, 1),
