@@ -31,7 +31,8 @@ exit 0
 
 #[test]
 fn steps_tasks_and_runs_have_lines_of_their_own() {
-    let cluster = Cluster::up_with("n[1-2]", 4, &["--set", "jobs.requeue_delay=0"]);
+    let more = ["--set", "jobs.requeue_delay=0", "--set", "accounting.track_wckey=true"];
+    let cluster = Cluster::up_with("n[1-2]", 4, &more);
     let script = cluster.work_dir().join("steps.sh");
     fs::write(&script, SCRIPT).expect("a script");
     fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).expect("permissions");
@@ -54,6 +55,14 @@ fn steps_tasks_and_runs_have_lines_of_their_own() {
     assert!(!fields[1].is_empty() && fields[1] != "0", "memory was measured: {used:?}");
     assert_ne!(fields[4], "00:00:00", "processor time was measured: {used:?}");
     assert!(fields[3].starts_with('n'), "{used:?}");
+
+    // All of a node's memory is asked for as what it is; who names no key has their own, with a star.
+    let all = submit(&cluster, &["--wait", "-n1", "--mem=0", "--wrap", "exit 0"]);
+    let told = sacct(&cluster, &format!("-X -j {all} -o ReqTRES,AllocTRES,ReqMem,WCKey"));
+    let fields: Vec<&str> = told[0].split('|').collect();
+    assert!(fields[0] == fields[1] && fields[0].contains("mem="), "{told:?}");
+    assert!(fields[0].contains(&format!("mem={}", fields[2])) && fields[3] == "*", "{told:?}");
+    assert!(cluster.run("sacctmgr show user").stdout.contains("Def WCKey"));
 
     let array = submit(&cluster, &["-W", "--array=1-2", "--wrap", "exit 0"]);
     let mut lines = sacct(&cluster, &format!("-X -j {array} -o JobID,State"));

@@ -216,5 +216,12 @@ mod tests {
         partition.tres_billing_weights = Some(weights);
         bill(&mut needs, Some(&partition), &sections::Priority::default());
         assert_eq!(needs.get(&Tres::Billing), Some(&64));
+        // A node is told by the partition that charges most.
+        let (plain, rules) = (sections::Partition::default(), sections::Priority::default());
+        needs.insert(Tres::Billing, 9);
+        bill_most(&mut needs, [&partition, &plain].into_iter(), &rules);
+        assert_eq!(needs.get(&Tres::Billing), Some(&64));
+        bill_most(&mut needs, std::iter::empty(), &rules);
+        assert_eq!(needs.get(&Tres::Billing), Some(&4));
     }
 }

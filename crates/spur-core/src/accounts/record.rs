@@ -244,7 +244,16 @@ fn row(state: &State, job: &Job) -> AccountingView {
         row.nodes = hostlist::compress(held.shares.iter().map(|share| share.node.as_str()));
         row.node_count = held.shares.len() as u32;
         row.cpus_allocated = held.cpus();
-        row.tres_allocated = shown(&state.held(job, held));
+        let has = state.held(job, held);
+        row.tres_allocated = shown(&has);
+        // Who asked for all of a node's memory asked for what it turned out to be.
+        let asked_for_all = (job.spec.memory_per_node, job.spec.memory_per_cpu) == (Some(0), None);
+        if let Some(memory) = has.get(&Tres::Memory).filter(|_| asked_for_all) {
+            let nodes = u64::from(demand.nodes_min.max(1));
+            row.memory_per_node_mb = Some(memory / nodes);
+            let requested = requested.into_iter().chain([(Tres::Memory, *memory)]).collect();
+            row.tres_requested = shown(&requested);
+        }
     }
     row
 }
