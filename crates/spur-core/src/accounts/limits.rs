@@ -108,15 +108,16 @@ pub fn claims(
         }
     }
     let by_qos = |name: &str| said.iter().any(|(known, _)| *known == name);
-    for one in line.iter().filter(|_| !by_qos("GrpJobs")) {
+    // Level by level on the way up: what limits one association alone is told before its accounts' groups.
+    for (place, one) in line.iter().enumerate() {
+        let group = one.grp_jobs.filter(|_| !by_qos("GrpJobs")).and_then(Limit::number);
         let counter = || format!("assoc/{}/GrpJobs", one.id);
-        let max = one.grp_jobs.and_then(Limit::number);
-        claims.extend(max.map(|max| Claim::one(counter(), max, Reason::AssocGrpJobsLimit)));
-    }
-    if let Some(own) = own.filter(|_| !by_qos("MaxJobsPU")) {
-        let max = book.inherited(own, |one| one.max_jobs).and_then(Limit::number);
-        let counter = || format!("assoc/{}/MaxJobs", own.id);
-        claims.extend(max.map(|max| Claim::one(counter(), max, Reason::AssocMaxJobsLimit)));
+        claims.extend(group.map(|max| Claim::one(counter(), max, Reason::AssocGrpJobsLimit)));
+        let is_own = place == 0 && !by_qos("MaxJobsPU");
+        let alone = book.inherited(one, |one| one.max_jobs).filter(|_| is_own);
+        let counter = || format!("assoc/{}/MaxJobs", one.id);
+        let alone = alone.and_then(Limit::number);
+        claims.extend(alone.map(|max| Claim::one(counter(), max, Reason::AssocMaxJobsLimit)));
     }
     let minutes = asks.minutes.unwrap_or(YEAR_MINUTES);
     let left = |purse: Purse, tres: &Tres, max: u64| {

@@ -14,6 +14,8 @@ use spur_core::views::{AssociationView, RuleRow, RulesView};
 #[derive(Default)]
 struct Loaded {
     plan: Plan,
+    /// The root of a cluster that is new.
+    cluster: Vec<AssociationView>,
     changed: String,
     accounts: Vec<[String; 4]>,
     account_associations: Vec<AssociationView>,
@@ -190,6 +192,11 @@ fn note_new(
         }
         match &row.association {
             Some(_) if before.current(row).is_some() => {}
+            // A new cluster begins with its root, and root in it.
+            Some(one) if one.account == ROOT && one.user_name.is_empty() => {
+                loaded.cluster.push(one.clone());
+            }
+            Some(one) if (&one.account[..], &one.user_name[..]) == (ROOT, ROOT) => {}
             Some(one) if one.user_name.is_empty() => loaded.account_associations.push(one.clone()),
             Some(one) => loaded.user_associations.push(one.clone()),
             None => {}
@@ -311,9 +318,14 @@ fn take(after: &mut RulesView, loaded: &mut Loaded, plan: Plan) {
 }
 
 fn says(loaded: &Loaded) -> String {
-    let mut text = loaded.changed.clone();
     let short = "-".repeat(51);
     let long = "-".repeat(62);
+    let mut text = String::new();
+    if !loaded.cluster.is_empty() {
+        let table = associations("Account,ParentName", &loaded.cluster);
+        text.push_str(&format!("{table}{long}\n\n"));
+    }
+    text.push_str(&loaded.changed);
     if !loaded.accounts.is_empty() {
         let columns = [("Name", 10), ("Descr", 20), ("Org", 20), ("QOS", 20)];
         text.push_str(&format!("Accounts\n{}{short}\n\n", plain(&columns, &loaded.accounts)));
@@ -478,6 +490,9 @@ User - 'games':DefaultAccount='aa':Coordinator='aa':Fairshare=3
         // Another cluster than the file says is made where it is not there.
         let how = How { cluster: Some("second".to_string()), ..How::default() };
         let elsewhere = plan(&rules, FILE, &how).expect("a plan");
+        let tables: Vec<&str> =
+            elsewhere.says.lines().filter(|it| it.contains(" Share ")).collect();
+        assert_eq!(tables.len(), 3, "the cluster's root, accounts, users: {}", elsewhere.says);
         elsewhere.put.into_iter().for_each(|row| rules.put(row));
         assert!(rules.account_association("second", "aa").is_some());
         assert_eq!(rules.problems(), [""; 0]);

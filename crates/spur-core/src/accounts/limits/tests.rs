@@ -49,7 +49,7 @@ fn group_limits_hold_on_every_level_of_the_tree() {
     let needs = needs("cpu=4,mem=100,node=1");
     assert_eq!(
         lines(&claims(&book, &asks("ann", "optics", "normal", &needs), None)),
-        ["1 of 10 AssocGrpJobsLimit", "1 of 3 AssocMaxJobsLimit", "4 of 8 AssocGrpCpuLimit"]
+        ["1 of 3 AssocMaxJobsLimit", "1 of 10 AssocGrpJobsLimit", "4 of 8 AssocGrpCpuLimit"]
     );
 }
 
