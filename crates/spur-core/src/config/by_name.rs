@@ -145,7 +145,7 @@ mod tests {
         let weights = Weights::from_slurm("CPU=1.0,Mem=0.25G,GRES/gpu=2.0").unwrap();
         assert_eq!(weights.0["mem"].per_unit("mem"), 0.25 / 1024.0);
         assert_eq!(weights.0["gres/gpu"].per_unit("gres/gpu"), 2.0);
-        assert_eq!(weights.slurm(), "CPU=1.0,GRES/gpu=2.0,Mem=0.25G");
+        assert_eq!(weights.said(), "CPU=1.0,GRES/gpu=2.0,Mem=0.25G");
         assert_eq!(weights.toml(), "{ cpu = 1, \"gres/gpu\" = 2, mem = \"0.25G\" }");
     }
 
