@@ -1,5 +1,6 @@
 //! Containers and security contexts, and what is accepted without effect.
 
+use super::json::Form;
 use super::row::Tool::{Salloc, Sbatch, Srun};
 use super::row::{JobOption, SRUN, option, text};
 
@@ -7,6 +8,7 @@ const NO_BURST_BUFFERS: &str = "there are no burst buffers; scontrol shows what 
 
 pub(super) static ROWS: &[JobOption] = &[
     option("bb", "Use a burst buffer.")
+        .json("burst_buffer", Form::Plain)
         .takes("spec")
         .env(&[
             (Sbatch, "SBATCH_BURST_BUFFER"),
@@ -22,6 +24,7 @@ pub(super) static ROWS: &[JobOption] = &[
         .tool(|tool, path| text(&mut tool.burst_buffer_file, path))
         .no_effect(NO_BURST_BUFFERS),
     option("container", "Run in the OCI bundle at this path.")
+        .json("container", Form::Plain)
         .takes("path")
         .env(&[
             (Sbatch, "SBATCH_CONTAINER"),
@@ -30,6 +33,7 @@ pub(super) static ROWS: &[JobOption] = &[
         ])
         .job(|job, path| text(&mut job.rare_mut().container, path)),
     option("container-id", "Call the container this.")
+        .json("container_id", Form::Plain)
         .takes("id")
         .env(&[
             (Sbatch, "SBATCH_CONTAINER_ID"),
@@ -38,6 +42,7 @@ pub(super) static ROWS: &[JobOption] = &[
         ])
         .job(|job, id| text(&mut job.rare_mut().container_id, id)),
     option("context", "Run with this SELinux context.")
+        .json("selinux_context", Form::Plain)
         .takes("context")
         .job(|job, context| text(&mut job.rare_mut().context, context))
         .no_effect("SELinux is not supported"),
@@ -51,6 +56,7 @@ pub(super) static ROWS: &[JobOption] = &[
         .tool(|_, seconds| super::number::positive(seconds).map(|_| ()))
         .no_effect("timeouts are the controller's"),
     option("network", "Use the network this way.")
+        .json("network", Form::Plain)
         .takes("type")
         .env(&[(Sbatch, "SBATCH_NETWORK"), (Srun, "SLURM_NETWORK"), (Salloc, "SALLOC_NETWORK")])
         .job(|job, kind| text(&mut job.rare_mut().network, kind))

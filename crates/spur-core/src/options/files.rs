@@ -1,6 +1,7 @@
 //! Where a job works, reads and writes, and which surroundings it gets.
 
 use super::error::Refusal;
+use super::json::Form;
 use super::row::Tool::{Sbatch, Srun};
 use super::row::{JobOption, SBATCH, SBATCH_SRUN, Tool, flag, option, put, text};
 use crate::job::JobSpec;
@@ -9,12 +10,14 @@ const SBATCH_SALLOC: &[Tool] = &[Tool::Sbatch, Tool::Salloc];
 
 pub(super) static ROWS: &[JobOption] = &[
     option("chdir", "Work in this directory.")
+        .json("current_working_directory", Form::Plain)
         .whole_job()
         .short('D')
         .takes("directory")
         .env(&[(Srun, "SLURM_REMOTE_CWD"), (Srun, "SLURM_WORKING_DIR")])
         .job(|job, path| text(&mut job.work_dir, path)),
     option("error", "Write standard error to this file.")
+        .json("standard_error", Form::Plain)
         .whole_job()
         .short('e')
         .takes("pattern")
@@ -47,6 +50,7 @@ pub(super) static ROWS: &[JobOption] = &[
             Ok(())
         }),
     option("input", "Read standard input from this file.")
+        .json("standard_input", Form::Plain)
         .whole_job()
         .short('i')
         .takes("pattern")
@@ -54,12 +58,14 @@ pub(super) static ROWS: &[JobOption] = &[
         .env(&[(Sbatch, "SBATCH_INPUT"), (Srun, "SLURM_STDINMODE"), (Srun, "SRUN_INPUT")])
         .job(|job, pattern| text(&mut job.input, pattern)),
     option("open-mode", "Append to output files, or truncate them.")
+        .json("open_mode", Form::List)
         .whole_job()
         .takes("append|truncate")
         .of(SBATCH_SRUN)
         .env(&[(Sbatch, "SBATCH_OPEN_MODE"), (Srun, "SLURM_OPEN_MODE")])
         .job(|job, mode| put(&mut job.open_append, open_append(mode))),
     option("output", "Write standard output to this file.")
+        .json("standard_output", Form::Plain)
         .whole_job()
         .short('o')
         .takes("pattern")

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::row::Tool;
+use super::row::{JobOption, Tool};
 use super::{Setting, Source, find};
 
 /// A description, read.
@@ -17,7 +17,7 @@ pub struct Description {
 
 /// How a value is said on a command line.
 #[derive(Clone, Copy)]
-enum Form {
+pub enum Form {
     /// Text or a number, as it is.
     Plain,
     /// A number, or `{set, infinite, number}`.
@@ -42,90 +42,11 @@ enum Form {
 
 use Form::{Bit, Count, Flag, Gpus, Gres, List, Moment, Number, Plain, Seconds};
 
-/// Fields that set one option.
-#[rustfmt::skip]
-static FIELDS: &[(&str, &str, Form)] = &[
-    ("account", "account", Plain),
-    ("account_gather_frequency", "acctg-freq", Plain),
-    ("array", "array", Plain),
-    ("batch_features", "batch", Plain),
-    ("begin_time", "begin", Moment),
-    ("burst_buffer", "bb", Plain),
-    ("cluster_constraint", "cluster-constraint", Plain),
-    ("clusters", "clusters", Plain),
-    ("comment", "comment", Plain),
-    ("constraints", "constraint", Plain),
-    ("container", "container", Plain),
-    ("container_id", "container-id", Plain),
-    ("contiguous", "contiguous", Flag(true)),
-    ("core_specification", "core-spec", Count),
-    ("cpu_binding", "cpu-bind", Plain),
-    ("cpu_frequency", "cpu-freq", Plain),
-    ("cpus_per_task", "cpus-per-task", Count),
-    ("cpus_per_tres", "cpus-per-gpu", Gpus),
-    ("current_working_directory", "chdir", Plain),
-    ("deadline", "deadline", Moment),
-    ("delay_boot", "delay-boot", Seconds),
-    ("dependency", "dependency", Plain),
-    ("distribution", "distribution", Plain),
-    ("excluded_nodes", "exclude", List),
-    ("extra", "extra", Plain),
-    ("group_id", "gid", Plain),
-    ("hold", "hold", Flag(true)),
-    ("immediate", "immediate", Flag(true)),
-    ("kill_on_node_fail", "no-kill", Flag(false)),
-    ("licenses", "licenses", Plain),
-    ("mail_type", "mail-type", List),
-    ("mail_user", "mail-user", Plain),
-    ("mcs_label", "mcs-label", Plain),
-    ("memory_per_cpu", "mem-per-cpu", Number),
-    ("memory_per_node", "mem", Number),
-    ("memory_per_tres", "mem-per-gpu", Gpus),
-    ("minimum_cpus_per_node", "mincpus", Count),
-    ("name", "job-name", Plain),
-    ("network", "network", Plain),
-    ("nice", "nice", Number),
-    ("nodes", "nodes", Plain),
-    ("ntasks_per_tres", "ntasks-per-gpu", Count),
-    ("oom_kill_step", "oom-kill-step", Number),
-    ("open_mode", "open-mode", List),
-    ("overcommit", "overcommit", Flag(true)),
-    ("partition", "partition", Plain),
-    ("prefer", "prefer", Plain),
-    ("priority", "priority", Number),
-    ("profile", "profile", List),
-    ("qos", "qos", Plain),
-    ("reboot", "reboot", Flag(true)),
-    ("required_nodes", "nodelist", List),
-    ("requeue", "requeue", Flag(true)),
-    ("requeue", "no-requeue", Flag(false)),
-    ("reservation", "reservation", Plain),
-    ("segment_size", "segment", Number),
-    ("selinux_context", "context", Plain),
-    ("sockets_per_node", "sockets-per-node", Count),
-    ("standard_error", "error", Plain),
-    ("standard_input", "input", Plain),
-    ("standard_output", "output", Plain),
-    ("tasks", "ntasks", Count),
-    ("tasks_per_core", "ntasks-per-core", Count),
-    ("tasks_per_node", "ntasks-per-node", Count),
-    ("tasks_per_socket", "ntasks-per-socket", Count),
-    ("temporary_disk_per_node", "tmp", Count),
-    ("thread_specification", "thread-spec", Count),
-    ("threads_per_core", "threads-per-core", Count),
-    ("time_limit", "time", Number),
-    ("time_minimum", "time-min", Number),
-    ("tres_bind", "tres-bind", Plain),
-    ("tres_freq", "gpu-freq", Gpus),
-    ("tres_per_job", "gpus", Gpus),
-    ("tres_per_node", "gres", Gres),
-    ("tres_per_socket", "gpus-per-socket", Gpus),
-    ("tres_per_task", "tres-per-task", Plain),
-    ("user_id", "uid", Plain),
-    ("wait_all_nodes", "wait-all-nodes", Bit),
-    ("wckey", "wckey", Plain),
-    ("x11", "x11", List),
-];
+/// Options that a field of this name sets alone.
+fn set_by(name: &str) -> impl Iterator<Item = (&'static JobOption, Form)> {
+    let rows = super::LISTS.iter().flat_map(|rows| rows.iter());
+    rows.filter_map(move |row| Some((row, row.json.filter(|json| json.0 == name)?.1)))
+}
 
 /// Fields that are read together with others, or are no options.
 #[rustfmt::skip]
@@ -147,10 +68,12 @@ pub fn read(description: &Map<String, Value>) -> Description {
             continue;
         }
         let mut known = OTHERS.contains(&name.as_str());
-        for (_, long, form) in FIELDS.iter().filter(|(field, _, _)| field == name) {
+        for (option, form) in set_by(name) {
             known = true;
-            match said(value, *form) {
-                Ok(Some(value)) => read.say(long, value),
+            match said(value, form) {
+                Ok(Some(value)) => {
+                    read.settings.push(Setting { option, value, source: Source::Json });
+                }
                 Ok(None) => {}
                 Err(Malformed) => read.malformed.push(name.clone()),
             }
@@ -282,12 +205,21 @@ mod tests {
         resolve(Tool::Sbatch, read.settings).unwrap()
     }
 
+    fn fields() -> impl Iterator<Item = (&'static str, &'static str)> {
+        let rows = crate::options::LISTS.iter().flat_map(|rows| rows.iter());
+        rows.filter_map(|row| Some((row.json?.0, row.long)))
+    }
+
     #[test]
-    fn every_field_sets_an_option_that_is_there() {
-        for (name, long, _) in FIELDS {
-            let tools = [Tool::Sbatch, Tool::Srun, Tool::Salloc];
-            assert!(tools.iter().any(|tool| find(*tool, long).is_some()), "{name}");
-        }
+    fn no_field_has_two_meanings() {
+        let mut all: Vec<_> = fields().map(|(name, _)| name).collect();
+        assert_eq!(all.len(), 80);
+        all.extend(OTHERS);
+        all.sort_unstable();
+        let count = all.len();
+        all.dedup();
+        // `requeue` raises one flag or the other.
+        assert_eq!(all.len(), count - 1);
     }
 
     #[test]
@@ -329,10 +261,10 @@ mod tests {
     proptest! {
         #[test]
         fn any_description_is_read(text in ".*", number in any::<i64>(), flag in any::<bool>()) {
-            for (name, _, _) in FIELDS {
+            for (name, _) in fields() {
                 for value in [json!(text), json!(number), json!(flag), json!([text])] {
                     let mut description = Map::new();
-                    description.insert((*name).to_owned(), value);
+                    description.insert(name.to_owned(), value);
                     let _ = resolve(Tool::Sbatch, read(&description).settings);
                 }
             }

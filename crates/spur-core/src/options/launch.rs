@@ -1,6 +1,7 @@
 //! How tasks are started and what becomes of their input and output.
 
 use super::error::Refusal;
+use super::json::Form;
 use super::number::{leading_or_zero, not_negative};
 use super::row::Tool::Srun;
 use super::row::{JobOption, SRUN, flag, option, put, text, variable};
@@ -41,6 +42,7 @@ pub(super) static ROWS: &[JobOption] = &[
         })
         .no_effect("what is copied goes over the step's own connections as it is"),
     option("cpu-bind", "Bind tasks to CPUs this way.")
+        .json("cpu_binding", Form::Plain)
         .takes("type")
         .older(&["cpu_bind"])
         .of(SRUN)

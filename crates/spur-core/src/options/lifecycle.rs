@@ -1,6 +1,7 @@
 //! What happens to a job between submission and end.
 
 use super::error::{BAD_VALUE, Refusal};
+use super::json::Form;
 use super::number::{called, leading_or_zero, not_negative};
 use super::row::Tool::{Salloc, Sbatch, Srun};
 use super::row::{JobOption, SALLOC, SBATCH, Tool, flag, option, put, text};
@@ -18,6 +19,7 @@ const NICE_LIMIT: i64 = 2_147_483_645;
 
 pub(super) static ROWS: &[JobOption] = &[
     option("acctg-freq", "Take samples for accounting this often.")
+        .json("account_gather_frequency", Form::Plain)
         .whole_job()
         .takes("type=seconds,...")
         .env(&[
@@ -27,12 +29,14 @@ pub(super) static ROWS: &[JobOption] = &[
         ])
         .job(|job, value| text(&mut job.rare_mut().acctg_freq, sampling(value)?)),
     option("array", "Submit many jobs that differ by an index.")
+        .json("array", Form::Plain)
         .short('a')
         .takes("indexes")
         .of(SBATCH)
         .env(&[(Sbatch, "SBATCH_ARRAY_INX")])
         .job(|job, indexes| text(&mut job.array, indexes)),
     option("dependency", "Start the job after others.")
+        .json("dependency", Form::Plain)
         .whole_job()
         .short('d')
         .takes("type:job[:job...]")
@@ -42,10 +46,12 @@ pub(super) static ROWS: &[JobOption] = &[
         .of(SBATCH)
         .job(|_, _| Err(Refusal::Said("--external is not supported".into(), BAD_VALUE))),
     option("hold", "Submit the job held: it waits until released.")
+        .json("hold", Form::Flag(true))
         .whole_job()
         .short('H')
         .job(|job, _| flag(&mut job.hold)),
     option("immediate", "Give up unless the resources are free now, or so many seconds from now.")
+        .json("immediate", Form::Flag(true))
         .short('I')
         .may_take("seconds")
         .of(SRUN_SALLOC)
@@ -76,7 +82,8 @@ pub(super) static ROWS: &[JobOption] = &[
             };
             put(&mut job.lifecycle_mut().kill_on_invalid_dep, answer)
         }),
-    option("mail-type", "Send mail when these things happen.").whole_job().takes("type,...").job(
+    option("mail-type", "Send mail when these things happen.")
+        .json("mail_type", Form::List).whole_job().takes("type,...").job(
         |job, kinds| {
             let kinds = mail::parse(kinds).map_err(|_| Refusal::Specification)?;
             // Each word of it adds to what was said before; even NONE takes nothing away.
@@ -85,6 +92,7 @@ pub(super) static ROWS: &[JobOption] = &[
         },
     ),
     option("mail-user", "Send mail to this address.")
+        .json("mail_user", Form::Plain)
         .whole_job()
         .takes("user")
         .job(|job, user| text(&mut job.lifecycle_mut().mail_user, user)),
@@ -98,10 +106,12 @@ pub(super) static ROWS: &[JobOption] = &[
     .env(&[(Sbatch, "SBATCH_MAX_RESTARTS")])
     .job(|job, count| put(&mut job.lifecycle_mut().max_restarts, not_negative(count))),
     option("nice", "Lower the job's priority by this much.")
+        .json("nice", Form::Number)
         .whole_job()
         .may_take("adjustment")
         .job(nice),
     option("no-kill", "Keep the job when one of its nodes fails.")
+        .json("kill_on_node_fail", Form::Flag(false))
         .whole_job()
         .short('k')
         .may_take("off")
@@ -115,6 +125,7 @@ pub(super) static ROWS: &[JobOption] = &[
             Ok(())
         }),
     option("no-requeue", "Do not start the job again after a failure of its nodes.")
+        .json("requeue", Form::Flag(false))
         .whole_job()
         .of(SBATCH)
         .env(&[(Sbatch, "SBATCH_NO_REQUEUE")])
@@ -123,6 +134,7 @@ pub(super) static ROWS: &[JobOption] = &[
             Ok(())
         }),
     option("oom-kill-step", "End the whole step when memory runs out for one of its tasks.")
+        .json("oom_kill_step", Form::Number)
         .may_take("0|1")
         .env(&[(Srun, "SLURM_OOM_KILL_STEP")])
         .job(|job, value| {
@@ -131,11 +143,13 @@ pub(super) static ROWS: &[JobOption] = &[
         })
         .no_effect("the kernel chooses what it ends when memory runs out; the step is told as out of memory"),
     option("profile", "Collect these kinds of detailed data.")
+        .json("profile", Form::List)
         .whole_job()
         .takes("all|none|type,...")
         .env(&[(Sbatch, "SBATCH_PROFILE"), (Srun, "SLURM_PROFILE"), (Salloc, "SALLOC_PROFILE")])
         .job(|job, kinds| put(&mut job.rare_mut().profile, profile(kinds))),
     option("requeue", "Start the job again after a failure of its nodes.")
+        .json("requeue", Form::Flag(true))
         .whole_job()
         .may_take("expedite")
         .of(SBATCH)
@@ -189,6 +203,7 @@ pub(super) static ROWS: &[JobOption] = &[
         .job(|job, _| flag(&mut job.rare_mut().stepmgr))
         .no_effect("the controller manages all steps"),
     option("wait-all-nodes", "Start only when every node is ready.")
+        .json("wait_all_nodes", Form::Bit)
         .whole_job()
         .takes("0|1")
         .of(SBATCH_SALLOC)

@@ -3,6 +3,7 @@
 use super::binding;
 use super::cpu_frequency;
 use super::error::{BAD_VALUE, Refusal};
+use super::json::Form;
 use super::number::{called, not_negative, positive};
 use super::row::Tool::{Salloc, Sbatch, Srun};
 use super::row::{JobOption, SBATCH, flag, option, put, text, variable};
@@ -12,11 +13,13 @@ use crate::time::duration::parse_seconds;
 
 pub(super) static ROWS: &[JobOption] = &[
     option("batch", "Run the script on a node with these features.")
+        .json("batch_features", Form::Plain)
         .takes("list")
         .of(SBATCH)
         .env(&[(Sbatch, "SBATCH_BATCH")])
         .job(|job, list| text(&mut job.placement_mut().batch_constraint, list)),
     option("cluster-constraint", "Use only clusters with these features.")
+        .json("cluster_constraint", Form::Plain)
         .whole_job()
         .takes("[!]list")
         .env(&[
@@ -27,6 +30,7 @@ pub(super) static ROWS: &[JobOption] = &[
         .listed_as("c_constraint")
         .job(|job, list| text(&mut job.placement_mut().cluster_constraint, list)),
     option("clusters", "Submit to the first of these clusters that can start the job.")
+        .json("clusters", Form::Plain)
         .whole_job()
         .short('M')
         .takes("names")
@@ -48,6 +52,7 @@ pub(super) static ROWS: &[JobOption] = &[
         .job(|job, _| flag(&mut job.placement_mut().consolidate_segments))
         .no_effect("segments are placed where their blocks have room"),
     option("constraint", "Use only nodes with these features.")
+        .json("constraints", Form::Plain)
         .short('C')
         .takes("list")
         .env(&[
@@ -58,8 +63,10 @@ pub(super) static ROWS: &[JobOption] = &[
         .listed_as("contj")
         .job(|job, list| text(&mut job.placement_mut().constraint, list)),
     option("contiguous", "Use nodes that are next to each other.")
+        .json("contiguous", Form::Flag(true))
         .job(|job, _| flag(&mut job.placement_mut().contiguous)),
     option("cpu-freq", "Run the CPUs at this frequency or with this governor.")
+        .json("cpu_frequency", Form::Plain)
         .takes("low[-high[:governor]]")
         .env(&[
             (Sbatch, "SBATCH_CPU_FREQ_REQ"),
@@ -75,11 +82,13 @@ pub(super) static ROWS: &[JobOption] = &[
             Ok(())
         }),
     option("distribution", "Lay tasks out over nodes, sockets and cores this way.")
+        .json("distribution", Form::Plain)
         .short('m')
         .takes("type")
         .env(&[(Sbatch, "SBATCH_DISTRIBUTION"), (Srun, "SLURM_DISTRIBUTION")])
         .job(distribute),
     option("exclude", "Use none of these nodes.")
+        .json("excluded_nodes", Form::List)
         .short('x')
         .takes("nodes")
         .job(|job, nodes| text(&mut job.placement_mut().exclude, nodes)),
@@ -102,10 +111,12 @@ pub(super) static ROWS: &[JobOption] = &[
         .takes("file")
         .tool(|tool, path| text(&mut tool.nodefile, path)),
     option("nodelist", "Use these nodes, and others if need be.")
+        .json("required_nodes", Form::List)
         .short('w')
         .takes("nodes")
         .job(|job, nodes| text(&mut job.placement_mut().nodelist, nodes)),
     option("partition", "Run in one of these partitions.")
+        .json("partition", Form::Plain)
         .short('p')
         .takes("names")
         .env(&[
@@ -115,11 +126,14 @@ pub(super) static ROWS: &[JobOption] = &[
         ])
         .job(|job, names| text(&mut job.partition, names)),
     option("prefer", "Use nodes with these features if possible.")
+        .json("prefer", Form::Plain)
         .takes("list")
         .job(|job, list| text(&mut job.placement_mut().prefer, list)),
     option("reboot", "Restart the nodes before the job starts.")
+        .json("reboot", Form::Flag(true))
         .job(|job, _| flag(&mut job.placement_mut().reboot)),
     option("reservation", "Run within one of these reservations.")
+        .json("reservation", Form::Plain)
         .whole_job()
         .takes("names")
         .env(&[
@@ -137,6 +151,7 @@ pub(super) static ROWS: &[JobOption] = &[
             put(&mut job.layout_mut().reserved_ports, ports)
         }),
     option("segment", "Keep this many nodes at a time within one block.")
+        .json("segment_size", Form::Number)
         .takes("size")
         .env(&[
             (Sbatch, "SBATCH_SEGMENT_SIZE"),

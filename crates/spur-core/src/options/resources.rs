@@ -2,6 +2,7 @@
 
 use super::binding;
 use super::error::Refusal;
+use super::json::Form;
 use super::number::{node_count, node_info, positive, small};
 use super::row::Tool::{Salloc, Sbatch, Srun};
 use super::row::{JobOption, flag, option, put, text};
@@ -11,6 +12,7 @@ use crate::size::parse_megabytes;
 
 pub(super) static ROWS: &[JobOption] = &[
     option("core-spec", "Leave this many cores of each node to the system.")
+        .json("core_specification", Form::Count)
         .short('S')
         .takes("count")
         .env(&[
@@ -26,6 +28,7 @@ pub(super) static ROWS: &[JobOption] = &[
         .env(&[(Srun, "SLURM_NCORES_PER_SOCKET")])
         .job(|job, cores| put(&mut job.layout_mut().cores_per_socket, small(cores))),
     option("cpus-per-gpu", "Give the job this many CPUs for each GPU.")
+        .json("cpus_per_tres", Form::Gpus)
         .takes("ncpus")
         .env(&[
             (Sbatch, "SBATCH_CPUS_PER_GPU"),
@@ -34,6 +37,7 @@ pub(super) static ROWS: &[JobOption] = &[
         ])
         .job(|job, count| put(&mut job.gpu_mut().cpus_per_gpu, positive(count))),
     option("cpus-per-task", "Give each task this many CPUs.")
+        .json("cpus_per_task", Form::Count)
         .short('c')
         .takes("ncpus")
         .env(&[(Srun, "SLURM_CPUS_PER_TASK"), (Srun, "SRUN_CPUS_PER_TASK")])
@@ -65,10 +69,12 @@ pub(super) static ROWS: &[JobOption] = &[
         .env(&[(Sbatch, "SBATCH_GPU_BIND"), (Srun, "SLURM_GPU_BIND"), (Salloc, "SALLOC_GPU_BIND")])
         .job(|job, kind| text(&mut job.gpu_mut().gpu_bind, &binding::gpu(kind)?)),
     option("gpu-freq", "Run the GPUs at this frequency.")
+        .json("tres_freq", Form::Gpus)
         .takes("frequency")
         .env(&[(Sbatch, "SBATCH_GPU_FREQ"), (Srun, "SLURM_GPU_FREQ"), (Salloc, "SALLOC_GPU_FREQ")])
         .job(|job, value| text(&mut job.gpu_mut().gpu_freq, &binding::gpu_frequency(value)?)),
     option("gpus", "Give the job this many GPUs in all.")
+        .json("tres_per_job", Form::Gpus)
         .short('G')
         .takes("[type:]number")
         .env(&[(Sbatch, "SBATCH_GPUS"), (Srun, "SLURM_GPUS"), (Salloc, "SALLOC_GPUS")])
@@ -82,6 +88,7 @@ pub(super) static ROWS: &[JobOption] = &[
         ])
         .job(|job, count| text(&mut job.gpu_mut().gpus_per_node, count)),
     option("gpus-per-socket", "Give the job this many GPUs on each socket.")
+        .json("tres_per_socket", Form::Gpus)
         .takes("[type:]number")
         .env(&[
             (Sbatch, "SBATCH_GPUS_PER_SOCKET"),
@@ -98,6 +105,7 @@ pub(super) static ROWS: &[JobOption] = &[
         ])
         .job(|job, count| text(&mut job.gpu_mut().gpus_per_task, count)),
     option("gres", "Give the job these generic resources on each node.")
+        .json("tres_per_node", Form::Gres)
         .takes("name[:type][:count],...")
         .env(&[(Sbatch, "SBATCH_GRES"), (Srun, "SLURM_GRES"), (Salloc, "SALLOC_GRES")])
         .job(|job, list| {
@@ -113,10 +121,12 @@ pub(super) static ROWS: &[JobOption] = &[
         ])
         .job(gres_flags),
     option("licenses", "Hold these licenses while the job runs.")
+        .json("licenses", Form::Plain)
         .short('L')
         .takes("name[:count],...")
         .job(|job, list| text(&mut job.placement_mut().licenses, list)),
     option("mem", "Give the job this much memory on each node.")
+        .json("memory_per_node", Form::Number)
         .takes("size")
         .env(&[
             (Sbatch, "SBATCH_MEM_PER_NODE"),
@@ -125,6 +135,7 @@ pub(super) static ROWS: &[JobOption] = &[
         ])
         .job(|job, size| put(&mut job.memory_per_node, megabytes(size))),
     option("mem-per-cpu", "Give the job this much memory for each CPU.")
+        .json("memory_per_cpu", Form::Number)
         .takes("size")
         .env(&[
             (Sbatch, "SBATCH_MEM_PER_CPU"),
@@ -140,6 +151,7 @@ pub(super) static ROWS: &[JobOption] = &[
             size => put(&mut job.memory_per_cpu, Ok(size)),
         }),
     option("mem-per-gpu", "Give the job this much memory for each GPU.")
+        .json("memory_per_tres", Form::Gpus)
         .takes("size")
         .env(&[
             (Sbatch, "SBATCH_MEM_PER_GPU"),
@@ -148,9 +160,11 @@ pub(super) static ROWS: &[JobOption] = &[
         ])
         .job(|job, size| put(&mut job.gpu_mut().memory_per_gpu, megabytes(size))),
     option("mincpus", "Use nodes with at least this many CPUs.")
+        .json("minimum_cpus_per_node", Form::Count)
         .takes("count")
         .job(|job, count| put(&mut job.placement_mut().mincpus, small(count))),
     option("nodes", "Use at least MIN and at most MAX nodes, or one of these sizes.")
+        .json("nodes", Form::Plain)
         .short('N')
         .takes("min[-max]")
         .env(&[(Srun, "SLURM_NNODES"), (Srun, "SLURM_JOB_NUM_NODES")])
@@ -160,24 +174,29 @@ pub(super) static ROWS: &[JobOption] = &[
             text(&mut job.node_sizes, if read.sizes.is_some() { count } else { "" })
         }),
     option("ntasks", "Run this many tasks.")
+        .json("tasks", Form::Count)
         .short('n')
         .takes("number")
         .env(&[(Srun, "SLURM_NPROCS"), (Srun, "SLURM_NTASKS")])
         .job(|job, count| put(&mut job.ntasks, positive(count))),
     option("ntasks-per-core", "Run at most this many tasks on a core.")
+        .json("tasks_per_core", Form::Count)
         .takes("ntasks")
         .env(&[(Srun, "SLURM_NTASKS_PER_CORE")])
         .job(|job, count| put(&mut job.layout_mut().ntasks_per_core, small(count))),
     option("ntasks-per-gpu", "Run this many tasks for each GPU.")
+        .json("ntasks_per_tres", Form::Count)
         .takes("ntasks")
         .env(&[(Srun, "SLURM_NTASKS_PER_GPU")])
         .job(|job, count| put(&mut job.gpu_mut().ntasks_per_gpu, positive(count))),
     option("ntasks-per-node", "Run this many tasks on each node.")
+        .json("tasks_per_node", Form::Count)
         .takes("ntasks")
         .older(&["tasks-per-node"])
         .env(&[(Srun, "SLURM_NTASKS_PER_NODE")])
         .job(|job, count| put(&mut job.ntasks_per_node, positive(count))),
     option("ntasks-per-socket", "Run at most this many tasks on a socket.")
+        .json("tasks_per_socket", Form::Count)
         .takes("ntasks")
         .env(&[(Srun, "SLURM_NTASKS_PER_SOCKET")])
         .job(|job, count| put(&mut job.layout_mut().ntasks_per_socket, small(count))),
@@ -189,6 +208,7 @@ pub(super) static ROWS: &[JobOption] = &[
     .env(&[(Srun, "SLURM_NTASKS_PER_TRES")])
     .job(|job, count| put(&mut job.gpu_mut().ntasks_per_gpu, positive(count))),
     option("overcommit", "Let tasks share CPUs: one CPU a node is enough.")
+        .json("overcommit", Form::Flag(true))
         .short('O')
         .env(&[
             (Sbatch, "SBATCH_OVERCOMMIT"),
@@ -204,10 +224,12 @@ pub(super) static ROWS: &[JobOption] = &[
         .takes("list")
         .job(|_, _| Err(Refusal::Said("no hierarchical resources are configured".into(), 1))),
     option("sockets-per-node", "Use nodes with at least this many sockets.")
+        .json("sockets_per_node", Form::Count)
         .takes("sockets")
         .env(&[(Srun, "SLURM_NSOCKETS_PER_NODE")])
         .job(|job, count| put(&mut job.layout_mut().sockets_per_node, small(count))),
     option("thread-spec", "Leave this many threads of each node to the system.")
+        .json("thread_specification", Form::Count)
         .takes("count")
         .env(&[
             (Sbatch, "SBATCH_THREAD_SPEC"),
@@ -216,6 +238,7 @@ pub(super) static ROWS: &[JobOption] = &[
         ])
         .job(|job, count| put(&mut job.placement_mut().thread_spec, positive(count))),
     option("threads-per-core", "Use at most this many threads of a core.")
+        .json("threads_per_core", Form::Count)
         .takes("threads")
         .env(&[
             (Sbatch, "SBATCH_THREADS_PER_CORE"),
@@ -224,9 +247,11 @@ pub(super) static ROWS: &[JobOption] = &[
         ])
         .job(|job, count| put(&mut job.layout_mut().threads_per_core, small(count))),
     option("tmp", "Use nodes with at least this much temporary disk space.")
+        .json("temporary_disk_per_node", Form::Count)
         .takes("size")
         .job(|job, size| put(&mut job.placement_mut().tmp, megabytes(size))),
     option("tres-bind", "Bind tasks to trackable resources this way.")
+        .json("tres_bind", Form::Plain)
         .takes("list")
         .env(&[
             (Sbatch, "SBATCH_TRES_BIND"),
@@ -241,6 +266,7 @@ pub(super) static ROWS: &[JobOption] = &[
             text(&mut job.gpu_mut().tres_bind, list)
         }),
     option("tres-per-task", "Give each task these trackable resources.")
+        .json("tres_per_task", Form::Plain)
         .takes("list")
         .env(&[
             (Sbatch, "SBATCH_TRES_PER_TASK"),

@@ -1,6 +1,7 @@
 //! What a row says about an option, and the words rows are written in.
 
 use super::error::{OptionError, Refusal};
+use super::json::Form;
 use super::resolve::Request;
 use super::tool::ToolSettings;
 use crate::job::JobSpec;
@@ -68,6 +69,8 @@ pub struct JobOption {
     pub whole_job: bool,
     /// Where an ambiguity message lists the option: Slurm's order follows names of its own.
     pub listed_as: &'static str,
+    /// What a job description in JSON calls it, and how its value is said there; see `json.rs`.
+    pub json: Option<(&'static str, Form)>,
 }
 
 impl JobOption {
@@ -131,6 +134,7 @@ pub(super) const fn option(long: &'static str, help: &'static str) -> JobOption 
         no_effect: "",
         whole_job: false,
         listed_as: long,
+        json: None,
     }
 }
 
@@ -167,6 +171,11 @@ impl JobOption {
 
     pub(super) const fn env(mut self, variables: &'static [(Tool, &'static str)]) -> JobOption {
         self.env = variables;
+        self
+    }
+
+    pub(super) const fn json(mut self, name: &'static str, form: Form) -> JobOption {
+        self.json = Some((name, form));
         self
     }
 

@@ -1,6 +1,7 @@
 //! When a job runs and for how long.
 
 use super::error::Refusal;
+use super::json::Form;
 use super::row::Tool::{Salloc, Sbatch, Srun};
 use super::row::{JobOption, option, put, text};
 use crate::time::duration::{parse_limit, parse_minutes, parse_seconds};
@@ -9,15 +10,18 @@ use crate::time::{FixedOffset, Timestamp};
 
 pub(super) static ROWS: &[JobOption] = &[
     option("begin", "Start the job no earlier than this.")
+        .json("begin_time", Form::Moment)
         .whole_job()
         .short('b')
         .takes("time")
         .tool(|tool, time| text(&mut tool.begin, check_moment(time)?)),
     option("deadline", "Remove the job if it cannot end before this.")
+        .json("deadline", Form::Moment)
         .whole_job()
         .takes("time")
         .tool(|tool, time| text(&mut tool.deadline, check_moment(time)?)),
     option("delay-boot", "Wait so long for running nodes before starting others.")
+        .json("delay_boot", Form::Seconds)
         .whole_job()
         .takes("minutes")
         .env(&[
@@ -30,6 +34,7 @@ pub(super) static ROWS: &[JobOption] = &[
             put(&mut job.lifecycle_mut().delay_boot_secs, time)
         }),
     option("time", "End the job after this much time.")
+        .json("time_limit", Form::Number)
         .whole_job()
         .short('t')
         .takes("time")
@@ -42,6 +47,7 @@ pub(super) static ROWS: &[JobOption] = &[
             put(&mut job.time_limit, parse_limit(time).map_err(|_| Refusal::Specification))
         }),
     option("time-min", "Start earlier with less time, but no less than this.")
+        .json("time_minimum", Form::Number)
         .whole_job()
         .takes("time")
         .job(|job, time| {

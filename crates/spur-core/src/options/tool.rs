@@ -1,5 +1,6 @@
 //! How the tool itself behaves.
 
+use super::json::Form;
 use super::number::positive;
 use super::row::Tool::{Salloc, Sbatch, Srun};
 use super::row::{
@@ -154,6 +155,7 @@ pub(super) static ROWS: &[JobOption] = &[
         .env(&[(Sbatch, "SBATCH_WAIT")])
         .tool(|tool, _| flag(&mut tool.wait)),
     option("x11", "Pass X11 windows on from these nodes.")
+        .json("x11", Form::List)
         .may_take("all|first|last")
         .of(SRUN_SALLOC)
         .job(|job, nodes| {
