@@ -179,8 +179,9 @@ fn job_start<'a>(
     // Who would do with less time has what is left before the deadline.
     let lifecycle = job.spec.lifecycle();
     let left = lifecycle.deadline.map(|deadline| ((deadline - state.now.0) / 60).max(1) as u64);
-    let asked = job.spec.time_limit.and_then(|limit| limit.number()).unwrap_or(0);
-    let left = left.filter(|left| lifecycle.time_min.is_some() && *left < asked);
+    let asked = job.time_limit(state.partition(&start.partition)).number();
+    let left =
+        left.filter(|left| lifecycle.time_min.is_some() && asked.is_none_or(|it| *left < it));
     let minutes = minutes.into_iter().chain(left).min();
     let partition = start.partition.to_string();
     let allocation = Allocation { shares };

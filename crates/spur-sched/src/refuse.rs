@@ -55,9 +55,11 @@ impl Gauge {
             "" => state.default_partition().into_iter().collect(),
             names => names.split(',').filter_map(|name| state.partition(name)).collect(),
         };
+        // Where it breaks a limit it waits for another one; what is wrong with it elsewhere is told.
+        let open = named.iter().filter(|it| state.breach(spec, it).is_none());
         let mut lacks = None;
-        for partition in named {
-            lacks = Some(self.lack_in(state, spec, owner, partition)?);
+        for partition in open {
+            lacks = Some(self.lack_in(state, spec, owner, partition, named.len() > 1)?);
         }
         lacks
     }
@@ -68,6 +70,7 @@ impl Gauge {
         spec: &JobSpec,
         owner: Uid,
         partition: &Partition,
+        one_of_several: bool,
     ) -> Option<Lack> {
         let shape = request::shape_of(spec, owner, &partition.rules, &state.settings.config);
         if shape.nodelist.iter().any(|name| !partition.nodes.contains(name)) {
@@ -75,8 +78,8 @@ impl Gauge {
         }
         Fits::of(&shape, &partition.name, &self.nodes).never?;
         let members = members(state, partition)?;
-        // Whoever wants more nodes than there are waits until there are.
-        if shape.nodes_min as usize > members.len() {
+        // Whoever wants more nodes than there are waits until there are, unless several partitions were asked.
+        if shape.nodes_min as usize > members.len() && !one_of_several {
             return None;
         }
         let lack = self.single(&shape, &members);
@@ -172,6 +175,8 @@ fn members<'a>(state: &'a State, partition: &'a Partition) -> Option<Vec<&'a Nod
 mod tests {
     use super::*;
     use crate::tests::from_state::cluster;
+    use spur_core::limit::Limit;
+    use spur_core::state::{Command, Settings};
 
     #[test]
     fn what_no_node_has_is_refused_and_more_nodes_than_there_are_are_waited_for() {
@@ -194,5 +199,29 @@ mod tests {
         spec.layout_mut().sockets_per_node = Some(90);
         assert_eq!(lack(&spec), Some(Lack::Sockets));
         assert_eq!(lack(&JobSpec { gres: "gpu:9".into(), ..tasks(1) }), Some(Lack::Other));
+    }
+
+    #[test]
+    fn of_several_partitions_those_whose_limits_are_kept_decide() {
+        let text = "[[partitions]]\nname = \"a\"\nnodes = \"n1\"\n\
+                    [[partitions]]\nname = \"b\"\nmax_time = 10\nnodes = \"n[1-2]\"\n";
+        let config = spur_core::config::read(text).unwrap();
+        let mut cluster = cluster(&[64, 64]);
+        cluster.apply(Command::Configure(Settings::of(&config)));
+        let state = cluster.0;
+        let lack = |partition: &str, minutes: u64| {
+            let spec = JobSpec {
+                partition: partition.into(),
+                nodes_min: Some(2),
+                cpus_per_task: Some(65),
+                time_limit: Some(Limit::Is(minutes)),
+                ..JobSpec::default()
+            };
+            Gauge::default().lack(&state, &spec, Uid(1))
+        };
+        assert_eq!(lack("a", 5), None, "it waits for more nodes");
+        assert_eq!(lack("b", 20), None, "it waits for more time");
+        assert_eq!(lack("a,b", 20), Some(Lack::Cpus));
+        assert_eq!(lack("b,a", 5), Some(Lack::Cpus));
     }
 }

@@ -60,12 +60,12 @@ fn read(args: &[String]) -> Result<Option<Asked>, OptionError> {
     let name = if path.is_empty() { "stdin".to_string() } else { rest[0].clone() };
     header::check(&script)?;
     let text = String::from_utf8_lossy(&script);
-    let ignore_pbs = said().any(|setting| setting.option.long == "ignore-pbs");
+    let environment = environment::read(TOOL, |name| std::env::var(name).ok());
+    let ignore_pbs = said().chain(&environment).any(|setting| setting.option.long == "ignore-pbs");
     if let Some(remark) = directive::remark(&text) {
         eprintln!("sbatch: {remark}");
     }
     let directives = directive::read_script(&text, &name, ignore_pbs)?;
-    let environment = environment::read(TOOL, |name| std::env::var(name).ok());
     let wrapped = wrap.is_some();
     let arguments: Vec<String> = rest.iter().skip(1).cloned().collect();
     let mut settings: Vec<Vec<Setting>> = line.iter().map(|part| part.settings.clone()).collect();

@@ -137,21 +137,22 @@ impl Inventory {
     /// What the node lacks of what it is configured to have, in Slurm's words.
     pub fn shortage(&self, configured: &Inventory) -> Option<String> {
         let cores = |it: &Inventory| it.sockets * it.cores_per_socket * it.threads_per_core;
-        if self.cpus < configured.cpus && cores(self) < cores(configured) {
-            let what = "Low socket*core*thread count";
-            return Some(format!("{what}, Low CPUs"));
-        }
-        if self.cpus < configured.cpus {
-            return Some("Low CPUs".to_string());
-        }
-        if self.memory_mb < configured.memory_mb {
-            return Some(format!(
-                "Low RealMemory (reported:{} < 100.00% of configured:{})",
-                self.memory_mb, configured.memory_mb
-            ));
-        }
-        if self.tmp_mb < configured.tmp_mb {
-            return Some("Low TmpDisk".to_string());
+        let has_fewer_cpus = self.cpus < configured.cpus;
+        let memory = format!(
+            "Low RealMemory (reported:{} < 100.00% of configured:{})",
+            self.memory_mb, configured.memory_mb
+        );
+        let low: Vec<&str> = [
+            (has_fewer_cpus && cores(self) < cores(configured), "Low socket*core*thread count"),
+            (has_fewer_cpus, "Low CPUs"),
+            (self.memory_mb < configured.memory_mb, memory.as_str()),
+            (self.tmp_mb < configured.tmp_mb, "Low TmpDisk"),
+        ]
+        .iter()
+        .filter_map(|(is, what)| is.then_some(*what))
+        .collect();
+        if !low.is_empty() {
+            return Some(low.join(", "));
         }
         let count = |it: &Inventory, gres: &Gres| -> u64 {
             it.gres
@@ -186,6 +187,11 @@ mod tests {
         let lacking = "gres/gpu count reported lower than configured (0 < 2)";
         assert_eq!(found.shortage(&under).as_deref(), Some(lacking));
         assert_eq!(found.shortage(&found), None);
+        let more = Inventory { cpus: 64, cores_per_socket: 64, memory_mb: 9000, ..found.clone() };
+        let told = Inventory::simple(2, 1000).shortage(&more);
+        let words = "Low socket*core*thread count, Low CPUs, \
+                     Low RealMemory (reported:1000 < 100.00% of configured:9000)";
+        assert_eq!(told.as_deref(), Some(words));
         assert!(Inventory::simple(2, 1000).shortage(&under).unwrap().contains("Low CPUs"));
     }
 }

@@ -114,16 +114,23 @@ pub(super) fn gpu(value: &str) -> Result<String, Refusal> {
         None => refuse(invalid),
         Some((list, mask)) => {
             let hexadecimal = mask || list.contains("0x");
-            let stranger = list.char_indices().find(|(at, c)| match c {
-                '0'..='9' | ',' | '*' => false,
-                'a'..='f' => !hexadecimal,
-                'x' => !hexadecimal || *at == 0 || !list[..*at].ends_with('0'),
-                _ => true,
-            });
-            match stranger {
+            let digits = |part: &'_ str| match mask {
+                true => part.strip_prefix("0x").unwrap_or(part).to_owned(),
+                false => part.to_owned(),
+            };
+            let stranger = |part: &String| {
+                part.char_indices().find_map(|(at, c)| match c {
+                    '0'..='9' | '*' => None,
+                    'a'..='f' if hexadecimal => None,
+                    'x' if hexadecimal && part[..at].ends_with('0') => None,
+                    _ => Some(c),
+                })
+            };
+            let wrong = list.split(',').map(digits).find_map(|it| Some((stranger(&it)?, it)));
+            match wrong {
                 None => Ok(value.to_owned()),
-                Some((_, c)) => refuse(format!(
-                    "Failed to validate {list}, offending character is {c}\n{invalid}"
+                Some((c, part)) => refuse(format!(
+                    "Failed to validate {part}, offending character is {c}\n{invalid}"
                 )),
             }
         }

@@ -5,6 +5,7 @@ use crate::config::words::{EnforceLimits, PartitionState};
 use crate::config::{Allowed, NodeList, sections};
 use crate::errors::SlurmError;
 use crate::job::{Demand, JobSpec, Owner, Reason};
+use crate::limit::Limit;
 use crate::partition::Partition;
 use crate::state::{State, named};
 
@@ -155,7 +156,17 @@ pub(super) fn fitted(state: &State, mut spec: JobSpec) -> Result<JobSpec, SlurmE
     if spec.partition.contains(',') && spec.time_limit.is_none() {
         spec.time_limit = named.and_then(|it| it.default_time);
     }
-    let own = named.or(state.default_partition()).and_then(|it| it.rules.max_mem_per_cpu);
+    let first = named.or(state.default_partition());
+    // Who must end by a deadline, and has no time of its own nor the partition's, has what is left until then.
+    let lifecycle = spec.lifecycle();
+    if lifecycle.deadline.is_some()
+        && lifecycle.time_min.is_none()
+        && spec.time_limit.is_none()
+        && first.is_some_and(|it| it.default_time.is_none())
+    {
+        spec.lifecycle_mut().time_min = Some(Limit::Is(1));
+    }
+    let own = first.and_then(|it| it.rules.max_mem_per_cpu);
     let most = own.or(state.settings.config.jobs.max_mem_per_cpu).map_or(0, |size| size.0);
     if let Some(size) = spec.memory_per_cpu.filter(|size| most > 0 && *size > most) {
         let times = size.div_ceil(most);

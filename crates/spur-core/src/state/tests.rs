@@ -319,13 +319,27 @@ fn tasks_of_an_array_part_when_they_begin_and_the_last_keeps_its_number() {
     let array = cluster.submit_spec(1, spec);
     assert_eq!(cluster.shown(), ["1_[1-3] pending"]);
     cluster.start_task(array, 1, "n1");
+    let last = |cluster: &Cluster| cluster.state.last_task(&cluster.state.jobs[&array]);
+    assert_eq!(last(&cluster), None);
     cluster.start_task(array, 3, "n1");
     assert_eq!(cluster.shown(), ["1_[2] pending", "1_1 running", "1_3 running"]);
+    assert_eq!(last(&cluster), Some(2));
     cluster.start_task(array, 2, "n1");
     assert_eq!(cluster.shown(), ["1_2 running", "1_1 running", "1_3 running"]);
     assert_eq!(cluster.state.jobs.keys().map(|id| id.0).collect::<Vec<_>>(), [1, 2, 3]);
     assert_eq!(cluster.control(array, "3", JobAction::Cancel), Ok(Reply::Done));
     assert_eq!(cluster.shown(), ["1_2 running", "1_1 running", "1_3 completing"]);
+}
+
+#[test]
+fn the_only_task_of_an_array_is_a_list_of_one_until_others_have_begun() {
+    let mut cluster = cluster();
+    let alone = cluster.submit_spec(1, JobSpec { array: "5".into(), ..JobSpec::default() });
+    let array = cluster.submit_spec(2, JobSpec { array: "1-3".into(), ..JobSpec::default() });
+    assert_eq!(cluster.control(array, "1-2", JobAction::Cancel), Ok(Reply::Done));
+    for job in [alone, array] {
+        assert_eq!(cluster.state.last_task(&cluster.state.jobs[&job]), None);
+    }
 }
 
 #[test]

@@ -19,6 +19,11 @@ pub fn of_nodes(spec: &StepSpec, job_nodes: &str) -> Vec<String> {
         )];
     }
     let excluded = hostlist::expand(&request.placement().exclude).unwrap_or_default();
+    let wanted = hostlist::expand(&request.placement().nodelist).unwrap_or_default();
+    if let Some(both) = wanted.iter().find(|node| excluded.contains(node)) {
+        let reason = format!("Requested node {both} is also in the excluded list.");
+        return vec![reason, "Job not submitted.".to_string()];
+    }
     let left = has.iter().filter(|node| !excluded.contains(node)).count();
     let mut reasons = Vec::new();
     if left < asked {
@@ -52,5 +57,12 @@ mod tests {
         let excluded = "Are required nodes explicitly excluded?";
         assert_eq!(told(4, None, "n2"), format!("{excluded}; Only allocated 3 nodes asked for 4"));
         assert_eq!(told(3, None, "n2"), "");
+
+        let mut job = JobSpec { nodes_min: Some(1), ..JobSpec::default() };
+        job.placement_mut().nodelist = "n[1-2]".into();
+        job.placement_mut().exclude = "n2".into();
+        let spec = StepSpec { request: Some(Box::new(job)), ..StepSpec::default() };
+        let told = of_nodes(&spec, "n[1-4]");
+        assert_eq!(told[0], "Requested node n2 is also in the excluded list.");
     }
 }

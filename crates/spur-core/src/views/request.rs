@@ -151,12 +151,14 @@ fn processors(spec: &JobSpec, demand: Demand) -> u32 {
     let is_range = spec.nodes_max.is_some_and(|max| max != demand.nodes_min);
     let tasks_follow =
         spec.ntasks_said || spec.ntasks_per_node.is_some() || spec.gpu().ntasks_per_gpu.is_some();
+    // Those that follow from GPUs count once there are GPUs.
+    let each = if spec.gpu().cpus_per_gpu.is_some() { 1 } else { demand.cpus_per_task };
     if spec.layout().overcommit {
         demand.nodes_min
     } else if is_range && !tasks_follow {
-        demand.cpus_per_task
+        each
     } else {
-        spec.ntasks.unwrap_or(demand.tasks).max(1).saturating_mul(demand.cpus_per_task)
+        spec.ntasks.unwrap_or(demand.tasks).max(1).saturating_mul(each)
     }
 }
 
@@ -214,4 +216,17 @@ fn each_gpu(amount: Option<u64>) -> String {
 
 fn of_gpus(said: &str) -> String {
     if said.is_empty() { String::new() } else { format!("gpu:{said}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_that_follow_from_gpus_count_once_there_are_gpus() {
+        let mut spec = JobSpec { ntasks: Some(2), cpus_per_task: Some(4), ..JobSpec::default() };
+        assert_eq!(JobView::of_request(&spec).num_cpus, 8);
+        spec.gpu_mut().cpus_per_gpu = Some(4);
+        assert_eq!(JobView::of_request(&spec).num_cpus, 2);
+    }
 }

@@ -193,6 +193,15 @@ fn counts(
         shape.unit_cpus = shape.unit_cpus.max(each.saturating_mul(small(each_gpu)));
     }
     add(&mut shape.gres, &gpus.per_task, Per::Unit, 1);
+    // A model that goes with no node and no task is there beside what does.
+    let by_part = || gpus.per_node.iter().chain(&gpus.per_task);
+    let apart = |request: &&gres::Request| {
+        request.model.is_some()
+            && by_part().any(|part| part.name == request.name && part.model.is_some())
+            && !by_part().any(|part| part.model == request.model)
+    };
+    let apart: Vec<gres::Request> = gpus.per_job.iter().filter(apart).cloned().collect();
+    add(&mut shape.gres, &apart, Per::Node, nodes_min);
     let whole: u64 = gpus.per_job.iter().map(|request| request.count).sum();
     if whole == 0 || !gpus.per_node.is_empty() || !gpus.per_task.is_empty() {
         return shape;

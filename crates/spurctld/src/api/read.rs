@@ -75,7 +75,7 @@ fn outline(view: &mut JobView, published: &Published, job: &Job, wanted: &Wanted
         };
     }
     view.priority = priority(published, job);
-    array(view, job);
+    array(view, state, job);
     if let Some(component) = job.component {
         (view.het_job_id, view.het_job_offset) = (component.leader.0, component.offset);
         view.het_job_id_set = component.id_set();
@@ -365,12 +365,15 @@ fn times(view: &mut JobView, job: &Job, limit: Limit, now: Timestamp) {
     }
 }
 
-fn array(view: &mut JobView, job: &Job) {
+fn array(view: &mut JobView, state: &State, job: &Job) {
     match job.array.as_deref() {
         Some(Array::Waiting(tasks)) => {
             view.array_job_id = job.id.0;
-            view.array_task_string = tasks.shown();
             view.array_max_tasks = tasks.throttle;
+            view.array_task_id = state.last_task(job);
+            if view.array_task_id.is_none() {
+                view.array_task_string = tasks.shown();
+            }
         }
         Some(Array::Task { of, index, throttle }) => {
             view.array_job_id = of.0;

@@ -117,12 +117,13 @@ fn priority_view(
     let weight_of = |name: &str| rules.weight_tres.0.get(name).map_or(1.0, |weight| weight.factor);
     // What was set by hand holds in every partition.
     let told = told.or(job.spec.priority).unwrap_or_else(|| terms.sum());
+    let last_task = state.last_task(job);
     PriorityView {
         job_id: job.id.0,
         array_job_id: job.array_id().map_or(0, |array| array.0),
-        array_task_id: job.task(),
+        array_task_id: job.task().or(last_task),
         array_task_string: match job.array.as_deref() {
-            Some(Array::Waiting(tasks)) => tasks.shown(),
+            Some(Array::Waiting(tasks)) if last_task.is_none() => tasks.shown(),
             _ => String::new(),
         },
         partition: partition.map(|it| it.name.clone()).unwrap_or_default(),

@@ -41,6 +41,25 @@ fn some_partitions_are_for_root_and_some_are_not() {
 }
 
 #[test]
+fn who_must_end_by_a_deadline_and_has_no_time_takes_what_is_left() {
+    let mut cluster = configured(
+        "[[partitions]]\nname = \"usual\"\ndefault_time = 10\n\
+         [[partitions]]\nname = \"open\"\nmax_time = 60\n",
+    );
+    let mut least = |partition: &str, time_limit: Option<Limit>| {
+        let mut spec = JobSpec { time_limit, ..to(partition) };
+        spec.lifecycle_mut().deadline = Some(cluster.state.now.0 + 1_800);
+        let Ok(Reply::Job(id)) = submit(&mut cluster, 1000, spec) else { panic!("is taken") };
+        cluster.state.jobs[&id].spec.lifecycle().time_min
+    };
+    assert_eq!(least("open", None), Some(Limit::Is(1)));
+    assert_eq!(least("open,usual", None), Some(Limit::Is(1)));
+    assert_eq!(least("usual", None), None);
+    assert_eq!(least("usual,open", None), None);
+    assert_eq!(least("open", Some(Limit::Is(5))), None);
+}
+
+#[test]
 fn jobs_of_a_closed_partition_go_to_its_alternative() {
     let mut cluster = configured(
         "[[partitions]]\nname = \"a\"\nstate = \"drain\"\nalternate = \"b\"\n\
