@@ -22,6 +22,8 @@ pub struct Fit {
     core_threads: u32,
     /// Cores that a job which is alone leaves to the system.
     left: Vec<u32>,
+    /// What goes with all GPUs of the node, which who is alone has; 0 where it is not asked for that way.
+    gpu_memory: u64,
     /// A node with fewer free cores is of no use.
     pub cores_least: u32,
     /// A node with fewer free devices is of no use.
@@ -95,6 +97,13 @@ impl Fit {
             sockets: kind.sockets,
             node_cores: kind.open_cores() - left.len() as u32,
             left,
+            gpu_memory: match shape.sharing {
+                Sharing::Nobody => {
+                    let gpus = kind.gres.iter().filter(|group| &*group.name == "gpu");
+                    gpus.map(|group| u64::from(group.devices)).sum::<u64>() * shape.memory_per_gpu
+                }
+                _ => 0,
+            },
             socket_cores: cores_per_socket.max(1),
             core_threads: kind.threads,
             cores_least: 0,
@@ -202,6 +211,9 @@ impl Fit {
             // Nobody knows what there is, so nobody counts it.
             _ if total_mb == 0 => 0,
             Memory::None => 0,
+            Memory::PerNode(_) | Memory::PerUnit(_) if self.gpu_memory > 0 => {
+                self.gpu_memory.min(total_mb)
+            }
             Memory::PerNode(mb) => mb,
             Memory::PerCpu(mb) => {
                 let all = mb * u64::from(cores) * u64::from(self.threads);

@@ -41,6 +41,8 @@ pub struct Shape {
     pub overcommit: bool,
     /// Memory.
     pub memory: Memory,
+    /// Memory that goes with each GPU, where that was asked for.
+    pub memory_per_gpu: u64,
     /// Space for temporary files on each node; it is not used up.
     pub tmp_mb: u64,
     /// `--constraint`, as given.
@@ -226,6 +228,7 @@ impl Default for Shape {
             cpus_min: 0,
             overcommit: false,
             memory: Memory::None,
+            memory_per_gpu: 0,
             tmp_mb: 0,
             constraint: "".into(),
             prefer: "".into(),

@@ -28,6 +28,22 @@ fn a_job_alone_on_its_node_counts_with_all_of_it() {
 }
 
 #[test]
+fn memory_that_goes_with_gpus_goes_with_all_of_those_who_are_alone() {
+    let plan = |sharing: Sharing| {
+        let nodes = counted(cluster(&[4]), 300, Reason::AssocGrpMemLimit);
+        let nodes = nodes.node("n1", |node| node.gres = gpus(4));
+        let two = move |shape: &mut Shape| {
+            shape.gres = vec![gpu_need(2, Per::Node)];
+            (shape.memory, shape.memory_per_gpu, shape.sharing) =
+                (Memory::PerNode(200), 100, sharing);
+        };
+        nodes.job_with(two, uses(1, Of::Memory(1))).plan()
+    };
+    assert_eq!(plan(Sharing::Anybody), ["1 on n1:1"]);
+    assert_eq!(plan(Sharing::Nobody), ["1 AssocGrpMemLimit"]);
+}
+
+#[test]
 fn a_node_that_several_jobs_of_a_group_are_on_counts_once() {
     let nodes = counted(cluster(&[2, 2]), 1, Reason::AssocGrpNodeLimit);
     let mut nodes = nodes;

@@ -24,7 +24,8 @@ pub fn shape_of(spec: &JobSpec, owner: Uid, rules: &sections::Partition, config:
     let default = rules.def_cpu_per_gpu.or(jobs.def_cpu_per_gpu);
     let default = default.filter(|_| spec.cpus_per_task.is_none());
     let within = (rules.min_nodes, rules.max_nodes.0.number().map_or(u32::MAX, small));
-    let cpus_per_gpu = spec.gpu().cpus_per_gpu.or(default);
+    // Who overcommits has one processor on each node, whatever goes with a GPU.
+    let cpus_per_gpu = spec.gpu().cpus_per_gpu.or(default).filter(|_| !layout.overcommit);
     let mut shape = counts(spec, &gpus(spec), cpus_per_gpu, within);
     shape.units_per_socket = layout.ntasks_per_socket;
     shape.units_per_core = layout.ntasks_per_core;
@@ -38,6 +39,9 @@ pub fn shape_of(spec: &JobSpec, owner: Uid, rules: &sections::Partition, config:
         shape.cpus_min = shape.cpus_min.max(each.saturating_mul(shape.unit_cpus));
     }
     shape.memory = memory(spec, &shape, rules, jobs);
+    if spec.memory_per_node.is_none() && spec.memory_per_cpu.is_none() {
+        shape.memory_per_gpu = spec.gpu().memory_per_gpu.unwrap_or(0);
+    }
     let most = rules.max_mem_per_cpu.or(jobs.max_mem_per_cpu).map(|size| size.0);
     if let Some(most) = most.filter(|most| *most > 0) {
         with_memory_for(&mut shape, most);
