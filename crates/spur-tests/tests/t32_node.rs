@@ -177,7 +177,9 @@ fn tasks_are_bound_to_processors_of_their_own() {
     assert_ne!(beside[0], beside[1], "{told}");
     let outside = cluster.run_words("srun", &["-n1", "--cpu-bind=map_cpu:4000", "true"]);
     assert_ne!(outside.status, 0);
-    let words = "Unable to satisfy cpu bind request";
+    let words = "CPU binding outside of job step allocation, allocated CPUs are: ";
+    assert!(outside.stderr.contains(words), "{}", outside.stderr);
+    let words = "Application launch failed: Unable to satisfy cpu bind request";
     assert!(outside.stderr.contains(words), "{}", outside.stderr);
 }
 

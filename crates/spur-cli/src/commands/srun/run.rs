@@ -228,13 +228,18 @@ impl Step<'_> {
                 self.nodes[at].over = true;
                 self.failed = true;
                 let name = self.nodes[at].name.clone();
+                // What was wrong in particular comes before the refusal.
+                let (lines, reason) = reason.rsplit_once('\n').unwrap_or(("", &reason));
+                for line in lines.lines() {
+                    self.complain(line.to_string()).await;
+                }
                 self.complain(format!(
                     "Task launch for StepId={} failed on node {name}: {reason}",
                     self.name
                 ))
                 .await;
-                let summary = match reason.as_str() {
-                    "Job prolog failed" => reason.as_str(),
+                let summary = match reason {
+                    "Job prolog failed" | "Unable to satisfy cpu bind request" => reason,
                     _ => "Communication connection failure",
                 };
                 self.complain(format!("Application launch failed: {summary}")).await;

@@ -73,8 +73,8 @@ impl Program {
         let binding = match binding(launch, &step, &spec, room.machine.as_ref()) {
             Ok(binding) => binding,
             Err(Refused(line, refusal)) => {
-                eprintln!("spurd shepherd: {line}");
-                return Err(refusal.to_string());
+                // Who asked is told what was wrong, too.
+                return Err(format!("{line}\n{refusal}"));
             }
         };
         let values = Values {
