@@ -48,7 +48,7 @@ fn answers(args: &[String]) -> Result<(), Ended> {
     if !query.named_cluster {
         rows.iter_mut().for_each(|row| row.cluster.clear());
     }
-    let is_sorted = !rows.is_empty();
+    let is_sorted = rows.iter().any(|row| !row.is_weights && is_wanted(&query, row));
     print(&table(&query, rows));
     // Slurm reads from the end, so the last one is the one it names.
     let letters = query.sort.iter().flat_map(|order| order.chars().rev());

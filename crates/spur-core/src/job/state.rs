@@ -241,12 +241,13 @@ impl StateFilter {
     }
 
     /// Whether a job in this state passes. A base state wants a job without flags: `-t CA` leaves
-    /// out a cancelled job that is still completing, as squeue does.
+    /// out a cancelled job that is still completing, as squeue does. One with a special end waits all the same.
     pub fn lets_through(&self, status: JobStatus) -> bool {
         match self {
             StateFilter::All => true,
             StateFilter::Any(wanted) => wanted.iter().any(|wanted| {
-                if wanted.0 > BASE { status.0 & wanted.0 != 0 } else { status == *wanted }
+                let plain = status.without(JobFlag::SpecialExit);
+                if wanted.0 > BASE { status.0 & wanted.0 != 0 } else { plain == *wanted }
             }),
         }
     }
@@ -302,6 +303,14 @@ mod tests {
         assert_eq!((status.name(), status.compact()), ("COMPLETING", "CG"));
         assert_eq!(status.base(), JobState::Cancelled);
         assert_eq!(status.names(), ["CANCELLED", "COMPLETING", "CONFIGURING", "REQUEUED"]);
+    }
+
+    #[test]
+    fn a_special_end_is_found_by_its_flag_and_among_those_who_wait() {
+        let special = JobStatus(JobState::Pending.number()).with(JobFlag::SpecialExit);
+        let lets = |list: &str| StateFilter::parse(list).unwrap().lets_through(special);
+        assert!(lets("SE") && lets("PD") && !lets("R"));
+        assert!(StateFilter::default_for_squeue().lets_through(special));
     }
 
     #[test]

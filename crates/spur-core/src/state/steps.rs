@@ -142,7 +142,7 @@ pub(super) fn create(
     let id = number(state, &job, create.beside)?;
     let mut spec = create.spec.clone();
     if let Some(binding) = usual_binding(state, &job, &spec, &shares) {
-        spec.cpu_bind = binding.kind().to_string();
+        (spec.cpu_bind, spec.cpu_bind_implied) = (binding.kind().to_string(), true);
     }
     let mut job = (*job).clone();
     job.steps.next = id.0 + 1;

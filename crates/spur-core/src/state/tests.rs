@@ -473,8 +473,10 @@ fn what_ended_specially_says_so_until_its_owner_lets_it_go() {
 fn who_runs_may_have_less_time_but_not_more() {
     let mut cluster = cluster();
     let job = cluster.submit_spec(1, JobSpec::default());
-    let partitions = Arc::make_mut(&mut cluster.state.partitions);
-    partitions[0].default_time = Some(Limit::Is(60));
+    let config =
+        "cluster_name = \"c\"\n[[partitions]]\nname = \"p\"\ndefault_time = \"01:00:00\"\n";
+    let settings = Settings::of(&crate::config::read(config).expect("is in order"));
+    cluster.done(Command::Configure(settings));
     cluster.start(job, 1, "n1", 1);
     let mut change = |key: &str, value: String| {
         let said = Assignment { key: key.to_string(), value };

@@ -243,17 +243,15 @@ pub fn complaint(assignments: &[Assignment]) -> Option<String> {
             return Some(complaint);
         }
         let Assignment { key, value } = assignment;
-        let is_users =
-            super::find(KEYS, |row| row.names, key).is_some_and(|it| it.names[0] == "Users");
-        if is_users && !draft.made.users.is_empty() {
-            return Some(format!("Parameter {key}={value} specified more than once"));
+        match super::find(KEYS, |row| row.names, key).map(|row| row.names[0]) {
+            Some("Users") if !draft.made.users.is_empty() => {
+                return Some(format!("Parameter {key}={value} specified more than once"));
+            }
+            // Of the draft the duration has the last word.
+            Some("EndTime") => ends = moment(value).ok(),
+            _ => {}
         }
-        // Each sets the end that is known; what was said of it is kept.
-        let before = draft.end_said;
         let _ = set(&mut draft, std::slice::from_ref(assignment));
-        if draft.end_said && !before {
-            ends = Some(draft.made.end);
-        }
     }
     let made = &draft.made;
     let text = match () {

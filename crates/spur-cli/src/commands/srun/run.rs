@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::time::Duration;
 
-use spur_core::job::{JobState, JobStatus};
+use spur_core::job::{ExitStatus, JobState, JobStatus};
 use spur_core::options::{Request, ToolSettings};
 use spur_proto::caller::CallError;
 use spur_proto::internal::StepProgram;
@@ -61,6 +61,8 @@ struct Step<'a> {
     untold_since: Option<Instant>,
     first_end: Option<Instant>,
     interrupted: Option<Instant>,
+    /// By interrupts of the user's.
+    cut_short: bool,
     terminating: bool,
     aborted: bool,
     failed: bool,
@@ -151,6 +153,7 @@ pub async fn run(
         untold_since: None,
         first_end: None,
         interrupted: None,
+        cut_short: false,
         terminating: false,
         aborted: false,
         failed: false,
@@ -201,8 +204,11 @@ impl Step<'_> {
             News::Exited { node, rank, status } => {
                 let Some(ended) = self.ended.get_mut(rank as usize) else { return };
                 *ended = Some(status);
-                self.untold.push((node, rank, status));
-                self.untold_since.get_or_insert_with(Instant::now);
+                // Whoever asked for the end twice is not told what tasks died of.
+                if !(self.cut_short && ExitStatus::from_wait(status).signal != 0) {
+                    self.untold.push((node, rank, status));
+                    self.untold_since.get_or_insert_with(Instant::now);
+                }
                 self.first_end.get_or_insert_with(Instant::now);
                 if self.kill_on_bad_exit && status != 0 && !self.terminating {
                     self.tell_endings().await;
@@ -321,6 +327,7 @@ impl Step<'_> {
         self.say(format!("sending Ctrl-C to StepId={}", self.name)).await;
         self.pass_on(libc::SIGINT);
         if again || self.first_interrupt == Interrupt::End {
+            self.cut_short = true;
             self.force(BREATH).await;
         }
     }

@@ -20,7 +20,7 @@ pub(super) struct StoredControl {
     /// Empty if the client gave none.
     #[prost(bytes = "vec", tag = "4")]
     request: Vec<u8>,
-    #[prost(oneof = "StoredAction", tags = "10, 11, 12, 13, 14, 15, 16, 17, 18")]
+    #[prost(oneof = "StoredAction", tags = "10, 11, 12, 13, 14, 15, 16, 17, 18, 19")]
     action: Option<StoredAction>,
 }
 

@@ -299,10 +299,14 @@ fn who_asks_for_no_time_has_what_may_be_had_where_the_partition_has_no_usual_one
         "add user alice account=physics MaxWall=50",
         "add qos short MaxWall=30",
     ]);
-    let mut limit = |number, qos: &str, asked: Option<Limit>, usual: Option<Limit>| {
-        let partitions = std::sync::Arc::make_mut(&mut cluster.state.partitions);
-        partitions[0].default_time = usual;
-        partitions[0].max_time = Limit::Is(40);
+    let mut limit = |number, qos: &str, asked: Option<Limit>, usual: &str| {
+        let config = format!(
+            "cluster_name = \"c\"\n[accounting]\nenforce = [\"limits\"]\n[[partitions]]\n\
+             name = \"p\"\nmax_time = \"00:40:00\"\n{usual}\n"
+        );
+        let mut settings = Settings::of(&crate::config::read(&config).expect("is in order"));
+        settings.accounting = true;
+        cluster.done(Command::Configure(settings));
         let mut request = submission(number);
         request.spec.qos = qos.to_string();
         request.spec.time_limit = asked;
@@ -310,8 +314,8 @@ fn who_asks_for_no_time_has_what_may_be_had_where_the_partition_has_no_usual_one
         let Ok(Reply::Job(job)) = reply else { panic!("{reply:?}") };
         cluster.state.jobs[&job].spec.time_limit
     };
-    assert_eq!(limit(1, "short", None, None), Some(Limit::Is(30)));
-    assert_eq!(limit(2, "", None, None), None, "the partition lets run for less");
-    assert_eq!(limit(3, "short", Some(Limit::Is(35)), None), Some(Limit::Is(35)));
-    assert_eq!(limit(4, "short", None, Some(Limit::Is(35))), None);
+    assert_eq!(limit(1, "short", None, ""), Some(Limit::Is(30)));
+    assert_eq!(limit(2, "", None, ""), None, "the partition lets run for less");
+    assert_eq!(limit(3, "short", Some(Limit::Is(35)), ""), Some(Limit::Is(35)));
+    assert_eq!(limit(4, "short", None, "default_time = \"00:35:00\""), None);
 }

@@ -228,13 +228,16 @@ fn tasks_are_bound_as_their_nodes_or_their_partition_have_it() {
     use crate::config::words::CpuBind;
     let mut cluster = cluster();
     let job = allocation(&mut cluster, 1);
-    let mut binding = |request: u128, n1: Option<CpuBind>, n2, partition| {
+    let mut binding = |request: u128, n1: Option<CpuBind>, n2, partition: &str| {
         for (name, bound) in [("n1", n1), ("n2", n2)] {
             let node = cluster.state.nodes.get_mut(&NodeName::from(name)).expect("it is there");
             Arc::make_mut(node).cpu_bind = bound;
         }
-        let partitions = Arc::make_mut(&mut cluster.state.partitions);
-        Arc::make_mut(&mut partitions[0].rules).cpu_bind = partition;
+        let config = format!(
+            "cluster_name = \"c\"\n[[partitions]]\nname = \"default\"\ndefault = true\n{partition}\n"
+        );
+        let settings = Settings::of(&crate::config::read(&config).expect("is in order"));
+        cluster.done(Command::Configure(settings));
         let reply = cluster.apply(ask(job, request, 4)).reply;
         let Ok(Reply::Step(_, step)) = reply else { panic!("{reply:?}") };
         let spec = cluster.state.jobs[&job].steps.live[&step].spec.clone().expect("srun's");
@@ -244,8 +247,8 @@ fn tasks_are_bound_as_their_nodes_or_their_partition_have_it() {
         }
         spec.cpu_bind.clone()
     };
-    let (core, none) = (Some(CpuBind::Core), Some(CpuBind::None));
+    let (core, none) = (Some(CpuBind::Core), "cpu_bind = \"none\"");
     assert_eq!(binding(10, core, core, none), "cores");
     assert_eq!(binding(11, core, None, none), "none", "nodes that differ say nothing");
-    assert_eq!(binding(12, None, None, None), "");
+    assert_eq!(binding(12, None, None, ""), "");
 }

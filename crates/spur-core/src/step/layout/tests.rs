@@ -21,7 +21,9 @@ fn step(words: &str) -> StepSpec {
                 job.nodes_min = least.parse().ok();
                 job.nodes_max = most.parse().ok();
                 // As the table of options works it out.
-                job.ntasks = job.ntasks.or(job.nodes_min);
+                if job.nodes_max.is_some() {
+                    job.ntasks = job.ntasks.or(job.nodes_min);
+                }
             }
             "-t" => job.ntasks_per_node = Some(number()),
             "-c" => job.cpus_per_task = Some(number()),
