@@ -234,6 +234,7 @@ impl StateFilter {
             JobStatus(JobFlag::Configuring.bit()),
             JobStatus(JobFlag::Resizing.bit()),
             JobStatus(JobFlag::Requeued.bit()),
+            JobStatus(JobFlag::SpecialExit.bit()),
             JobStatus(JobFlag::StageOut.bit()),
             JobStatus(JobFlag::Stopped.bit()),
             JobStatus(JobFlag::Signaling.bit()),
@@ -241,13 +242,12 @@ impl StateFilter {
     }
 
     /// Whether a job in this state passes. A base state wants a job without flags: `-t CA` leaves
-    /// out a cancelled job that is still completing, as squeue does. One with a special end waits all the same.
+    /// out a cancelled job that is still completing, as squeue does.
     pub fn lets_through(&self, status: JobStatus) -> bool {
         match self {
             StateFilter::All => true,
             StateFilter::Any(wanted) => wanted.iter().any(|wanted| {
-                let plain = status.without(JobFlag::SpecialExit);
-                if wanted.0 > BASE { status.0 & wanted.0 != 0 } else { plain == *wanted }
+                if wanted.0 > BASE { status.0 & wanted.0 != 0 } else { status == *wanted }
             }),
         }
     }
@@ -306,10 +306,10 @@ mod tests {
     }
 
     #[test]
-    fn a_special_end_is_found_by_its_flag_and_among_those_who_wait() {
+    fn a_special_end_is_found_by_its_flag_only_and_shown_unasked() {
         let special = JobStatus(JobState::Pending.number()).with(JobFlag::SpecialExit);
         let lets = |list: &str| StateFilter::parse(list).unwrap().lets_through(special);
-        assert!(lets("SE") && lets("PD") && !lets("R"));
+        assert!(lets("SE") && !lets("PD") && !lets("R"));
         assert!(StateFilter::default_for_squeue().lets_through(special));
     }
 
