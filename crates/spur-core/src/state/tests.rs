@@ -487,6 +487,9 @@ fn who_runs_may_have_less_time_but_not_more() {
     assert_eq!(change("TimeLimit", "61".into()), Err(SlurmError::AccessDenied));
     assert_eq!(change("TimeLimit", "59".into()), Ok(Reply::Done));
     assert_eq!(change("TimeLimit", "60".into()), Err(SlurmError::AccessDenied));
+    assert_eq!(change("Priority", "5".into()), Err(SlurmError::AccessDenied));
+    assert_eq!(change("Priority", "0".into()), Ok(Reply::Done));
+    assert_eq!(change("Priority", "5".into()), Err(SlurmError::JobHeld));
     let started = cluster.at;
     let mut change = |at: i64| {
         let said = Assignment { key: "EndTime".to_string(), value: at.to_string() };

@@ -143,6 +143,9 @@ fn beyond(state: &State, job: &Job, changed: &Job, named: Beyond) -> Beyond {
 
 /// What only operators may do: go ahead of others, or stay longer.
 fn check_rights(job: &Job, draft: &JobDraft, limit: Limit) -> Result<(), SlurmError> {
+    if job.hold != Hold::None && draft.priority.is_some_and(|priority| priority > 0) {
+        return Err(SlurmError::JobHeld);
+    }
     let is_running = matches!(job.phase, Phase::Running { .. });
     let asks_time = draft.spec.time_limit != job.spec.time_limit;
     let longer = asks_time && draft.spec.time_limit.unwrap_or(limit) > limit;
