@@ -203,7 +203,7 @@ fn entity(word: &str) -> Option<Entity> {
     let word = word.to_lowercase();
     let is = |name: &str, shortest: usize| word.len() >= shortest && name.starts_with(&word);
     match () {
-        () if is("accounts", 2) => Some(Entity::Account),
+        () if is("accounts", 2) || word == "acct" => Some(Entity::Account),
         () if is("associations", 2) => Some(Entity::Association),
         () if is("clusters", 2) => Some(Entity::Cluster),
         () if is("coordinators", 3) => Some(Entity::Coordinator),

@@ -80,7 +80,7 @@ pub enum Entity {
 /// One word of the command: `name=value`, or a value alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
-    /// Before the sign; empty for a value alone.
+    /// Before the sign; empty for a value alone. An account may be called `acct`.
     pub name: String,
     /// The sign.
     pub change: Change,
@@ -111,7 +111,10 @@ impl Word {
             },
         };
         let value = value.trim_matches(['"', '\'']);
-        let (name, value) = (name.to_lowercase(), value.to_string());
+        let (mut name, value) = (name.to_lowercase(), value.to_string());
+        if name == "acct" {
+            name = "account".to_string();
+        }
         Word { name, change, value, text: text.to_string() }
     }
 

@@ -216,7 +216,7 @@ fn a_default_account_of_one_cluster_leaves_the_others_alone() {
 #[test]
 fn whoever_has_a_default_key_has_the_key() {
     let mut site = site();
-    site.add(Entity::User, "mail account=physics defaultwckey=proj");
+    site.add(Entity::User, "mail acct=physics defaultwckey=proj");
     assert_eq!(site.0.user("mail").map(|it| it.default_wckey.as_str()), Some("proj"));
     assert_eq!(site.0.wckeys.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["proj"]);
     let said = modify(&site.0, Entity::Qos, &request("normal set bogus=1 priority=2 other=2"));
