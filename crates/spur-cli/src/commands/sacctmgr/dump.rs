@@ -124,7 +124,12 @@ fn lines(rules: &RulesView, cluster: &str) -> Vec<String> {
                     line.push_str(&format!(":Partition='{}'", one.partition));
                 }
                 if let Some(user) = rules.user(&one.user_name) {
-                    line.push_str(&format!(":DefaultAccount='{}'", user.default_account));
+                    // Each cluster has its own.
+                    let mut mine = rules.associations.iter().filter(|it| {
+                        (&it.cluster[..], &it.user_name) == (cluster, &user.name) && it.is_default
+                    });
+                    let default = mine.next().map_or(&user.default_account, |it| &it.account);
+                    line.push_str(&format!(":DefaultAccount='{default}'"));
                     line.push_str(&keys(rules, cluster, user));
                     if user.admin_level > ADMIN_NONE {
                         line.push_str(&format!(":AdminLevel='{}'", admin(user.admin_level)));

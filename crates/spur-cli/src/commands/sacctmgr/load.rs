@@ -70,10 +70,12 @@ pub fn plan(rules: &RulesView, text: &str, how: &How) -> Result<Plan, Refusal> {
             "Parent" => {
                 parent = name.to_lowercase();
                 if after.account_association(&cluster, &parent).is_none() {
-                    return Err(Refusal::Wrong(format!(
+                    let why = format!(
                         " line({}) You need to add this parent ({parent}) as a child before you can add children to it.",
                         number + 1
-                    )));
+                    );
+                    let says = format!("For cluster {cluster}\n Nothing new added.");
+                    return Err(Refusal::Vain { why, says });
                 }
                 continue;
             }
@@ -143,8 +145,8 @@ fn take_line(
         Err(refusal) => Err(refusal),
     }
     .map(|plan| take(after, loaded, plan))?;
-    change_known(after, loaded, entity, cluster, name, &request, &limits)?;
     change_thing(after, loaded, entity, name, &request)?;
+    change_known(after, loaded, entity, cluster, name, &request, &limits)?;
     for account in looks_after {
         if let Some(account) = after.account(&account)
             && !account.coordinators.iter().any(|one| one == name)

@@ -279,6 +279,15 @@ fn users(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
                     .associations
                     .iter()
                     .any(|one| one.is_default && one.cluster == *cluster && one.user_name == *name);
+            // A default that is another cluster's is none here.
+            let is_here = |account: &&String| {
+                let mut all = rules.associations.iter();
+                accounts.contains(account)
+                    || all.any(|one| {
+                        (&one.cluster, &one.user_name, &one.account) == (cluster, name, *account)
+                    })
+            };
+            let default = default.as_ref().filter(is_here).or_else(|| accounts.iter().min());
             for account in &accounts {
                 // Where the account is not, the user is not brought into it; elsewhere they are.
                 if rules.account_association(cluster, account).is_none() {
@@ -294,7 +303,7 @@ fn users(rules: &RulesView, request: &Request) -> Result<Plan, Refusal> {
                         account: account.clone(),
                         user_name: name.clone(),
                         partition: partition.clone(),
-                        is_default: !is_settled && default.as_ref() == Some(account),
+                        is_default: !is_settled && default == Some(account),
                         ..limits.clone()
                     };
                     if rules.current(&own.clone().into()).is_some() {

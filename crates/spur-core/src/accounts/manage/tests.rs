@@ -211,6 +211,11 @@ fn a_default_account_of_one_cluster_leaves_the_others_alone() {
     };
     assert_eq!((&default("oracle")[..], &default("second")[..]), ("physics", "elsewhere"));
     assert_eq!(site.0.user("mail").map(|it| it.default_account.as_str()), Some("physics"));
+    // The first account on a cluster is the default there, whatever the others have.
+    site.add(Entity::User, "lp account=physics cluster=oracle");
+    site.add(Entity::User, "lp account=elsewhere cluster=second");
+    let mut mine = site.0.associations.iter().filter(|it| it.user_name == "lp");
+    assert!(mine.all(|one| one.is_default));
 }
 
 #[test]
