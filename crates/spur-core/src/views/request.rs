@@ -94,6 +94,13 @@ impl JobView {
             _ => demand.tasks,
         };
         self.num_cpus = processors(spec, demand);
+        // Who is held may ask for no nodes yet.
+        if spec.nodes_min == Some(0) {
+            self.num_nodes = 0;
+            if !spec.ntasks_said {
+                (self.num_tasks, self.num_cpus) = (0, spec.cpus_per_task.unwrap_or(0));
+            }
+        }
     }
 
     /// A job of which only the request is known.
@@ -228,5 +235,19 @@ mod tests {
         assert_eq!(JobView::of_request(&spec).num_cpus, 8);
         spec.gpu_mut().cpus_per_gpu = Some(4);
         assert_eq!(JobView::of_request(&spec).num_cpus, 2);
+    }
+
+    #[test]
+    fn who_asks_for_no_nodes_yet_is_told_as_such() {
+        let counts = |ntasks_said, cpus_per_task| {
+            let (nodes_min, ntasks) = (Some(0), Some(3).filter(|_| ntasks_said));
+            let spec =
+                JobSpec { nodes_min, ntasks, ntasks_said, cpus_per_task, ..JobSpec::default() };
+            let view = JobView::of_request(&spec);
+            (view.num_nodes, view.num_cpus, view.num_tasks)
+        };
+        assert_eq!(counts(false, None), (0, 0, 0));
+        assert_eq!(counts(false, Some(2)), (0, 2, 0));
+        assert_eq!(counts(true, None), (0, 3, 3));
     }
 }

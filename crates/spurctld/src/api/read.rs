@@ -432,7 +432,11 @@ fn devices(share: &Share) -> String {
 
 /// What a job that has nothing yet will hold, as far as that can be told.
 fn waiting(view: &mut JobView, published: &Published, job: &Job) {
-    let (nodes, gpu) = (u64::from(Demand::of(&job.spec).nodes_min), job.spec.gpu());
+    if view.num_cpus == 0 {
+        return;
+    }
+    let least = if job.spec.nodes_min == Some(0) { 0 } else { Demand::of(&job.spec).nodes_min };
+    let (nodes, gpu) = (u64::from(least), job.spec.gpu());
     let others = gres::parse(&job.spec.gres).unwrap_or_default();
     let others = others.into_iter().filter(|it| it.name != gres::GPU);
     let gpus = needs::gpus(&job.spec, nodes, view.num_tasks.into());
@@ -453,7 +457,8 @@ fn waiting(view: &mut JobView, published: &Published, job: &Job) {
     let (state, cpus) = (&published.state, view.num_cpus.into());
     let billed_in = state.partition_of(job);
     let billed_in = Some(billed_in.as_slice());
-    view.tres_requested = tres(state, cpus, memory, Some(nodes), asked, billed_in);
+    let nodes = Some(nodes).filter(|nodes| *nodes > 0);
+    view.tres_requested = tres(state, cpus, memory, nodes, asked, billed_in);
 }
 
 /// So many nodes it will take, by Slurm's reckoning: as many as the tasks fill of the largest, where their
