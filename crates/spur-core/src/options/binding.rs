@@ -113,17 +113,15 @@ pub(super) fn gpu(value: &str) -> Result<String, Refusal> {
     match list.or_else(|| kind.strip_prefix("mask_gpu:").map(|list| (list, true))) {
         None => refuse(invalid),
         Some((list, mask)) => {
-            let hexadecimal = mask || list.contains("0x");
             let digits = |part: &'_ str| match mask {
                 true => part.strip_prefix("0x").unwrap_or(part).to_owned(),
                 false => part.to_owned(),
             };
             let stranger = |part: &String| {
-                part.char_indices().find_map(|(at, c)| match c {
-                    '0'..='9' | '*' => None,
-                    'a'..='f' if hexadecimal => None,
-                    'x' if hexadecimal && part[..at].ends_with('0') => None,
-                    _ => Some(c),
+                part.chars().find(|c| match c {
+                    '0'..='9' | '*' => false,
+                    'a'..='f' => !mask,
+                    _ => true,
                 })
             };
             let wrong = list.split(',').map(digits).find_map(|it| Some((stranger(&it)?, it)));

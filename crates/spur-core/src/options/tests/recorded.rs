@@ -621,6 +621,7 @@ pub(super) static LINES: &[Line] = &[
     (Sbatch, &[], &["--gpu-bind=single:0", "--wrap", "true"], 0, "", &[("TresBind", "gpu:single:0")]),
     (Sbatch, &[], &["--gpu-bind=per_task:0", "--wrap", "true"], 0, "", &[("TresBind", "gpu:per_task:0")]),
     (Sbatch, &[], &["--gpu-bind=per_task", "--wrap", "true"], 255, "sbatch: error: Invalid --gpu-bind argument: gpu:per_task", &[]),
+    (Sbatch, &[], &["--gpu-bind=map_gpu:0,0x1", "--wrap", "true"], 255, "sbatch: error: Failed to validate 0x1, offending character is x", &[]),
     (Sbatch, &[], &["--gpu-bind=mask_gpu:0x1,0xg1", "--wrap", "true"], 255, "sbatch: error: Failed to validate g1, offending character is g", &[]),
     (Sbatch, &[], &["-n2", "--gpus-per-task=1", "--cpus-per-gpu=4", "--wrap", "true"], 0, "", &[("NumTasks", "2"), ("CPUs/Task", "4"), ("CpusPerTres", "gres:gpu:4"), ("TresPerTask", "gres:gpu:1")]),
     (Sbatch, &[], &["--gpu-bind=mask_gpu:x", "--wrap", "true"], 255, "sbatch: error: Failed to validate x, offending character is x", &[]),
