@@ -316,9 +316,7 @@ impl RulesView {
                 default_wckey: known.default_wckey.clone(),
                 ..new.clone()
             };
-            // A row as it stands is one that is to go.
-            let is_change = new != known;
-            return known.name == user && is_change && rest == *known && account && key;
+            return known.name == user && rest == *known && account && key;
         }
         let (Some(new), Some(known)) = (&row.association, &now.association) else { return false };
         let rest = AssociationView {
