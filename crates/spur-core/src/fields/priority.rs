@@ -5,7 +5,7 @@ use super::{Field, Value};
 use crate::views::PriorityView;
 
 /// `sprio` with every factor weighted; factors without a weight are left out by the tool.
-pub const DEFAULT: &str = "%.15i %9r %.10Y %.10S %.10A %.10B %.10F %.10J %.10P %.10Q %20T";
+pub const DEFAULT: &str = "%.15i %9r %.10Y %.10S %.10A %.10B %.10F %.10J %.10P %.10Q %.20T";
 /// `sprio -l`
 pub const LONG: &str = "%.15i %9r %.8u %.10Y %.10S %.10A %.10B %.10F %.10J %.10P %.10Q %.11N %.20T";
 /// `sprio -n`

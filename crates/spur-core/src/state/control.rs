@@ -157,7 +157,12 @@ fn hold(state: &mut State, job: &Job, as_user: bool, by: &Actor) -> Result<(), S
     let hold = if as_user || !by.is_operator() { Hold::User } else { Hold::Admin };
     // An operator may hand a hold over to the owner.
     let hold = if as_user && by.is_operator() { hold } else { job.hold.max(hold) };
-    state.put_job(Job { hold, ..job.clone() });
+    // What was said of its priority is forgotten, as in Slurm: whoever lets it go gives it the usual one.
+    let mut spec = job.spec.clone();
+    if job.phase == Phase::Pending && spec.priority.is_some() {
+        Arc::make_mut(&mut spec).priority = None;
+    }
+    state.put_job(Job { hold, spec, ..job.clone() });
     Ok(())
 }
 

@@ -48,8 +48,9 @@ fn make_way(
     if grace == 0 {
         return remove(state, job, how, effects);
     }
+    // The script hears of it when its grace is over, as in Slurm.
     for signal in [SIGCONT, SIGTERM] {
-        signal_job(job, signal, SignalScope::Full, effects)?;
+        signal_job(job, signal, SignalScope::Steps, effects)?;
     }
     let displaced = Displaced { until: state.now.plus_secs(grace), how };
     state.put_job(Job { displaced: Some(displaced), ..job.clone() });

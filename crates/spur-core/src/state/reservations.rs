@@ -8,6 +8,7 @@ use crate::ids::NodeName;
 use crate::job::{Hold, Job, JobSpec, Owner, Phase};
 use crate::limit::Limit;
 use crate::node::features;
+use crate::partition::Partition;
 use crate::reservation::{self, Flags, Reservation};
 use crate::state::{Administer, Reply, State};
 use crate::time::Timestamp;
@@ -364,8 +365,16 @@ pub(super) fn check(state: &State, spec: &JobSpec, owner: &Owner) -> Result<(), 
         return Err(SlurmError::ReservationAccess);
     }
     let flexible = |it: &&Reservation| it.flags.has(Flags::FLEX);
+    // Those of its nodes count that are in a partition the job may be in.
+    let named = spec.partition.split(',').filter_map(|name| state.partition(name));
+    let mut named: Vec<&Partition> = named.collect();
+    named.extend(state.default_partition().filter(|_| spec.partition.is_empty()));
+    let is_there = |node: &&NodeName| {
+        named.is_empty() || named.iter().any(|partition| partition.nodes.contains(node))
+    };
     let enough = |it: &&Reservation| {
-        it.flags.has(Flags::ANY_NODES) || it.nodes.len() >= spec.nodes_min.unwrap_or(1) as usize
+        it.flags.has(Flags::ANY_NODES)
+            || it.nodes.iter().filter(is_there).count() >= spec.nodes_min.unwrap_or(1) as usize
     };
     let wanted = hostlist::expand(&place.nodelist).unwrap_or_default();
     let has_all = |it: &&Reservation| {

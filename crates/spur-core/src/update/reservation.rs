@@ -167,12 +167,12 @@ fn purge(secs: &mut Option<u32>, word: &str, sign: Sign) -> bool {
     if !name.eq_ignore_ascii_case("purge_comp") {
         return false;
     }
-    let minutes = match time {
-        "" => Some(5),
-        time => duration::parse_limit(time).ok().and_then(|limit| limit.number()),
+    let said = match time {
+        "" => Some(300),
+        time => duration::parse_seconds(time).ok().and_then(|limit| limit.number()),
     };
     let take = sign == Sign::Take || word.trim().starts_with('-');
-    *secs = minutes.filter(|_| !take).map(|minutes| minutes as u32 * 60);
+    *secs = said.filter(|_| !take).and_then(|secs| u32::try_from(secs).ok());
     true
 }
 
@@ -374,6 +374,8 @@ mod tests {
         assert_eq!(out.made.users, ["-a", "-b"]);
         assert_eq!(out.made.purge_secs, Some(120));
         assert_eq!(out.made.flags.words(), ["MAGNETIC"]);
+        set(&mut out, &said("flags+=purge_comp=00:00:05")).unwrap();
+        assert_eq!(out.made.purge_secs, Some(5));
         assert_eq!(out.made.licenses, [("x".to_string(), 2), ("y".to_string(), 1)]);
     }
 }

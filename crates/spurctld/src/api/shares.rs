@@ -139,7 +139,7 @@ fn priority_view(
         job_size: factor(terms.job_size, rules.weight_job_size),
         partition_factor: factor(terms.partition, rules.weight_partition),
         qos_factor: factor(terms.qos, rules.weight_qos),
-        tres: list(&|name, term| format!("{name}={term:.2}")),
+        tres: list(&|name, term| format!("{name}={term:.0}")),
         tres_normalized: list(&|name, term| format!("{name}={:.2}", term / weight_of(name))),
         is_weights: false,
         ..weights(state)

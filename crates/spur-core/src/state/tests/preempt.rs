@@ -45,6 +45,8 @@ fn a_displaced_job_has_its_grace() {
     cluster.start(job, 1, "n1", 1);
     let effects = cluster.done(displace(job, Removal::Requeue));
     assert_eq!(signals(&effects), [18, 15]);
+    let steps = |it: &&Effect| matches!(it, Effect::Signal { scope: SignalScope::Steps, .. });
+    assert_eq!(effects.iter().filter(steps).count(), 2, "the script hears of it at the end");
     assert_eq!(cluster.done(displace(job, Removal::Requeue)), []);
     assert!(matches!(cluster.phase(job), Phase::Running { .. }));
     let until = cluster.state.jobs[&job].displaced.map(|displaced| displaced.until);
