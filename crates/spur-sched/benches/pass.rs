@@ -249,6 +249,7 @@ fn cluster(nodes: u32, jobs: u32) -> ClusterView {
         every: None,
         flexible: false,
         anywhere: false,
+        over: false,
         cores: Arc::default(),
         without: [false; 7],
     };
@@ -314,6 +315,7 @@ fn pending(id: JobId, shapes: &[Alike], chance: &mut Chance) -> PendingJob {
         partitions: partitions.clone(),
         shape: shape.clone(),
         priority: chance.below(100_000) as u32,
+        elsewhere: [].into(),
         user: chance.below(500) as u32,
         charges: charges.clone(),
         standing: Standing::Ready,

@@ -2,7 +2,7 @@
 //! and the planner did start the job.
 
 use spur_core::accounts::limits;
-use spur_core::auth::Actor;
+use spur_core::auth::{Actor, Level};
 use spur_core::ids::JobId;
 use spur_core::job::{Array, Hold, Job, Reason};
 use spur_core::limit::Limit;
@@ -18,6 +18,9 @@ pub struct Advice {
     pub action: JobAction,
 }
 
+/// In minutes.
+const YEAR: u64 = 365 * 24 * 60;
+
 /// Pieces of advice that are given.
 const MOST: usize = 3;
 
@@ -27,7 +30,8 @@ impl Planner {
         let Some(record) = state.jobs.get(&job) else { return Vec::new() };
         let mut found = Vec::new();
         let mut tried: Vec<JobAction> = Vec::new();
-        for action in candidates(state, record, told) {
+        let within = self.within_limits(state, record, told);
+        for action in within.into_iter().chain(candidates(state, record, told)) {
             let action = match self.sharpen(state, job, action) {
                 Some(action) if !tried.contains(&action) => action,
                 _ => continue,
@@ -40,6 +44,45 @@ impl Planner {
         found
     }
 
+    /// As much time, and as many tasks, as the rules of accounting leave.
+    fn within_limits(&mut self, state: &State, job: &Job, told: &Explanation) -> Vec<JobAction> {
+        let reason = told.wait.map_or(Reason::None, |wait| wait.reason).name();
+        if !(reason.starts_with("Assoc") || reason.starts_with("QOS")) {
+            return Vec::new();
+        }
+        let mut all = Vec::new();
+        let minutes = match job.time_limit(state.partition_of(job)) {
+            Limit::Is(minutes) => minutes,
+            Limit::Unlimited => YEAR,
+        };
+        if reason.contains("Wall") || reason.contains("Minutes") {
+            all.extend(self.largest(state, job.id, "TimeLimit", minutes));
+        }
+        let tasks = u64::from(job.spec.ntasks.unwrap_or(1));
+        let of_tasks = ["Cpu", "CPU", "Mem", "Billing"];
+        if job.spec.ntasks_per_node.is_none() && of_tasks.iter().any(|word| reason.contains(word)) {
+            all.extend(self.largest(state, job.id, "NumTasks", tasks));
+        }
+        all
+    }
+
+    /// The largest number below one with which a job starts.
+    fn largest(&mut self, state: &State, job: JobId, key: &str, below: u64) -> Option<JobAction> {
+        let (mut low, mut high) = (1, below);
+        let mut starts = |number| self.starts_after(state, job, &set(key, number)).is_some();
+        if high <= low || !starts(low) {
+            return None;
+        }
+        while low + 1 < high {
+            let middle = low + (high - low) / 2;
+            match starts(middle) {
+                true => low = middle,
+                false => high = middle,
+            }
+        }
+        Some(set(key, low))
+    }
+
     /// A shorter time limit is asked for as the longest one that fits.
     fn sharpen(&mut self, state: &State, job: JobId, action: JobAction) -> Option<JobAction> {
         let is_time = matches!(&action, JobAction::Update(all) if all[0].key == "TimeMin");
@@ -47,7 +90,8 @@ impl Planner {
             return Some(action);
         }
         let minutes = self.starts_after(state, job, &action)??;
-        Some(set("TimeLimit", minutes))
+        // It takes a moment to follow advice.
+        Some(set("TimeLimit", minutes.saturating_sub(1).max(1)))
     }
 
     /// Whether a job starts once something is done to it; with how many minutes, where that is less than
@@ -59,13 +103,14 @@ impl Planner {
         action: &JobAction,
     ) -> Option<Option<u64>> {
         let mut copy = state.clone();
-        let control = Control {
-            job,
-            tasks: None,
-            action: action.clone(),
-            by: Actor::Controller,
-            request: None,
+        let owner = &state.jobs.get(&job)?.owner;
+        let by_admin = matches!(state.jobs.get(&job)?.hold, Hold::Admin | Hold::Requeued);
+        // Limits do not hold for what administrators set; its owner is to have advice that does.
+        let by = match by_admin {
+            true => Actor::Controller,
+            false => Actor::user(owner.uid, owner.gid, Level::None),
         };
+        let control = Control { job, tasks: None, action: action.clone(), by, request: None };
         let command = Command::Control(Box::new(control));
         let entry = Entry { at: state.now, origin: Origin::default(), command };
         apply(&mut copy, &entry).reply.ok()?;
@@ -162,6 +207,9 @@ fn candidates(state: &State, job: &Job, told: &Explanation) -> Vec<JobAction> {
     {
         all.extend(most("mem").map(|mb| set("MinMemoryNode", mb)));
     }
+    if has(Test::BusyDevices) || has(Test::TooFewDevices) {
+        all.extend(fewer_devices(job, told));
+    }
     if spec.ntasks.is_some_and(|tasks| tasks > 1) && spec.ntasks_per_node.is_none() {
         let each = u64::from(spec.cpus_per_task.unwrap_or(1).max(1));
         let cpus = told.needs.iter().find(|need| need.name == "cpu").map_or(0, |need| need.free);
@@ -182,4 +230,19 @@ fn candidates(state: &State, job: &Job, told: &Explanation) -> Vec<JobAction> {
     let others = state.partitions.iter().filter(|it| *it.name != *told.partition);
     all.extend(others.map(|it| set("Partition", &it.name)));
     all
+}
+
+/// As many devices as one node has left.
+fn fewer_devices(job: &Job, told: &Explanation) -> Option<JobAction> {
+    let need = told.needs.iter().find(|need| need.name.starts_with("gres/"))?;
+    let name = need.name.strip_prefix("gres/")?;
+    let (most, gpu) = (need.most_on_a_node, job.spec.gpu());
+    if most == 0 || most >= need.needed {
+        return None;
+    }
+    match (job.spec.gres.is_empty(), gpu.gpus_per_node.is_empty(), gpu.gpus.is_empty()) {
+        (false, true, true) => Some(set("Gres", format!("{name}:{most}"))),
+        (true, true, false) => Some(set("TresPerJob", format!("gres/{name}:{most}"))),
+        _ => None,
+    }
 }

@@ -7,7 +7,7 @@ use spur_core::job::Reason;
 
 use crate::decision::Decisions;
 use crate::nap::Nap;
-use crate::nodes::Nodes;
+use crate::nodes::{NodeIndex, Nodes};
 use crate::pass::Pass;
 use crate::planner::Planner;
 use crate::possible::Fits;
@@ -54,9 +54,10 @@ impl Planner {
         let mut turns: Vec<Turn> = Vec::new();
         let awake: Vec<u32> = (0..).zip(&pass.failed).filter(|it| !it.1).map(|it| it.0).collect();
         for id in awake {
+            let beyond = self.beyond_jobs(id);
             let class = &mut self.queue.classes[id as usize];
             let reason = match (class.barred, class.first) {
-                (Some(reason), _) => reason,
+                (Some(reason), _) => beyond.unwrap_or(reason),
                 (None, None) => Reason::None,
                 (None, Some(key)) => {
                     class.look_up(&self.nodes);
@@ -83,6 +84,21 @@ impl Planner {
 }
 
 impl Planner {
+    /// That as many jobs run as may is told before what else of the rules bars a job, as in Slurm.
+    fn beyond_jobs(&self, class: u32) -> Option<Reason> {
+        let class = &self.queue.classes[class as usize];
+        let name = class.barred?.name();
+        let by_rules = name.starts_with("Assoc") || name.starts_with("QOS");
+        if !by_rules && class.barred != Some(Reason::AccountNotAllowed) {
+            return None;
+        }
+        let known = class.charges.iter();
+        let known = known.filter_map(|it| Some((it, self.counters.get(&it.counter)?)));
+        let mut over = known.filter(|(charge, tally)| tally.is_over(charge, None));
+        let found = over.find(|(_, tally)| tally.reason.name().contains("Jobs"));
+        found.map(|(_, tally)| tally.reason)
+    }
+
     /// What reservations keep.
     fn reserved(&mut self) -> Arc<Reserved> {
         if let Some((version, known)) = &self.kept
@@ -92,11 +108,21 @@ impl Planner {
         }
         self.kept_times += 1;
         let mut reserved = Reserved::new(self.kept_times);
+        // Times at which nodes are another reservation's although others keep them.
+        let mut over: BTreeMap<NodeIndex, Vec<(i64, i64)>> = BTreeMap::new();
+        for reservation in self.reservations.values().filter(|it| it.over && it.cores.is_empty()) {
+            for node in reservation.nodes.iter().filter_map(|node| self.nodes.index(node)) {
+                over.entry(node).or_default().extend(reservation.turns());
+            }
+        }
         for (name, reservation) in &self.reservations {
-            let known = reservation.nodes.iter().enumerate().filter_map(|(place, node)| {
-                Some((self.nodes.index(node)?, reservation.cores.get(place).copied()))
-            });
-            reserved.keep(name, known.collect(), reservation.turns());
+            for (place, node) in reservation.nodes.iter().enumerate() {
+                let Some(node) = self.nodes.index(node) else { continue };
+                let above = over.get(&node).filter(|_| !reservation.over);
+                let turns = reservation.turns_beside(above.map_or(&[], |it| it));
+                reserved.keep(name, node, reservation.cores.get(place).copied(), turns);
+            }
+            reserved.nodes.entry(name.clone()).or_default();
         }
         let reserved = Arc::new(reserved);
         self.kept = Some((self.nodes.version, reserved.clone()));

@@ -48,4 +48,5 @@ pub use explain::{Explanation, LimitUse, Need, Test};
 pub use place::Choice;
 pub use plan::{Plan, Planner};
 pub use refuse::{Gauge, Lack};
+pub use view::switches_until;
 pub use waits::{Promised, Wait, Waits};

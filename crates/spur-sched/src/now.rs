@@ -41,9 +41,12 @@ impl Planner {
                 let fits = with_others.as_ref()?;
                 self.place_for(pass, fits, shape, secs, None, But::Nothing)
             };
-            inside
-                .or_else(partly)
-                .or_else(|| self.place_for(pass, fits, shape, secs, within.as_ref(), But::Nothing))
+            inside.or_else(partly).or_else(|| {
+                // Half inside and half outside of what draws it in is no place, as in Slurm.
+                let outside = shape.outside_drawn();
+                let shape = outside.as_ref().unwrap_or(shape);
+                self.place_for(pass, fits, shape, secs, within.as_ref(), But::Nothing)
+            })
         };
         let for_secs = |secs: i64| match shape.sizes.is_empty() {
             true if shape.widest => widest(shape, |size| in_size(size, secs)),
@@ -134,9 +137,7 @@ impl Planner {
                 let kind_of = |node: NodeIndex| self.nodes.slot(node).kind;
                 return counted(fits, shape, kind_of, part);
             }
-            let preferred = Some(&fits.preferred).filter(|kinds| !kinds.is_empty());
-            let mut each = preferred.into_iter().chain(&fits.alternatives);
-            each.find_map(|kinds| inside(kinds, shape, barred, within))
+            fits.alternatives.iter().find_map(|kinds| inside(kinds, shape, barred, within))
         };
         network::place(&self.nodes, shape, &fits.barred, within, &search)
     }

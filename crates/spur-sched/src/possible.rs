@@ -20,8 +20,6 @@ pub struct Fits {
     pub counted: Vec<(u32, Vec<Fit>)>,
     /// A node counts for one of them only, as in brackets.
     pub apart: bool,
-    /// Kinds that the job would rather have; empty where it has no wish.
-    pub preferred: Vec<Fit>,
     pub wanted: Vec<NodeIndex>,
     pub barred: BTreeSet<NodeIndex>,
     /// Why no job of the class can ever start.
@@ -36,7 +34,6 @@ impl Fits {
             alternatives: Vec::new(),
             counted: Vec::new(),
             apart: false,
-            preferred: Vec::new(),
             wanted: shape.nodelist.iter().filter_map(|name| nodes.index(name)).collect(),
             barred: shape.exclude.iter().filter_map(|name| nodes.index(name)).collect(),
             never: None,
@@ -57,10 +54,10 @@ impl Fits {
                     all.iter().map(|(features, count)| (*count, kinds(Some(features)))).collect();
             }
         }
-        if let Ok(Some(prefer)) = features::parse(&shape.prefer) {
-            let all = &fits.alternatives;
-            let known = |fit: &Fit| all.iter().flatten().any(|other| other.kind == fit.kind);
-            fits.preferred = kinds(Some(&prefer)).into_iter().filter(known).collect();
+        // What it would rather have is tried first, whatever it insists on otherwise, as in Slurm.
+        if let (Ok(Some(prefer)), true) = (features::parse(&shape.prefer), fits.counted.is_empty())
+        {
+            fits.alternatives.insert(0, kinds(Some(&prefer)));
         }
         if !shape.avoid.is_empty() {
             let (strict, avoided) = (fits.barred.clone(), shape.avoid.iter());
@@ -97,7 +94,18 @@ impl Fits {
             kinds.flat_map(|kind| kind.members.values()).map(|(all, _)| all).sum()
         };
         let most = self.alternatives.iter().map(members).max().unwrap_or(0);
+        let processors = |fits: &Vec<Fit>| -> u64 {
+            let kinds = fits.iter().map(|fit| &nodes.kinds[fit.kind as usize]);
+            let each = kinds.map(|kind| {
+                let nodes: u32 = kind.members.values().map(|(all, _)| all).sum();
+                u64::from(nodes) * u64::from(kind.open_cores()) * u64::from(kind.threads)
+            });
+            each.sum()
+        };
+        let cpus = self.alternatives.iter().map(processors).max().unwrap_or(0);
         Some(match wish {
+            // Slurm asks for processors first.
+            Wish::Any if cpus < shape.cpus() && most > 0 => Reason::PartitionConfig,
             Wish::Any if most < shape.nodes_min => Reason::PartitionNodeLimit,
             Wish::Any => Reason::PartitionConfig,
             _ => Reason::BadConstraints,

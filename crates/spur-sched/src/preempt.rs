@@ -153,8 +153,19 @@ fn enough_of(offers: Vec<Offer>, fits: &Fits, shape: &Shape) -> Option<Vec<Offer
     let (mut count, mut sum) = (0, 0u32);
     let mut taken: Vec<Offer> = Vec::new();
     for offer in offers {
-        if enough(count, sum) || count == shape.nodes_max {
+        if enough(count, sum) {
             break;
+        }
+        // No more nodes than it takes: where they give too little, one that gives more stands in for the least.
+        if count == shape.nodes_max {
+            let spare = |it: &(usize, &Offer)| !fits.wanted.contains(&it.1.node);
+            let least = taken.iter().enumerate().filter(spare).min_by_key(|it| units(it.1));
+            let Some((place, less)) = least.map(|(place, it)| (place, units(it))) else { break };
+            if less >= units(&offer) {
+                continue;
+            }
+            taken.remove(place);
+            (count, sum) = (count - 1, sum - less);
         }
         (count, sum) = (count + 1, sum.saturating_add(units(&offer)));
         taken.push(offer);

@@ -1,5 +1,6 @@
 //! A place in the future: nobody lower in the queue may delay it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use spur_core::ids::JobId;
@@ -40,9 +41,7 @@ impl Planner {
             self.recall(pass, job, fits, shape).map(|(place, kinds)| (place, shape.clone(), kinds));
         let found = former.into_iter().chain(found).min_by_key(|(place, ..)| place.at);
         let start = found.as_ref().map(|(place, ..)| Timestamp(place.at.max(pass.now)));
-        let said = pass.special.get(&job).copied().flatten().map(|wait| wait.reason);
-        // Of several partitions the last word counts, and being behind somebody is none.
-        let reason = said.filter(|_| reason == Reason::Priority).unwrap_or(reason);
+        // Of several partitions the last word counts.
         pass.special.insert(job, Some(Wait { reason, start, reserved: false }));
         let rank = self.queue.classes[class as usize].rank;
         if self.policy.preempt && rank > 0 {
@@ -74,7 +73,23 @@ impl Planner {
         shape: &Shape,
         from: i64,
     ) -> Option<(Place, Vec<Fit>)> {
-        let within = self.within(pass, shape);
+        if let Some(outside) = shape.outside_drawn() {
+            let drawn = pass.calendar.nodes_of(&shape.drawn).cloned();
+            let inside = drawn.and_then(|it| self.earliest_in(pass, fits, shape, from, Some(it)));
+            let outside = self.earliest_in(pass, fits, &outside, from, None);
+            return inside.into_iter().chain(outside).min_by_key(|(place, _)| place.at);
+        }
+        self.earliest_in(pass, fits, shape, from, self.within(pass, shape))
+    }
+
+    fn earliest_in(
+        &self,
+        pass: &Pass,
+        fits: &Fits,
+        shape: &Shape,
+        from: i64,
+        within: Option<BTreeSet<NodeIndex>>,
+    ) -> Option<(Place, Vec<Fit>)> {
         // The smallest number of nodes that will do comes first.
         let smallest = shape.sizes.first().map(|size| shape.on_nodes(*size));
         let shape = smallest.as_ref().unwrap_or(shape);

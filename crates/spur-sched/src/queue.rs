@@ -111,9 +111,11 @@ impl Queue {
         if job.count > 1 {
             self.counts.insert(job.id, job.count);
         }
-        let rank = |tier| rank(tier, job.priority, reserved);
-        for (place, (_, tier)) in job.partitions.iter().enumerate() {
-            let (class, rank) = (self.class(job, place, barred), rank(*tier));
+        let elsewhere = job.elsewhere.iter().map(Some).chain(std::iter::repeat(None));
+        let priorities = std::iter::once(None).chain(elsewhere);
+        for ((place, (_, tier)), own) in job.partitions.iter().enumerate().zip(priorities) {
+            let rank = rank(*tier, *own.unwrap_or(&job.priority), reserved);
+            let class = self.class(job, place, barred);
             self.naps.wake(class);
             let it = &mut self.classes[class as usize];
             it.tasks += u64::from(job.count.max(1));
@@ -195,6 +197,13 @@ impl Queue {
             }
         }
         self.sort_in();
+    }
+
+    /// Where a job of several partitions stands last.
+    pub fn last_place(&self, job: JobId) -> Option<(Key, u32)> {
+        let others = self.others.get(&job)?;
+        let all = self.places.get(job).into_iter().chain(others.iter().copied());
+        all.enumerate().map(|(at, place)| ((place.rank, job, nth(at)), place.class)).max()
     }
 
     /// Whether a job is queued in several partitions.

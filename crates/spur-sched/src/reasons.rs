@@ -139,9 +139,28 @@ impl Planner {
     /// Goes through everybody once more where somebody waits who asked for nodes by name: then more than the first
     /// of a partition wait for something else than their turn.
     pub(crate) fn tell_reasons(&mut self, pass: &mut Pass) {
-        if !pass.named {
-            return;
+        if pass.named {
+            self.tell_of_named(pass);
         }
+        self.tell_last_words(pass);
+    }
+
+    /// Who waits in several partitions, and is behind somebody in the last of them, says so, as in Slurm.
+    fn tell_last_words(&self, pass: &mut Pass) {
+        let Pass { special, kept, .. } = pass;
+        for (job, said) in special.iter_mut() {
+            let Some(wait) = said.as_mut().filter(|wait| !wait.reserved) else { continue };
+            let Some((key, class)) = self.queue.last_place(*job) else { continue };
+            let class = &self.queue.classes[class as usize];
+            let closed = kept.closed.get(&class.shape.ward(&class.partition));
+            let for_nodes = [Reason::Resources, Reason::ReqNodeNotAvail];
+            if closed.is_some_and(|closed| *closed < key) && for_nodes.contains(&wait.reason) {
+                wait.reason = Reason::Priority;
+            }
+        }
+    }
+
+    fn tell_of_named(&mut self, pass: &mut Pass) {
         let mut kept = Kept::default();
         let mut others: Vec<(u32, Key, Vec<NodeIndex>)> = Vec::new();
         for (key, id) in self.waiting_for_nodes(pass) {
@@ -154,11 +173,9 @@ impl Planner {
             if !said.is_some_and(|wait| wait.reserved) || !fits.wanted.is_empty() {
                 kept.put(key, &ward, &class.partition, &fits.wanted, &stand);
             }
-            // Of several partitions the best counts.
-            let several = self.queue.is_in_several(key.1);
+            // Of several partitions the last word counts.
             if let Some(wait) = said
                 && !wait.reserved
-                && !(several && wait.reason == Reason::Resources)
             {
                 wait.reason = stand.reason();
             }

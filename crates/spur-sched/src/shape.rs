@@ -264,6 +264,11 @@ impl Shape {
         *self.drawn == *reservation || names(&self.reservation).any(|it| it == reservation)
     }
 
+    /// The same without the reservation that draws it in, where there is one.
+    pub fn outside_drawn(&self) -> Option<Shape> {
+        (!self.drawn.is_empty()).then(|| Shape { drawn: "".into(), ..self.clone() })
+    }
+
     /// Among whom jobs of the shape wait: those of their partition, or of a reservation in it.
     pub fn ward(&self, partition: &Arc<str>) -> Arc<str> {
         match self.reservation.is_empty() {

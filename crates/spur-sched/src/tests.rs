@@ -86,6 +86,7 @@ impl Cluster {
             partitions: [("all".into(), 1)].into(),
             shape: Arc::new(wanted),
             priority: 1,
+            elsewhere: [].into(),
             user: 1,
             charges: [].into(),
             standing: Standing::Ready,

@@ -43,20 +43,19 @@ impl Reserved {
         Reserved { number, ..Reserved::default() }
     }
 
-    /// Keeps nodes for a reservation, or some cores of them, at each of its times.
+    /// Keeps a node for a reservation, or some cores of it, at some times.
     pub fn keep(
         &mut self,
         name: &Arc<str>,
-        nodes: Vec<(NodeIndex, Option<u32>)>,
-        turns: impl Iterator<Item = (i64, i64)>,
+        node: NodeIndex,
+        cores: Option<u32>,
+        turns: Vec<(i64, i64)>,
     ) {
         for (start, end) in turns {
-            for (node, cores) in &nodes {
-                let what = What::Reserved(name.clone(), *cores);
-                self.promises.entry(*node).or_default().push(Promise { start, end, what });
-            }
+            let what = What::Reserved(name.clone(), cores);
+            self.promises.entry(node).or_default().push(Promise { start, end, what });
         }
-        self.nodes.insert(name.clone(), nodes.into_iter().map(|(node, _)| node).collect());
+        self.nodes.entry(name.clone()).or_default().insert(node);
     }
 }
 

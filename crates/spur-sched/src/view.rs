@@ -22,6 +22,7 @@ use spur_core::time::Timestamp;
 pub use from_state::Follower;
 pub(crate) use machines::{cores as cores_of, gres as gres_of};
 pub use request::shape_of;
+pub use standing::switches_until;
 
 use crate::shape::Shape;
 
@@ -199,6 +200,8 @@ pub struct PendingJob {
     pub shape: Arc<Shape>,
     /// Higher goes first.
     pub priority: u32,
+    /// Its priorities in its second and further partitions; none where it is the same in all.
+    pub elsewhere: Arc<[u32]>,
     /// Whose it is.
     pub user: u32,
     /// What a start uses of the counters.
@@ -298,6 +301,8 @@ pub struct ViewReservation {
     pub flexible: bool,
     /// Its jobs may be on any nodes, as it keeps none.
     pub anywhere: bool,
+    /// What others keep of its nodes is its own meanwhile.
+    pub over: bool,
     /// Cores of each node that are kept; none where nodes are kept whole.
     pub cores: Arc<[u32]>,
     /// Days on which it does not come, Monday being the first.
@@ -313,6 +318,17 @@ impl ViewReservation {
         let turns =
             (0..count).map(move |turn| (self.start.0 + shift(turn), self.end.0 + shift(turn)));
         turns.filter(move |(start, _)| !self.without[day(*start)])
+    }
+
+    /// Its times but those of others that lie over it.
+    pub fn turns_beside(&self, others: &[(i64, i64)]) -> Vec<(i64, i64)> {
+        let mut left: Vec<(i64, i64)> = self.turns().collect();
+        for (start, end) in others {
+            let cut =
+                |turn: &(i64, i64)| [(turn.0, turn.1.min(*start)), (turn.0.max(*end), turn.1)];
+            left = left.iter().flat_map(cut).filter(|(start, end)| start < end).collect();
+        }
+        left
     }
 }
 

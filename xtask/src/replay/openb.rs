@@ -116,6 +116,7 @@ fn place(
             partitions: partitions.clone(),
             shape: pod.shape.clone(),
             priority: 1,
+            elsewhere: [].into(),
             user: 0,
             charges: [].into(),
             standing: Standing::Ready,

@@ -214,6 +214,7 @@ impl World<'_> {
             partitions: self.partitions.clone(),
             shape,
             priority: 1,
+            elsewhere: [].into(),
             user: job.user,
             charges: [].into(),
             standing: Standing::Ready,

@@ -1,5 +1,6 @@
 //! Nodes close to each other: below as few switches as possible, or in as few blocks.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use crate::nodes::{Domain, NodeIndex, Nodes};
@@ -48,11 +49,8 @@ pub fn place(
     if leaves(nodes, &anywhere) <= most {
         return Some(anywhere);
     }
-    // The leaves with most free nodes together.
-    let mut all: Vec<&Domain> = nodes.domains.values().filter(|it| it.height == 0).collect();
-    all.sort_by_key(|domain| std::cmp::Reverse(free(nodes, domain)));
-    let widest = all.iter().take(most).flat_map(|domain| &domain.nodes).copied().collect();
-    search(shape, barred, Some(&both(within, &widest)))
+    let several = groups(nodes, most, size);
+    several.iter().find_map(|group| search(shape, barred, Some(&both(within, group))))
 }
 
 /// The earliest place as `search` finds it, below few enough switches.
@@ -71,9 +69,40 @@ pub fn earliest(
     if few(&anywhere) {
         return Some(anywhere);
     }
-    let each = nodes.domains.values().filter(|it| it.nodes.len() >= shape.nodes_min as usize);
-    let found = each.filter_map(|domain| search(Some(&both(within, &domain.nodes))).filter(few));
+    let (most, size) = (most.max(1) as usize, shape.nodes_min as usize);
+    let each = nodes.domains.values().filter(|it| it.nodes.len() >= size);
+    let each = each.map(|domain| &domain.nodes);
+    let several = if most > 1 { groups(nodes, most, size) } else { Vec::new() };
+    let found = each.chain(&several);
+    let found = found.filter_map(|group| search(Some(&both(within, group))).filter(few));
     found.min_by_key(|place| place.at)
+}
+
+/// Ways to take several leaves together that are looked at.
+const GROUPS: usize = 64;
+
+/// The nodes of so many leaves together, those with most free nodes first.
+fn groups(nodes: &Nodes, most: usize, size: usize) -> Vec<BTreeSet<NodeIndex>> {
+    let leaves = nodes.domains.values().filter(|it| it.height == 0);
+    let mut leaves: Vec<_> = leaves.map(|leaf| (Reverse(free(nodes, leaf)), leaf)).collect();
+    let first = |domain: &Domain| domain.nodes.iter().map(|node| nodes.slot(*node).order).min();
+    leaves.sort_by_cached_key(|(free, leaf)| (*free, first(leaf)));
+    let most = most.min(leaves.len());
+    let mut chosen: Vec<usize> = (0..most).collect();
+    let mut found = Vec::new();
+    while found.len() < GROUPS {
+        let all = chosen.iter().flat_map(|place| &leaves[*place].1.nodes);
+        found.push(all.copied().collect());
+        // The next choice, in the order of the leaves.
+        let is_last = |place: &usize| chosen[*place] == leaves.len() - most + *place;
+        let Some(place) = (0..most).rev().find(|place| !is_last(place)) else { break };
+        let next = chosen[place] + 1;
+        for (offset, it) in chosen[place..].iter_mut().enumerate() {
+            *it = next + offset;
+        }
+    }
+    found.retain(|group: &BTreeSet<NodeIndex>| group.len() >= size);
+    found
 }
 
 /// Of how many nodes each is that must stay within one leaf, if that is said.

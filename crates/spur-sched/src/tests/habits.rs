@@ -57,6 +57,7 @@ fn a_limit_that_would_reach_into_a_reservation_still_counts() {
         nodes: nodes_of,
         every: None,
         flexible: false,
+        over: false,
         anywhere: false,
         cores: Arc::default(),
         without: [false; 7],

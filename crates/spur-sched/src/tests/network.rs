@@ -49,6 +49,27 @@ fn who_wants_one_switch_waits_for_it() {
     assert_eq!(two.plan(), ["7 on n2:2 n4:2"]);
 }
 
+#[test]
+fn who_wants_a_few_switches_holds_a_place_below_them() {
+    let short = |node: &'static str| {
+        move |shape: &mut Shape| (shape.nodelist, shape.secs) = (vec![node.into()], 600)
+    };
+    let busy = ["n1", "n3"].iter().fold(tree(), |all, node| all.job(named(node)).job(short(node)));
+    let busy = busy.started();
+    let few = |shape: &mut Shape| {
+        tasks(4, 8)(shape);
+        shape.switches = Some(2);
+    };
+    // Of the leaves of n1 and n3 half is in use, and no two leaves have four free nodes.
+    assert_eq!(busy.clone().job(few).plan(), ["5 Resources@3600"]);
+    let below = |shape: &mut Shape| {
+        tasks(3, 6)(shape);
+        shape.secs = 7200;
+    };
+    let plan = busy.job(few).job_with(below, |job| job.priority = 0).plan();
+    assert!(plan[1].starts_with("6 Priority"), "it would delay the first: {plan:?}");
+}
+
 fn full_but(busy: &[&str]) -> Cluster {
     busy.iter().fold(tree(), |all, node| all.job(named(node)).job(named(node))).started()
 }
@@ -112,7 +133,13 @@ fn nodes_with_the_preferred_features_are_tried_first() {
     let node = cluster.view.nodes.get_mut(&NodeName::from("n2")).expect("is there");
     *node = Arc::new(ViewNode { features: [Arc::from("fast")].into(), ..(**node).clone() });
     let wish = |shape: &mut Shape| shape.prefer = "fast".into();
-    assert_eq!(cluster.job(wish).job(wish).plan(), ["1 on n2:1", "2 on n1:1"]);
+    assert_eq!(cluster.clone().job(wish).job(wish).plan(), ["1 on n2:1", "2 on n1:1"]);
+    let node = cluster.view.nodes.get_mut(&NodeName::from("n1")).expect("is there");
+    *node = Arc::new(ViewNode { features: [Arc::from("slow")].into(), ..(**node).clone() });
+    let both =
+        |shape: &mut Shape| (shape.prefer, shape.constraint) = ("fast".into(), "slow".into());
+    let plan = cluster.job(both).job(both).job(both).plan();
+    assert_eq!(plan, ["1 on n2:1", "2 on n1:1", "3 Resources@3600"], "whatever it insists on");
 }
 
 #[test]

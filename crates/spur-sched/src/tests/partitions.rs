@@ -235,6 +235,40 @@ fn of_several_partitions_the_last_word_counts() {
 }
 
 #[test]
+fn being_behind_somebody_is_a_last_word_too() {
+    let text = "[[partitions]]\nname = \"a\"\ndefault = true\nnodes = \"n[1-2]\"\n\
+                [[partitions]]\nname = \"b\"\nnodes = \"n[3-4]\"\n";
+    let of = |partition: &str| JobSpec { partition: partition.to_string(), ..on_one(1) };
+    let whole = |partition: &str| JobSpec { ntasks: Some(16), ..of(partition) };
+    let whole =
+        |partition: &str| JobSpec { nodes_min: Some(2), nodes_max: Some(2), ..whole(partition) };
+    let full = configured(text).submit(whole("a")).submit(whole("b")).started();
+    let plan = full.submit(of("b")).submit(of("a,b")).plan();
+    assert_eq!(plan, ["3 Resources", "4 Priority"], "although it is the first of a");
+}
+
+#[test]
+fn each_partition_has_a_priority_of_its_own() {
+    let text = "[priority]\nplugin = \"multifactor\"\nweight_partition = 1000\n\
+                weight_job_size = 1000\n\
+                [[partitions]]\nname = \"a\"\ndefault = true\nnodes = \"n[1-2]\"\n\
+                [[partitions]]\nname = \"b\"\nnodes = \"n[3-4]\"\npriority_job_factor = 10\n";
+    let of = |partition: &str, count| JobSpec { partition: partition.to_string(), ..on_one(count) };
+    let full = configured(text).submit(of("b", 8)).submit(of("b", 8)).started();
+    // In b it comes first, in a behind who is larger.
+    let plan = full.submit(of("b,a", 1)).submit(of("a", 8)).submit(of("a", 8)).plan();
+    assert_eq!(plan, ["4 on n1:8", "5 on n2:8", "3 Resources"]);
+}
+
+#[test]
+fn more_processors_than_a_partition_has_are_told_before_its_nodes() {
+    let never = |nodes, tasks| JobSpec { nodes_min: Some(nodes), ..self::tasks(tasks) };
+    let nodes = configured("");
+    assert_eq!(nodes.clone().submit(never(6, 6)).plan(), ["1 PartitionNodeLimit"]);
+    assert_eq!(nodes.submit(never(6, 40)).plan(), ["1 PartitionConfig"]);
+}
+
+#[test]
 fn no_node_is_heavier_than_is_needed() {
     let text = "[[nodes]]\nnames = \"n[1-2]\"\nweight = 10\n[[nodes]]\nnames = \"n3\"\nweight = 5\n\
                 [[nodes]]\nnames = \"n[4-5]\"\nweight = 1\n";

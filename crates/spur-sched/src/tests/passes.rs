@@ -314,6 +314,22 @@ fn a_job_waits_for_its_moment_and_then_takes_part() {
 }
 
 #[test]
+fn a_reservation_over_another_has_its_nodes() {
+    let until = |end| ViewReservation { end: Timestamp(end), ..ViewReservation::default() };
+    let mut nodes = cluster(&[1, 1]);
+    let below = ViewReservation { nodes: ["n1".into(), "n2".into()].into(), ..until(7200) };
+    let above = ViewReservation { nodes: ["n2".into()].into(), over: true, ..until(7200) };
+    nodes.view.reservations.insert("below".into(), Arc::new(below));
+    nodes.view.reservations.insert("above".into(), Arc::new(above));
+    let of = |name: &'static str| move |shape: &mut Shape| shape.reservation = name.into();
+    let plan = nodes.clone().job(of("above")).job(of("below")).job(of("below")).plan();
+    assert_eq!(plan, ["1 on n2:1", "2 on n1:1", "3 Resources@3600"]);
+    let plan = nodes.job(of("below")).job(of("below")).job(|_| {}).plan();
+    assert_eq!(plan[0], "1 on n1:1", "the other node is not its own: {plan:?}");
+    assert_eq!(plan.len(), 3, "{plan:?}");
+}
+
+#[test]
 fn nothing_runs_into_a_reservation_but_its_own_jobs() {
     let mut nodes = cluster(&[1, 1]);
     let (start, end) = (Timestamp(1800), Timestamp(7200));
@@ -396,6 +412,21 @@ fn nobody_goes_whose_room_alone_is_too_little() {
     let singles = (0..4).fold(cluster(&[4]), |cluster, _| cluster.job(|_| {}));
     let singles = all_may_go(singles.started());
     assert_eq!(displaced(&singles.job_with(wide, |job| job.rank = 2)), [1, 2, 3, 4]);
+}
+
+#[test]
+fn nodes_that_give_too_little_do_not_keep_others_from_being_cleared() {
+    let on_n1 = |shape: &mut Shape| {
+        tasks(1, 2)(shape);
+        shape.nodelist = vec!["n1".into()];
+    };
+    let busy = cluster(&[4, 4, 4]).job(on_n1).started();
+    let mut busy = busy.job(tasks(1, 4)).job(tasks(1, 4)).started();
+    let stays = busy.view.running[&RunId(JobId(1), 0)].clone();
+    busy = all_may_go(busy);
+    busy.view.running.insert(RunId(JobId(1), 0), stays);
+    // The two processors that are free on the first node are of no use.
+    assert_eq!(displaced(&busy.job_with(tasks(2, 8), |job| job.rank = 2)), [2, 3]);
 }
 
 #[test]
@@ -575,6 +606,12 @@ fn some_reservations_draw_jobs_in() {
     };
     nodes.view.reservations.insert("magnet".into(), Arc::new(magnet));
     let drawn = |shape: &mut Shape| shape.drawn = "magnet".into();
+    let both = |shape: &mut Shape| {
+        tasks(2, 2)(shape);
+        drawn(shape);
+    };
+    let plan = nodes.clone().job(both).plan();
+    assert!(!plan[0].contains(" on "), "half inside and half outside: {plan:?}");
     assert_eq!(nodes.job(drawn).job(drawn).plan(), ["1 on n2:1", "2 on n1:1"]);
 }
 

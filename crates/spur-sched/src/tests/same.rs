@@ -154,6 +154,7 @@ fn pending(id: JobId, wish: &Wish) -> PendingJob {
         partitions: partitions.into(),
         shape: Arc::new(shape),
         priority: u32::from(wish.priority),
+        elsewhere: [].into(),
         user: 1,
         charges: match wish.license {
             0 => [].into(),

@@ -51,7 +51,7 @@ fn the_component_of_the_highest_priority_gets_its_nodes_first() {
 fn who_can_never_start_says_why_and_the_others_wait() {
     let wide = JobSpec { nodes_min: Some(9), nodes_max: Some(9), ..tasks(9) };
     let plan = het(cluster(&[4, 4]), vec![tasks(1), wide]).plan();
-    assert_eq!(plan, ["1 Resources", "2 PartitionNodeLimit"]);
+    assert_eq!(plan, ["1 Resources", "2 PartitionConfig"]);
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn the_numbers_behind_a_wait_are_those_of_the_pass() {
 fn a_shorter_limit_fits_before_a_promise() {
     let cluster = cluster(&[4]).submit(spec(1, 3, 60)).started();
     let cluster = cluster.submit(spec(1, 4, 10)).submit(spec(1, 1, 600));
-    assert_eq!(advise(&cluster, 3), [set("TimeLimit", "60")]);
+    assert_eq!(advise(&cluster, 3), [set("TimeLimit", "59")]);
     assert_eq!(advise(&cluster, 2), [set("NumTasks", "1")]);
 }
 

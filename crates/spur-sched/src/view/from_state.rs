@@ -293,6 +293,7 @@ fn read_reservation(planner: &mut Planner, state: &State, it: &Reservation) {
         every: it.period(),
         flexible: it.flags.has(Flags::FLEX),
         anywhere: it.flags.has(Flags::ANY_NODES),
+        over: it.flags.has(Flags::OVERLAP) || it.flags.has(Flags::MAINT),
         cores: it.cores.clone().into(),
         // Four days after the epoch was a Monday.
         without: std::array::from_fn(|day| !it.comes_at(Timestamp((day as i64 + 4) * 86_400))),

@@ -5,6 +5,7 @@ use spur_core::ids::NodeName;
 use spur_core::job::{Job, Reason};
 use spur_core::partition::Partition;
 use spur_core::state::State;
+use spur_core::time::Timestamp;
 
 use super::Standing;
 
@@ -32,13 +33,15 @@ pub(super) fn avoided(job: &Job) -> Vec<NodeName> {
     names
 }
 
-/// Whether a job still waits for nodes at as few switches as it wants. Slurm lets nobody wait for longer than
+/// When a job puts up with nodes at more switches than it wants, if it wants few. Slurm lets nobody wait for longer than
 /// `max_switch_wait`.
-pub(super) fn waits_for_switches(state: &State, job: &Job) -> bool {
+pub fn switches_until(job: &Job) -> Option<Timestamp> {
     const MOST_SECS: i64 = 300;
+    let place = job.spec.placement();
+    place.switches?;
     let since = job.begin.unwrap_or(job.submitted).max(job.submitted);
-    let wait = job.spec.placement().switches_wait_secs.map_or(MOST_SECS, i64::from);
-    state.now.0 - since.0 < wait.min(MOST_SECS)
+    let wait = place.switches_wait_secs.map_or(MOST_SECS, i64::from);
+    Some(since.plus_secs(wait.min(MOST_SECS)))
 }
 
 /// Whether a job starts with another, which speaks for it.

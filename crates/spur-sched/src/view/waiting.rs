@@ -13,7 +13,7 @@ use super::from_state::Follower;
 use super::licenses::{is_kept_for, license_name, open_license_name};
 use super::ranks::rank;
 use super::request;
-use super::standing::{avoided, open_partitions, standing, waits_for_switches};
+use super::standing::{avoided, open_partitions, standing, switches_until};
 use super::{Charge, Companion, Counter, Of, PendingJob, Standing, Tiers, WHOLE};
 use crate::limits;
 use crate::planner::Planner;
@@ -50,7 +50,7 @@ impl Follower {
                     shape.secs = shape.secs.min(left.max(least));
                 }
                 shape.avoid = avoided(job);
-                shape.switches = shape.switches.filter(|_| waits_for_switches(state, job));
+                shape.switches = shape.switches.filter(|_| switches_until(job) > Some(state.now));
                 for other in &open[1..] {
                     // Nobody knows where it will run, so the longest time counts.
                     shape.secs = shape.secs.max(shape_in(other).secs);
@@ -70,6 +70,7 @@ impl Follower {
             partitions,
             shape: self.shapes.one(shape),
             priority,
+            elsewhere: self.elsewhere(state, job, &open, priority),
             user: job.owner.uid.0,
             charges: self.charges(planner, state, job),
             standing,
@@ -87,6 +88,19 @@ impl Follower {
         };
         let tier = partition.map_or(0, |it| it.rules.priority_tier);
         (tier, job.spec.priority.unwrap_or_else(terms))
+    }
+
+    /// The priorities of a job in its second and further partitions, where they differ.
+    fn elsewhere(
+        &self,
+        state: &State,
+        job: &Job,
+        open: &[&Partition],
+        priority: u32,
+    ) -> Arc<[u32]> {
+        let others = open.iter().skip(1);
+        let all: Vec<u32> = others.map(|it| self.worth(state, job, Some(it)).1).collect();
+        if all.iter().all(|other| *other == priority) { [].into() } else { all.into() }
     }
 
     /// What must be found for a job in a partition.

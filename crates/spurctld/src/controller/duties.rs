@@ -1,6 +1,7 @@
 //! What the leader looks after as time passes.
 
 use spur_core::auth::Actor;
+use spur_core::config::words::TopologyKind;
 use spur_core::cron::{Schedule, UNSETTLED};
 use spur_core::ids::JobId;
 use spur_core::job::{Job, Phase, StepEnd};
@@ -44,9 +45,11 @@ impl<D: Disk> Controller<D> {
             let due = self.state.index.begins.range(fresh).next().is_some();
             let opens = |start: Timestamp| start > self.begun && start <= at;
             let opened = self.state.reservations.values().any(|it| opens(it.start));
+            let closes = self.state.settings.config.scheduler.topology != TopologyKind::Flat
+                && waiting(&self.state).filter_map(spur_sched::switches_until).any(opens);
             let turn = |it: Timestamp| it.0.div_euclid(REVIEW);
             let review = turn(at) > turn(self.begun) && !self.state.index.pending.is_empty();
-            self.planning.wanted |= due || opened || review;
+            self.planning.wanted |= due || opened || closes || review;
             self.begun = at;
         }
         for command in commands {
@@ -72,6 +75,10 @@ impl<D: Disk> Controller<D> {
         let changes = self.state.turns(is_over);
         (!changes.is_empty()).then_some(Command::Preempt(changes))
     }
+}
+
+fn waiting(state: &State) -> impl Iterator<Item = &Job> {
+    state.index.pending.iter().filter_map(|id| state.jobs.get(id)).map(|job| &**job)
 }
 
 /// Jobs that begin to grow older.
