@@ -95,9 +95,9 @@ impl Published {
 
     /// Whether a job waits for nothing but nodes: only then Slurm tells a start.
     pub fn waits_for_nodes(&self, job: JobId) -> bool {
-        use spur_core::job::Reason::{None, Priority, Reservation, Resources};
-        let wait = self.waits.get(job);
-        wait.is_some_and(|it| matches!(it.reason, None | Priority | Reservation | Resources))
+        use spur_core::job::Reason::{None, Priority, ReqNodeNotAvail, Reservation, Resources};
+        let for_nodes = [None, Priority, ReqNodeNotAvail, Reservation, Resources];
+        self.waits.get(job).is_some_and(|it| for_nodes.contains(&it.reason))
     }
 }
 

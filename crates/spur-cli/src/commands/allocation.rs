@@ -214,7 +214,10 @@ async fn wait_for_grant(
             if voice.tool == Tool::Salloc {
                 voice.say(format!("Pending job allocation {job}"));
             }
-            voice.say(format!("job {job} queued and waiting for resources"));
+            // Of srun's that waits for some seconds Slurm says nothing.
+            if voice.tool == Tool::Salloc || immediate.is_none() {
+                voice.say(format!("job {job} queued and waiting for resources"));
+            }
             queued = true;
         }
     }

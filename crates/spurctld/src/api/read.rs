@@ -502,7 +502,11 @@ fn status(published: &Published, job: &Job) -> (JobStatus, Reason) {
         Phase::Pending => {
             // What stands in the way is known at once, the rest when the planner has looked.
             let planned = || published.waits.get(job.id).map_or(Reason::None, |wait| wait.reason);
-            let reason = published.state.obstacle(job).unwrap_or_else(planned);
+            // The planner's clock goes on where nothing is committed.
+            let begun = || job.begin.is_some_and(|begin| begin <= crate::clock::now().wall);
+            let obstacle = published.state.obstacle(job);
+            let obstacle = obstacle.filter(|it| *it != Reason::BeginTime || !begun());
+            let reason = obstacle.unwrap_or_else(planned);
             let reason = if delayed_by_another(job, reason) { Reason::Dependency } else { reason };
             let status = JobStatus(JobState::Pending.number());
             match job.hold {

@@ -1,9 +1,11 @@
 //! Why jobs wait, when they are expected to start, and when others would.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use spur_core::auth::Actor;
 use spur_core::blob::BlobHash;
+use spur_core::config::words::PartitionState;
 use spur_core::errors::SlurmError;
 use spur_core::hostlist;
 use spur_core::ids::{JobId, NodeName};
@@ -45,7 +47,7 @@ impl Service {
         let job = published.state.jobs.get(&id).filter(|job| sight.job(job));
         let job = job.ok_or(to_status(SlurmError::InvalidJobId))?;
         let view = job_view(&published, job);
-        let told = self.inbox.adviser().explain(published.state.clone(), id, request.advice).await;
+        let told = self.inbox.adviser().explain(as_of_now(&published), id, request.advice).await;
         let (told, advice) = match told {
             Some((told, advice)) => {
                 let mut explained = explanation(&published.state, &told, &view);
@@ -70,7 +72,7 @@ impl Service {
         let sight = Sight::of(&actor, &published.state);
         let is_seen = |id: &JobId| published.state.jobs.get(id).is_some_and(|job| sight.job(job));
         let jobs = if request.jobs == 0 { USUAL } else { request.jobs.min(MOST) };
-        let forecast = self.inbox.adviser().forecast(published.state.clone(), jobs as usize).await;
+        let forecast = self.inbox.adviser().forecast(as_of_now(&published), jobs as usize).await;
         let seen = forecast.iter().filter(|(job, _)| is_seen(job));
         let mut starts: Vec<ExpectedStart> =
             seen.map(|(job, promised)| expected(*job, promised)).collect();
@@ -96,6 +98,9 @@ impl Service {
         waits.map_err(|_| to_status(SlurmError::Dependency))?;
         let published = self.latest().await?;
         let mut copy = published.state.clone();
+        if !request.as_asked {
+            open_partitions(&mut copy);
+        }
         std::iter::once(&mut spec)
             .chain(&mut others)
             .for_each(|spec| suppose(&copy, spec, request.as_asked));
@@ -143,6 +148,21 @@ fn suppose(state: &State, spec: &mut JobSpec, as_asked: bool) {
     let partition = named.map_or(state.default_partition(), |name| state.partition(name));
     if let (Some(asked), Some(partition)) = (spec.time_limit, partition) {
         spec.time_limit = Some(asked.min(partition.max_time));
+    }
+}
+
+/// What is published may be from a while ago, where nothing happens.
+fn as_of_now(published: &Published) -> State {
+    let mut state = published.state.clone();
+    state.now = state.now.max(crate::clock::now().wall);
+    state
+}
+
+/// A start is told as if partitions that are down were up.
+fn open_partitions(state: &mut State) {
+    let all = Arc::make_mut(&mut state.partitions).iter_mut();
+    for partition in all.filter(|it| it.rules.state == PartitionState::Down) {
+        Arc::make_mut(&mut partition.rules).state = PartitionState::Up;
     }
 }
 

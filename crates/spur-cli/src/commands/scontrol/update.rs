@@ -184,6 +184,7 @@ pub fn create(session: &mut Session, words: &[&str]) -> u8 {
         }
         Ok(_) => 0,
         Err(error) => {
+            let refused = session.refuse(format!("Error creating the {word}: {error}"));
             // Slurm's hint, where it found no nodes for it.
             if what == Entity::Reservation
                 && error.to_string().starts_with(SlurmError::NodesBusy.text())
@@ -193,7 +194,7 @@ pub fn create(session: &mut Session, words: &[&str]) -> u8 {
                      partition.\nIf no partition is requested the default partition is assumed.\n",
                 );
             }
-            session.refuse(format!("Error creating the {word}: {error}"))
+            refused
         }
     }
 }

@@ -24,6 +24,8 @@ const MEANINGS: &[(Reason, &str)] = &[
     (Reason::PartitionTimeLimit, "its time limit is above the partition's"),
     (Reason::PartitionNodeLimit, "it asks for more or fewer nodes than its partition allows"),
     (Reason::ReqNodeNotAvail, "nodes it could use are down, drained, or kept for others"),
+    (Reason::PartitionConfig, "it asks for more than its partition has"),
+    (Reason::BadConstraints, "no nodes are as it asks for"),
     (Reason::MaxMemPerLimit, "it asks for more memory on a node than its partition allows"),
     (Reason::AccountNotAllowed, "its partition is not for its account"),
     (Reason::QOSNotAllowed, "its partition is not for its QOS"),
@@ -52,9 +54,10 @@ const REMEDIES: &[(Reason, &str)] = &[
 /// Who named no node is helped by nodes that come back alone.
 const WITHOUT_NODES: &str = "bring nodes back; why they are out is told by: sinfo -R";
 
-fn remedy(job: &JobView) -> Option<&'static str> {
+fn remedy(job: &JobView, told: &Explanation) -> Option<&'static str> {
     if job.reason == Reason::ReqNodeNotAvail.number() && job.required_nodes.is_empty() {
-        return Some(WITHOUT_NODES);
+        let is_out = told.rejections.iter().any(|it| it.test == "unavailable");
+        return is_out.then_some(WITHOUT_NODES);
     }
     REMEDIES.iter().find(|(known, _)| known.number() == job.reason).map(|(_, remedy)| *remedy)
 }
@@ -85,8 +88,14 @@ pub fn sentence(reply: &ExplainJobReply) -> String {
         (Some((_, means)), _) => (*means).to_string(),
         (None, Some(need)) if reason == "Resources" => format!("waiting for {}", noun(&need.name)),
         (None, None) if reason == "Resources" => "waiting for nodes".to_string(),
-        (None, _) => match told.limits.iter().find(is_over) {
+        (None, _) => match told.limits.iter().find(|limit| limit.reason == reason) {
             Some(limit) => format!("{} has reached its limit ({reason})", limit.name),
+            None if reason.starts_with("QOS") => {
+                format!("it asks for more than its QOS allows a job ({reason})")
+            }
+            None if reason.starts_with("Assoc") => {
+                format!("it asks for more than its account allows a job ({reason})")
+            }
             None => reason.to_string(),
         },
     }
@@ -190,7 +199,7 @@ fn lines(
     let id = shown_id(job);
     // Tasks that wait are changed by the number of their array.
     let id = id.split("_[").next().unwrap_or_default();
-    if let (true, Some(remedy)) = (reply.advice.is_empty(), remedy(job)) {
+    if let (true, Some(remedy)) = (reply.advice.is_empty(), remedy(job, told)) {
         lines.push(format!("To change that: {}", remedy.replace("ID", id)));
     }
     if !reply.advice.is_empty() {
@@ -425,13 +434,39 @@ Job 4711 (train, alice/vision, 4 nodes, 64 CPUs, 1-00:00:00) has been PENDING fo
     fn who_named_no_node_is_not_told_to_name_another() {
         let mut reply = waiting();
         reply.advice.clear();
-        let mut advised = |nodes: &str| {
+        let mut advised = |nodes: &str, test: &str| {
             let job = reply.job.as_mut().expect("is there");
             (job.reason, job.required_nodes) = (Reason::ReqNodeNotAvail.number(), nodes.into());
+            let told_of = reply.explanation.as_mut().expect("is there");
+            told_of.rejections[0].test = test.into();
             told(&reply, Timestamp(1_800_007_800), |_| 0)
         };
-        assert!(advised("").ends_with("is told by: sinfo -R\n"));
-        assert!(advised("n1").ends_with("scontrol update jobid=4711 reqnodelist=\n"));
+        assert!(advised("", "unavailable").ends_with("is told by: sinfo -R\n"));
+        assert!(!advised("", "busy_cpu").contains("sinfo"), "they are kept for others");
+        assert!(advised("n1", "busy_cpu").ends_with("scontrol update jobid=4711 reqnodelist=\n"));
+    }
+
+    #[test]
+    fn of_several_limits_the_one_that_is_reached_is_named() {
+        let mut reply = waiting();
+        let limit = |name: &str, reason: &str, used| LimitUse {
+            name: name.into(),
+            reason: reason.into(),
+            used,
+            needed: 1,
+            max: 6,
+        };
+        let told = reply.explanation.as_mut().expect("is there");
+        let jobs = limit("GrpJobs of account vision", "AssocGrpJobsLimit", 1);
+        told.limits = vec![jobs, limit("GrpTRES of account vision", "AssocGrpCpuLimit", 6)];
+        let mut said = |reason: Reason| {
+            reply.job.as_mut().expect("is there").reason = reason.number();
+            sentence(&reply)
+        };
+        let reached = "GrpTRES of account vision has reached its limit (AssocGrpCpuLimit)";
+        assert_eq!(said(Reason::AssocGrpCpuLimit), reached);
+        let own = "it asks for more than its QOS allows a job (QOSMaxCpuPerJobLimit)";
+        assert_eq!(said(Reason::QOSMaxCpuPerJobLimit), own);
     }
 
     #[test]
