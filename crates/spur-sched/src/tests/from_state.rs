@@ -263,51 +263,6 @@ fn with_qos(preemption: &str) -> Cluster {
     cluster
 }
 
-#[test]
-fn advice_keeps_within_the_limits_of_a_qos() {
-    let mut cluster = with_qos("mode = \"requeue\"\n");
-    let text = "[accounting]\nenforce = [\"limits\"]\n";
-    let mut settings = Settings::of(&spur_core::config::read(text).expect("is in order"));
-    settings.accounting = true;
-    cluster.apply(Command::Configure(settings));
-    let qos = QosView {
-        id: 1,
-        name: "normal".to_string(),
-        max_wall: Some(spur_core::limit::Limit::Is(10)),
-        max_tres_per_job: "cpu=1".to_string(),
-        ..QosView::default()
-    };
-    let cluster_name = cluster.0.settings.cluster_name.clone();
-    let root = AssociationView {
-        cluster: cluster_name,
-        account: "root".to_string(),
-        ..AssociationView::default()
-    };
-    let rules = RulesView { qos: vec![qos], associations: vec![root], ..RulesView::default() };
-    cluster.apply(Command::SetRules(Box::new(rules)));
-    let of = |tasks, minutes| JobSpec {
-        ntasks: Some(tasks),
-        ntasks_said: true,
-        time_limit: Some(spur_core::limit::Limit::Is(minutes)),
-        ..of_qos("normal")
-    };
-    let cluster = cluster.submit(of(1, 60)).submit(of(2, 5));
-    let plan = ["1 QOSMaxWallDurationPerJobLimit", "2 QOSMaxCpuPerJobLimit"];
-    assert_eq!(cluster.plan(), plan);
-    let advised = |job| {
-        let mut planner = Planner::default();
-        let job = spur_core::ids::JobId(job);
-        let told = planner.explain(&cluster.0, job).expect("waits");
-        format!("{:?}", planner.advise(&cluster.0, job, &told))
-    };
-    for (job, change) in
-        [(1, r#"key: "TimeLimit", value: "10""#), (2, r#"key: "NumTasks", value: "1""#)]
-    {
-        let advice = advised(job);
-        assert!(advice.contains(change), "{advice}");
-    }
-}
-
 fn of_qos(qos: &str) -> JobSpec {
     JobSpec { qos: qos.to_string(), ntasks: Some(2), ..JobSpec::default() }
 }
