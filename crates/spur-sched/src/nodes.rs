@@ -105,6 +105,8 @@ pub struct Kind {
     pub gres: Arc<[ViewGres]>,
     /// Memory and temporary space of its nodes; how many there are, and how many of them take jobs.
     pub members: BTreeMap<(u64, u64), (u32, u32)>,
+    /// An empty node as its members are, by the same; nobody has a place for it.
+    examples: BTreeMap<(u64, u64), Slot>,
     pub buckets: BTreeMap<BucketKey, BTreeSet<(u64, NodeIndex)>>,
 }
 
@@ -243,8 +245,9 @@ impl Nodes {
             let slot = self.slot(index);
             slot.present && slot.node.usable && !node.usable
         }));
-        let members = self.kinds[kind as usize].members.entry((node.memory_mb, node.tmp_mb));
-        let (all, usable) = members.or_default();
+        let (as_known, size) = (&mut self.kinds[kind as usize], (node.memory_mb, node.tmp_mb));
+        as_known.examples.entry(size).or_insert_with(|| Slot::example(node, kind));
+        let (all, usable) = as_known.members.entry(size).or_default();
         self.usable += 1;
         (*all, *usable) = (*all + 1, *usable + u32::from(node.usable));
         match present {
@@ -331,6 +334,7 @@ impl Nodes {
                 (*all, *usable) = (*all - 1, *usable - u32::from(slot.node.usable));
                 if *all == 0 {
                     kind.members.remove(&key);
+                    kind.examples.remove(&key);
                 }
             }
         }
@@ -361,6 +365,7 @@ impl Nodes {
             threads: node.threads.max(1),
             gres: node.gres.clone(),
             members: BTreeMap::new(),
+            examples: BTreeMap::new(),
             buckets: BTreeMap::new(),
         });
         self.kind_ids.insert(key, id);
@@ -578,33 +583,31 @@ impl Slot {
 
 impl Nodes {
     /// An empty node as some of a kind are.
-    pub fn example(&self, kind: u32, memory_mb: u64, tmp_mb: u64) -> Option<Slot> {
-        let kind_of = self.kinds.get(kind as usize)?;
-        let node = ViewNode {
-            name: "".into(),
-            usable: true,
-            weight: kind_of.weight,
-            partitions: kind_of.partitions.clone(),
-            features: kind_of.features.clone(),
-            switches: [].into(),
-            sockets: kind_of.sockets,
-            cores: kind_of.cores,
-            threads: kind_of.threads,
-            kept: kind_of.kept.clone(),
-            memory_mb,
-            tmp_mb,
-            gres: kind_of.gres.clone(),
+    pub fn example(&self, kind: u32, memory_mb: u64, tmp_mb: u64) -> Option<&Slot> {
+        self.kinds.get(kind as usize)?.examples.get(&(memory_mb, tmp_mb))
+    }
+}
+
+impl Slot {
+    /// The same with nothing on it. Which cores are free says nobody.
+    fn example(node: &ViewNode, kind: u32) -> Slot {
+        let node = ViewNode { name: "".into(), usable: true, switches: [].into(), ..node.clone() };
+        let parts = node.gres.iter().flat_map(|it| (0..it.devices).map(|_| it.parts));
+        let free = Free {
+            cores: node.open_cores().count(),
+            memory_mb: node.memory_mb,
+            parts: parts.collect(),
         };
-        Some(Slot {
+        Slot {
             node: Arc::new(node),
             kind,
             order: 0,
             present: true,
-            free: Free::default(),
+            free,
             free_cores: Bits::default(),
             runs: Vec::new(),
             bucket: None,
             dirty: false,
-        })
+        }
     }
 }

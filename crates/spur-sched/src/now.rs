@@ -96,7 +96,7 @@ impl Planner {
             let until = pass.now.saturating_add(shape.secs);
             let reserved = |node: &NodeIndex| pass.calendar.is_kept(*node, pass.now, until, shape);
             let mut rest = fits.clone();
-            rest.barred.extend(self.nodes.in_order().filter(reserved));
+            rest.barred.extend(pass.calendar.with_reservations().filter(reserved));
             fits.wanted.iter().any(reserved) || !rest.possible_now(shape, &self.nodes)
         };
         self.was_kept_out(class, out);

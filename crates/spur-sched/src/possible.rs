@@ -6,7 +6,7 @@ use spur_core::job::Reason;
 use spur_core::node::features::{self, Features, Join, What};
 
 use crate::fit::Fit;
-use crate::nodes::{Free, NodeIndex, Nodes, Slot};
+use crate::nodes::{NodeIndex, Nodes, Slot};
 use crate::shape::Shape;
 
 /// Where jobs of a class can be at all.
@@ -211,10 +211,7 @@ fn rooms(
 /// Units that fit on an empty node of a kind; any of them will do as an example.
 fn room_if_empty(shape: &Shape, nodes: &Nodes, fit: &Fit, memory_mb: u64, tmp_mb: u64) -> u32 {
     let Some(slot) = nodes.example(fit.kind, memory_mb, tmp_mb) else { return 0 };
-    let kind = &nodes.kinds[fit.kind as usize];
-    let parts = kind.gres.iter().flat_map(|it| (0..it.devices).map(|_| it.parts));
-    let whole = Free { cores: kind.open_cores(), memory_mb, parts: parts.collect() };
-    fit.room(shape, &slot, &whole, i64::MAX)
+    fit.room(shape, slot, &slot.free, i64::MAX)
 }
 
 fn kinds(shape: &Shape, partition: &str, nodes: &Nodes, features: Option<&Features>) -> Vec<Fit> {

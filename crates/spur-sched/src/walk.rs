@@ -30,6 +30,8 @@ struct Ward {
     head: Option<Sleeper>,
     /// The last one that was looked at.
     last: Option<Sleeper>,
+    /// Where among those that were stirred the next one is.
+    at: usize,
     /// Who comes then, from behind.
     chunk: Vec<Sleeper>,
     done: bool,
@@ -88,8 +90,13 @@ impl Ward {
     ) -> Option<Sleeper> {
         let next = match stirred.and_then(|all| all.get(number)) {
             Some(all) => {
-                let after = all.partition_point(|it| self.last.is_some_and(|last| *it <= last));
-                all.get(after).copied()
+                // Mostly it is the one behind the last.
+                let behind = self.at.checked_sub(1).and_then(|last| all.get(last));
+                if self.last.is_none() || behind != self.last.as_ref() {
+                    self.at = all.partition_point(|it| self.last.is_some_and(|last| *it <= last));
+                }
+                self.at += 1;
+                all.get(self.at - 1).copied()
             }
             None => self.in_order(number, naps),
         };
