@@ -325,9 +325,7 @@ impl Planner {
                 for group in slot.node.gres.iter() {
                     let mine = first as usize..(first + group.devices) as usize;
                     first += group.devices;
-                    let same = group.name == need.name
-                        && (need.model.is_empty() || need.model == group.model);
-                    if let Some(parts) = free.parts.get(mine).filter(|_| same) {
+                    if let Some(parts) = free.parts.get(mine).filter(|_| need.is_of(group)) {
                         found += match need.parts {
                             true => parts.iter().map(|it| u64::from(*it)).sum::<u64>(),
                             false => parts.iter().filter(|it| **it == group.parts).count() as u64,

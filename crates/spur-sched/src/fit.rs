@@ -73,9 +73,7 @@ impl Fit {
             let (mut devices, mut first, mut whole) = (Vec::new(), 0, 1);
             let mut places = Vec::new();
             for group in kind.gres.iter() {
-                let same =
-                    group.name == need.name && (need.model.is_empty() || need.model == group.model);
-                if same {
+                if need.is_of(group) {
                     devices.extend(first..first + group.devices);
                     // Those of different groups are far from each other.
                     let inside = place::devices::whereabouts(group).into_iter();

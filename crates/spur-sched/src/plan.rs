@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use spur_core::gres;
 use spur_core::ids::{JobId, NodeName};
 use spur_core::job::{Allocation, GresShare, Reason, Removal, Share};
 use spur_core::state::{Displace, JobStart, State};
@@ -173,7 +174,8 @@ fn job_start<'a>(
             Some(tasks.entry(start.job).or_insert_with(ready).next()?)
         }
     };
-    let shares = start.shares.iter().filter_map(|it| share(state, it)).collect();
+    let shards = view::asks_for_shards(&job.spec);
+    let shares = start.shares.iter().filter_map(|it| share(state, it, shards)).collect();
     let epoch = job.epoch.next();
     let minutes = start.secs.map(|secs| (secs / 60).max(1) as u64);
     // Who would do with less time has what is left before the deadline.
@@ -198,27 +200,27 @@ fn blocked_by(state: &State, told: &Waits, job: JobId) -> Option<u32> {
     told.filter(|reason| !passing.contains(reason)).or(begin).map(Reason::number)
 }
 
-fn share(state: &State, given: &ViewShare) -> Option<Share> {
+fn share(state: &State, given: &ViewShare, shards: bool) -> Option<Share> {
     let node = state.nodes.get(&given.node)?;
     let (_, threads) = view::cores_of(state, node);
     let cpus = given.cores.iter().flat_map(|core| (0..threads).map(move |it| core * threads + it));
     let cpu_ids: spur_core::idset::IdSet = cpus.collect();
-    let mut gres: Vec<GresShare> = Vec::new();
+    let mut held: Vec<GresShare> = Vec::new();
     let groups = view::gres_of(node);
     for (group, device, parts) in &given.devices {
         let it = groups.get(*group as usize)?;
         // Devices are counted over all of the name.
         let before = groups.iter().take(*group as usize).filter(|other| other.name == it.name);
         let id = before.map(|other| other.devices).sum::<u32>() + device;
-        let is_part = it.parts > 1 && *parts < it.parts;
-        let name = if is_part { "shard" } else { &*it.name };
+        let is_part = it.shared && (shards || *parts < it.parts);
+        let name = if is_part { gres::SHARD } else { &*it.name };
         let count = if is_part { u64::from(*parts) } else { 1 };
-        match gres.iter_mut().find(|other| other.name == name && other.kind == *it.model) {
+        match held.iter_mut().find(|other| other.name == name && other.kind == *it.model) {
             Some(other) => {
                 other.count += count;
                 other.ids = other.ids.iter().chain([id]).collect();
             }
-            None => gres.push(GresShare {
+            None => held.push(GresShare {
                 name: name.to_string(),
                 kind: it.model.to_string(),
                 count,
@@ -231,7 +233,7 @@ fn share(state: &State, given: &ViewShare) -> Option<Share> {
         cpus: cpu_ids.len(),
         cpu_ids,
         memory_mb: given.memory_mb,
-        gres,
+        gres: held,
         tasks: given.units,
     })
 }

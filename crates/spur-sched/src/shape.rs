@@ -5,6 +5,8 @@ use std::sync::Arc;
 use spur_core::ids::NodeName;
 use spur_core::reservation::names;
 
+use crate::view::ViewGres;
+
 /// Longer than anything: the end of jobs without a limit.
 pub const FOREVER: i64 = i64::MAX / 4;
 
@@ -198,6 +200,15 @@ pub struct GresNeed {
     pub per: Per,
     /// Parts of one device instead of whole devices.
     pub parts: bool,
+}
+
+impl GresNeed {
+    /// Whether these are what it asks for.
+    pub fn is_of(&self, group: &ViewGres) -> bool {
+        group.name == self.name
+            && (self.model.is_empty() || self.model == group.model)
+            && (group.shared || !self.parts)
+    }
 }
 
 /// What an amount is for.

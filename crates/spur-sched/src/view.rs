@@ -21,6 +21,7 @@ use spur_core::time::Timestamp;
 
 pub use from_state::Follower;
 pub(crate) use machines::{cores as cores_of, gres as gres_of};
+pub(crate) use request::asks_for_shards;
 pub use request::shape_of;
 pub use standing::switches_until;
 
@@ -89,6 +90,8 @@ pub struct ViewGres {
     pub devices: u32,
     /// Parts that can be given out of each; 1 where devices are whole.
     pub parts: u32,
+    /// Whether jobs can ask for parts: a device may have a single one.
+    pub shared: bool,
     /// Cores near each device; empty where nothing is known.
     pub near: Vec<Vec<u32>>,
     /// Devices with a fast link to each; empty where nothing is known.
@@ -99,7 +102,13 @@ impl ViewGres {
     /// Whole devices about whose place nothing is known.
     pub fn devices(name: &str, model: &str, devices: u32) -> ViewGres {
         let (near, linked) = (Vec::new(), Vec::new());
-        ViewGres { name: name.into(), model: model.into(), devices, parts: 1, near, linked }
+        let (name, model) = (name.into(), model.into());
+        ViewGres { name, model, devices, parts: 1, shared: false, near, linked }
+    }
+
+    /// The same devices, each given out in so many parts.
+    pub fn in_parts(self, parts: u32) -> ViewGres {
+        ViewGres { parts, shared: true, ..self }
     }
 }
 

@@ -209,6 +209,7 @@ fn the_file_tells_of_devices_their_links_and_their_parts() {
     assert_eq!(seen("--gres=fpga:2", "echo ${SLURM_STEP_GPUS:-none}"), "none");
     let shards = "echo $SLURM_SHARDS_ON_NODE of $CUDA_VISIBLE_DEVICES";
     assert_eq!(seen("--gres=shard:3", shards), "3 of 0");
+    assert_eq!(seen("--gres=shard:4", shards), "4 of 0", "all that a device has are still shards");
     // Two that share a device, whole ones beside them, and no more than there is.
     let options = ["--gres=shard:3", "--gres=shard:1", "--gres=gpu:3", "--gres=shard:1"];
     for gres in options {

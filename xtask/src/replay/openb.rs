@@ -192,8 +192,7 @@ fn nodes(text: &str) -> Result<Vec<Arc<ViewNode>>> {
     rows(text)
         .map(|fields| {
             let model: Arc<str> = fields.get(4).copied().unwrap_or_default().into();
-            let gpu =
-                ViewGres { parts: 1000, ..ViewGres::devices("gpu", &model, number(&fields, 3)?) };
+            let gpu = ViewGres::devices("gpu", &model, number(&fields, 3)?).in_parts(1000);
             Ok(Arc::new(ViewNode {
                 name: fields[0].into(),
                 usable: true,

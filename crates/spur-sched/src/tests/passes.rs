@@ -276,6 +276,22 @@ fn cores_near_a_device_go_with_it() {
 }
 
 #[test]
+fn parts_come_from_devices_that_are_shared_and_from_no_others() {
+    let group = |parts| ViewGres::devices("gpu", "", 1).in_parts(parts);
+    let nodes = cluster(&[8, 8, 8]).node("n1", |node| node.gres = gpus(4));
+    let nodes = nodes.node("n2", |node| node.gres = [group(2)].into());
+    // As many shards as devices.
+    let nodes = nodes.node("n3", |node| node.gres = [group(1)].into());
+    let wants = |count| {
+        move |shape: &mut Shape| {
+            shape.gres = vec![GresNeed { parts: true, ..gpu_need(count, Per::Node) }];
+        }
+    };
+    let plan = nodes.job(wants(2)).job(wants(1)).job(wants(1)).plan();
+    assert_eq!(plan, ["1 on n2:1", "2 on n3:1", "3 Resources@3600"]);
+}
+
+#[test]
 fn small_gpu_jobs_keep_whole_nodes_for_large_ones() {
     let nodes = cluster(&[8, 8]).node("n1", |node| node.gres = gpus(4));
     let nodes = nodes.node("n2", |node| node.gres = gpus(4));

@@ -202,7 +202,7 @@ impl Both {
                         0 => [].into(),
                         // Some are given in quarters.
                         count if cores % 2 == 0 => {
-                            [ViewGres { parts: 4, ..ViewGres::devices("gpu", "", count) }].into()
+                            [ViewGres::devices("gpu", "", count).in_parts(4)].into()
                         }
                         count => gpus(count),
                     },

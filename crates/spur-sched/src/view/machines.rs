@@ -78,6 +78,7 @@ pub(crate) fn gres(node: &Node) -> Vec<ViewGres> {
                 model: it.kind.as_str().into(),
                 devices,
                 parts,
+                shared: it.name == "gpu" && shards > 0,
                 near: it.cores.iter().map(numbers).collect(),
                 linked: linked(&it.links, devices),
             }

@@ -157,6 +157,16 @@ fn gpus(spec: &JobSpec) -> Gpus {
     Gpus { per_node, per_task: read(&gpu.gpus_per_task), per_job }
 }
 
+/// Whether a job asks for shards and for no whole GPU: then shards are what it gets, also where they make up a device.
+pub(crate) fn asks_for_shards(spec: &JobSpec) -> bool {
+    if !spec.gres.contains(gres::SHARD) {
+        return false;
+    }
+    let Gpus { per_node, per_task, per_job } = gpus(spec);
+    let mut all = per_node.iter().chain(&per_task).chain(&per_job).filter(|it| it.count > 0);
+    all.all(|it| it.name != gres::GPU)
+}
+
 /// Nodes, units, processors and devices.
 fn counts(
     spec: &JobSpec,
