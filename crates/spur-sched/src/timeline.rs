@@ -122,6 +122,11 @@ impl Calendar {
         !self.reserved.promises.is_empty()
     }
 
+    /// Nodes of which reservations keep anything at any time.
+    pub fn with_reservations(&self) -> impl Iterator<Item = NodeIndex> + '_ {
+        self.reserved.promises.keys().copied()
+    }
+
     /// The nodes of a reservation.
     pub fn nodes_of(&self, reservation: &str) -> Option<&BTreeSet<NodeIndex>> {
         self.reserved.nodes.get(reservation)
@@ -610,6 +615,12 @@ impl Calendar {
             if let Some(taken) = taken {
                 cpus += taken.cores * slot.node.threads.max(1);
                 self.sign([i64::from(job.0), i64::from(*node), place.at, end]);
+                // Of the same place it may be another part.
+                let devices = taken.parts.len() as i64;
+                self.sign([i64::from(taken.cores), taken.memory_mb as i64, devices, 0]);
+                for (device, parts) in &taken.parts {
+                    self.sign([i64::from(*device), i64::from(*parts), 0, 0]);
+                }
                 let cap = shape.cap.clone();
                 let inside = shape.reservation.clone();
                 let promise =

@@ -364,8 +364,70 @@ fn faults(view: &ClusterView, plan: &Decisions) -> Vec<String> {
     found
 }
 
+/// What is promised of a place may be another part of it than before, and then others fit beside it.
+#[test]
+fn a_promise_of_another_part_of_the_same_nodes_is_another_promise() {
+    let node = |number, cores, weight| Change::Node {
+        number,
+        cores,
+        gpus: 0,
+        weight,
+        usable: true,
+        memory: 100,
+        feature: false,
+    };
+    let job = |nodes, units, priority| {
+        Change::Job(Box::new(Wish {
+            nodes: (nodes, 0),
+            units,
+            cpus: 1,
+            memory: 0,
+            gpus: 0,
+            per_unit: false,
+            feature: false,
+            alone: false,
+            contiguous: false,
+            minutes: 26,
+            least: false,
+            priority,
+            license: 0,
+            reserved: false,
+            from: None,
+            count: 1,
+            two: false,
+            parts: None,
+            segment: None,
+            switches: None,
+        }))
+    };
+    let changes = [
+        node(0, 3, 1),
+        node(2, 6, 2),
+        job(1, 1, 0),
+        Change::StartAll,
+        job(2, 5, 2),
+        job(1, 4, 0),
+        Change::Reserve { from: 0, secs: 1, nodes: 1 },
+        Change::End(0),
+    ];
+    let planner = Planner::new(Policy::default());
+    let mut both = Both { view: ClusterView::default(), planner, next: 1, blocks: false };
+    for change in &changes {
+        both.apply(change);
+        let told = both.planner.decide(both.view.now);
+        let fresh = Planner::of(&both.view, Policy::default()).decide(both.view.now);
+        assert_eq!(told.starts, fresh.starts, "{change:?}");
+    }
+}
+
+/// `PROPTEST_CASES` says how many where more are wanted.
+fn cases() -> ProptestConfig {
+    let usual = ProptestConfig::default();
+    ProptestConfig { cases: usual.cases.max(512), ..usual }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
+    #![proptest_config(cases())]
 
     #[test]
     fn a_planner_that_was_told_decides_as_a_fresh_one(
