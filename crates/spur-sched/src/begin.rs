@@ -111,13 +111,13 @@ impl Planner {
         // Times at which nodes are another reservation's although others keep them.
         let mut over: BTreeMap<NodeIndex, Vec<(i64, i64)>> = BTreeMap::new();
         for reservation in self.reservations.values().filter(|it| it.over && it.cores.is_empty()) {
-            for node in reservation.nodes.iter().filter_map(|node| self.nodes.index(node)) {
+            for node in reservation.nodes.iter().filter_map(|node| self.nodes.present(node)) {
                 over.entry(node).or_default().extend(reservation.turns());
             }
         }
         for (name, reservation) in &self.reservations {
             for (place, node) in reservation.nodes.iter().enumerate() {
-                let Some(node) = self.nodes.index(node) else { continue };
+                let Some(node) = self.nodes.present(node) else { continue };
                 let above = over.get(&node).filter(|_| !reservation.over);
                 let turns = reservation.turns_beside(above.map_or(&[], |it| it));
                 reserved.keep(name, node, reservation.cores.get(place).copied(), turns);

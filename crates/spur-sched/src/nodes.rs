@@ -206,6 +206,11 @@ impl Nodes {
         self.by_name.get(name).copied()
     }
 
+    /// The same, if it is there: one that was taken out is remembered, as it may come back.
+    pub fn present(&self, name: &NodeName) -> Option<NodeIndex> {
+        self.index(name).filter(|node| self.slot(*node).present)
+    }
+
     pub fn slot(&self, node: NodeIndex) -> &Slot {
         &self.slots[node as usize]
     }

@@ -34,8 +34,8 @@ impl Fits {
             alternatives: Vec::new(),
             counted: Vec::new(),
             apart: false,
-            wanted: shape.nodelist.iter().filter_map(|name| nodes.index(name)).collect(),
-            barred: shape.exclude.iter().filter_map(|name| nodes.index(name)).collect(),
+            wanted: shape.nodelist.iter().filter_map(|name| nodes.present(name)).collect(),
+            barred: shape.exclude.iter().filter_map(|name| nodes.present(name)).collect(),
             never: None,
         };
         let Ok(wish) = Wish::of(&shape.constraint) else {
@@ -61,7 +61,7 @@ impl Fits {
         }
         if !shape.avoid.is_empty() {
             let (strict, avoided) = (fits.barred.clone(), shape.avoid.iter());
-            fits.barred.extend(avoided.filter_map(|name| nodes.index(name)));
+            fits.barred.extend(avoided.filter_map(|name| nodes.present(name)));
             if !fits.possible_now(shape, nodes)
                 || fits.wanted.iter().any(|it| fits.barred.contains(it))
             {
