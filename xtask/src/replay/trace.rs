@@ -66,8 +66,8 @@ pub fn read(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).with_context(|| format!("could not read {}", path.display()))
 }
 
-/// Reads the standard workload format. Small machines have a node for each processor; larger ones are one
-/// pool unless a number of nodes is said.
+/// Reads the standard workload format. It tells of processors only, so they are one pool unless a number of nodes
+/// is said: which of them a job gets makes no difference then.
 pub fn swf(text: &str, nodes: Option<u32>) -> Trace {
     let header = |name: &str| -> Option<u32> {
         let mut lines = text.lines().filter(|line| line.trim_start().starts_with(';'));
@@ -109,7 +109,7 @@ pub fn swf(text: &str, nodes: Option<u32>) -> Trace {
     let believed = |procs: &u32| i64::from(*procs) <= LARGEST;
     let procs = header("MaxProcs").or(header("MaxNodes")).filter(believed).unwrap_or(largest);
     let procs = procs.max(largest);
-    let nodes = nodes.unwrap_or(if procs <= 1024 { procs } else { 1 });
+    let nodes = nodes.unwrap_or(1);
     let left_out = text.lines().filter(told).count() - jobs.len();
     Trace { machine: Machine { nodes, each: procs.div_ceil(nodes), gpus: false }, jobs, left_out }
 }
@@ -172,7 +172,7 @@ mod tests {
         let text = "; MaxProcs: 100\n1 10 5 60 4 -1 -1 8 120 -1 1 3 1 -1 1 -1 -1 -1\n2 11 0 -1 1\n";
         let trace = swf(text, None);
         let job = Job { submit: 10, run: 60, limit: 120, size: 8, user: 3 };
-        assert_eq!((trace.jobs, trace.machine.nodes), (vec![job], 100));
+        assert_eq!((trace.jobs, trace.machine.each), (vec![job], 100));
     }
 
     #[test]
@@ -196,7 +196,7 @@ mod tests {
         let line = |size: i64, run: i64| format!("1 0 0 {run} {size} -1 -1 {size} -1 -1 1 1\n");
         let all = [(4, 60), (0, 60), (4, -1), (1 << 40, 60)].map(|(size, run)| line(size, run));
         let trace = swf(&format!("; MaxProcs: 99999999999\n\n{}", all.concat()), None);
-        assert_eq!((trace.jobs.len(), trace.left_out, trace.machine.nodes), (1, 3, 4));
+        assert_eq!((trace.jobs.len(), trace.left_out, trace.machine.each), (1, 3, 4));
         let text = "job_id,num_gpu,submit_time,duration\n1,0,0,1\n2,17,0,1\n3,-4,0,1\n4,16,0,1\n";
         let trace = gangs(text, 2).unwrap();
         assert_eq!((trace.jobs.len(), trace.left_out), (1, 3));
