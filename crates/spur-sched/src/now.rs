@@ -90,8 +90,15 @@ impl Planner {
         if let Some(known) = self.known_to_be_kept_out(pass, class) {
             return known;
         }
+        let it = &mut self.queue.classes[class as usize];
+        let spare = match it.is_possible_now(&self.nodes) {
+            true => it.possible_until().map_or(0, |until| until.saturating_sub(self.nodes.lost)),
+            false => 0,
+        };
         let would = |but: But| self.place_for(pass, fits, shape, shape.secs, None, but).is_some();
-        let out = !would(But::Jobs) && would(But::Everything) && {
+        // Where more can be spared than reservations keep, the others would do.
+        let spared = fits.wanted.is_empty() && spare >= pass.calendar.reserved_nodes();
+        let out = !spared && !would(But::Jobs) && would(But::Everything) && {
             // Whoever could do with other nodes, if only they were free, waits for those, as in Slurm.
             let until = pass.now.saturating_add(shape.secs);
             let reserved = |node: &NodeIndex| pass.calendar.is_kept(*node, pass.now, until, shape);

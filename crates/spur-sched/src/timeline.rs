@@ -127,6 +127,11 @@ impl Calendar {
         self.reserved.promises.keys().copied()
     }
 
+    /// How many those are.
+    pub fn reserved_nodes(&self) -> u64 {
+        self.reserved.promises.len() as u64
+    }
+
     /// The nodes of a reservation.
     pub fn nodes_of(&self, reservation: &str) -> Option<&BTreeSet<NodeIndex>> {
         self.reserved.nodes.get(reservation)
