@@ -145,8 +145,11 @@ fn four_gpus_of_eight_are_four_that_can_be_used_whether_others_are_closed_or_not
         let shown = cluster.run("sinfo -h -N -n g1 -o %G/%T").stdout;
         (shown.trim() == "gpu:mi300x:8/idle").then_some(())
     });
-    cluster.run("sbatch -w g1 --gpus=4 --wrap 'sleep 1000'");
-    until("the first four are taken", || (cluster.squeue("2", "%T") == "RUNNING").then_some(()));
+    let words = ["--parsable", "-w", "g1", "--gpus=4", "--wrap", "sleep 1000"];
+    let first = cluster.run_words("sbatch", &words).stdout;
+    until("the first four are taken", || {
+        (cluster.squeue(first.trim(), "%T") == "RUNNING").then_some(())
+    });
     // Whether the file of a GPU can be opened: nobody drives it, but only who is let through is told so.
     let look = format!(
         "echo $SLURM_STEP_GPUS: ${{ROCR_VISIBLE_DEVICES-all}}; for n in 0 4; do \
