@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::ids::JobId;
-use crate::job::{Array, ArraySpec, Job, Phase, array};
+use crate::job::{Array, ArraySpec, Job};
 use crate::state::State;
 
 /// Takes one task out of a record of waiting ones: its own record, which is not put in yet. `None` when no
@@ -59,16 +59,12 @@ impl State {
         throttle.saturating_sub(active as u32)
     }
 
-    /// The task that waits alone because all others of its array have begun: it goes by its own name from then on,
-    /// not as a list of one.
+    /// The task that waits alone after others of its array have begun: it goes by its own name from then on, not as a
+    /// list of one. Those that were cancelled before leave no records.
     pub fn last_task(&self, job: &Job) -> Option<u32> {
         let waiting = job.waiting_tasks().filter(|tasks| tasks.is_single())?;
-        let most = self.settings.config.limits.max_array_size;
-        let asked = array::parse(&job.spec.array, most).ok().flatten()?;
-        let never_began =
-            |task: &&Arc<Job>| matches!(task.phase, Phase::Ended { started: None, .. });
-        let began = !asked.is_single() && self.array(job.id).find(never_began).is_none();
-        began.then(|| waiting.first()).flatten()
+        let others_began = self.array(job.id).any(|task| task.id != job.id);
+        others_began.then(|| waiting.first()).flatten()
     }
 
     /// The record of one task of an array, if it has one of its own.
