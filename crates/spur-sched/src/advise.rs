@@ -1,7 +1,6 @@
 //! Which single change would start a job now. Every piece of advice has been followed on a copy of the state,
 //! and the planner did start the job.
 
-use spur_core::accounts::limits;
 use spur_core::auth::{Actor, Level};
 use spur_core::ids::JobId;
 use spur_core::job::{Array, Hold, Job, Reason};
@@ -137,11 +136,6 @@ fn candidates(state: &State, job: &Job, told: &Explanation) -> Vec<JobAction> {
         Reason::PartitionTimeLimit => {
             let max = partition.and_then(|it| it.max_time.number());
             all.extend(max.map(|minutes| set("TimeLimit", minutes)));
-        }
-        Reason::QOSMaxWallDurationPerJobLimit | Reason::AssocMaxWallDurationPerJobLimit => {
-            let needs = state.needs_of(job);
-            let most = limits::wall(&state.rules, &state.asks_of(job, &needs));
-            all.extend(most.map(|minutes| set("TimeLimit", minutes)));
         }
         Reason::Licenses => all.push(set("Licenses", "")),
         Reason::PartitionNodeLimit => {

@@ -3,8 +3,9 @@
 use crate::Planner;
 use spur_core::auth::Actor;
 use spur_core::blob::BlobHash;
-use spur_core::ids::{Epoch, JobId, StepId};
-use spur_core::job::{ExitStatus, JobSpec, Removal, RequestId};
+use spur_core::ids::{Epoch, Gid, JobId, StepId, Uid};
+use spur_core::job::{ExitStatus, JobSpec, Owner, Removal, RequestId};
+use spur_core::limit::Limit;
 use spur_core::node::Inventory;
 use spur_core::state::State;
 use spur_core::state::{
@@ -49,12 +50,16 @@ impl Cluster {
         self
     }
 
-    pub fn submit(mut self, spec: JobSpec) -> Cluster {
+    pub fn submit(self, spec: JobSpec) -> Cluster {
+        self.submit_as(Owner::default(), spec)
+    }
+
+    fn submit_as(mut self, owner: Owner, spec: JobSpec) -> Cluster {
         let request = RequestId(u128::from(self.0.next_job.0));
         let hash = BlobHash::of(b"");
         self.apply(Command::Submit(Box::new(Submit {
             request,
-            owner: Default::default(),
+            owner,
             spec,
             others: Vec::new(),
             script: hash,
@@ -261,6 +266,54 @@ fn with_qos(preemption: &str) -> Cluster {
     let rules = RulesView { qos, associations: vec![root], ..RulesView::default() };
     cluster.apply(Command::SetRules(Box::new(rules)));
     cluster
+}
+
+#[test]
+fn advice_keeps_within_the_limits_of_a_qos() {
+    let mut cluster = with_qos("mode = \"requeue\"\n");
+    let text = "[accounting]\nenforce = [\"limits\"]\n";
+    let mut settings = Settings::of(&spur_core::config::read(text).expect("is in order"));
+    settings.accounting = true;
+    cluster.apply(Command::Configure(settings));
+    let qos = QosView {
+        id: 1,
+        name: "normal".to_string(),
+        max_wall: Some(Limit::Is(10)),
+        max_tres_per_job: "cpu=1".to_string(),
+        ..QosView::default()
+    };
+    let root = AssociationView {
+        cluster: cluster.0.settings.cluster_name.clone(),
+        account: "root".to_string(),
+        qos: vec!["normal".to_string()],
+        ..AssociationView::default()
+    };
+    let hers = AssociationView { user_name: "alice".to_string(), is_default: true, ..root.clone() };
+    let rules =
+        RulesView { qos: vec![qos], associations: vec![root, hers], ..RulesView::default() };
+    cluster.apply(Command::SetRules(Box::new(rules)));
+    let of = |tasks, minutes| JobSpec {
+        ntasks: Some(tasks),
+        ntasks_said: true,
+        time_limit: Some(Limit::Is(minutes)),
+        account: "root".to_string(),
+        ..of_qos("normal")
+    };
+    let alice = || Owner { uid: Uid(1000), gid: Gid(1000), name: "alice".to_string() };
+    let cluster = cluster.submit_as(alice(), of(1, 60)).submit_as(alice(), of(2, 5));
+    let plan = ["1 QOSMaxWallDurationPerJobLimit", "2 QOSMaxCpuPerJobLimit"];
+    assert_eq!(cluster.plan(), plan);
+    let advised = |job| {
+        let mut planner = Planner::default();
+        let told = planner.explain(&cluster.0, JobId(job)).expect("waits");
+        format!("{:?}", planner.advise(&cluster.0, JobId(job), &told))
+    };
+    for (job, change) in
+        [(1, r#"key: "TimeLimit", value: "10""#), (2, r#"key: "NumTasks", value: "1""#)]
+    {
+        let advice = advised(job);
+        assert!(advice.contains(change), "{advice}");
+    }
 }
 
 fn of_qos(qos: &str) -> JobSpec {
