@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use spur_core::accounts::limits::Breach;
 use spur_core::ids::{JobId, NodeName};
 use spur_core::job::Reason;
 use spur_core::time::Timestamp;
@@ -74,6 +75,13 @@ pub struct LimitUse {
     pub max: u64,
     /// The reason of a job that finds too little.
     pub reason: Reason,
+}
+
+impl From<Breach> for LimitUse {
+    fn from(it: Breach) -> LimitUse {
+        let Breach { reason, limit, used, needed, max } = it;
+        LimitUse { name: limit.into(), needed, used, max, reason }
+    }
 }
 
 /// Why a node is of no use at the moment.

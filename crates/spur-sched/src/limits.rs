@@ -73,13 +73,23 @@ pub(crate) fn bar(state: &State, job: &Job, basis: &Basis) -> Option<Reason> {
     if !hold(state) {
         return None;
     }
+    breach(state, job, basis).map(|breach| breach.reason).or_else(|| {
+        let needs = state.needs_of(job);
+        let asks = state.asks_of(job, &needs);
+        limits::threshold_bar(&state.rules, &asks, |one| basis.tree.factor(one))
+    })
+}
+
+/// The limit that a job is above by itself.
+pub(crate) fn breach(state: &State, job: &Job, basis: &Basis) -> Option<limits::Breach> {
+    if !hold(state) {
+        return None;
+    }
     let needs = state.needs_of(job);
     let asks = Asks { whole: basis.whole.as_ref(), ..state.asks_of(job, &needs) };
     let spent = |purse| basis.usage.get(&purse).map(|usage| usage.spent());
     let safe = state.enforces(Enforce::Safe);
-    let book = &state.rules;
-    limits::waits(book, &asks, &limits::Spending { safe, of: &spent })
-        .or_else(|| limits::threshold_bar(book, &asks, |one| basis.tree.factor(one)))
+    limits::waits(&state.rules, &asks, &limits::Spending { safe, of: &spent })
 }
 
 /// Whether the rules let a job hold no place in the future.

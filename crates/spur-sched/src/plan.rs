@@ -8,12 +8,12 @@ use spur_core::job::{Allocation, GresShare, Reason, Removal, Share};
 use spur_core::state::{Displace, JobStart, State};
 
 use crate::decision::{Decisions, Start};
-use crate::explain::Explanation;
+use crate::explain::{Explanation, LimitUse};
 use crate::forecast::Reach;
 use crate::priority::{self, Terms};
 use crate::view::{Displaced, Follower, ViewShare};
 use crate::waits::{Promised, Waits};
-use crate::{planner, view};
+use crate::{limits, planner, view};
 
 /// A decision for every pending job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -81,6 +81,9 @@ impl Planner {
             Some(planner.expect(pass, job, told))
         });
         let mut told = told?;
+        let basis = self.follower.basis();
+        let breach = state.jobs.get(&job).and_then(|job| limits::breach(state, job, basis));
+        told.limits.extend(breach.map(LimitUse::from));
         if told.wait.is_none() {
             let start = decisions.starts.iter().find(|start| start.job == job);
             told.expected = start.map(|start| begun(state, start));

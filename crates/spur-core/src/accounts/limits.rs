@@ -14,7 +14,7 @@ use crate::tres::{self, Tres};
 use crate::views::{AssociationView, QosView};
 use reasons::{Kind, Level};
 
-pub use bars::{Spending, denied, waits};
+pub use bars::{Breach, Spending, denied, waits};
 
 /// Amounts of resources.
 pub type Needs = BTreeMap<Tres, u64>;

@@ -75,18 +75,13 @@ fn lose(
     node: &NodeName,
     effects: &mut Vec<Effect>,
 ) -> Result<(), SlurmError> {
-    let (id, epoch) = (job.id, job.epoch);
     if !job.phase.holds().is_some_and(|it| it.shares.iter().any(|it| it.node == *node)) {
         return Ok(());
     }
     if goes_on_without(job, node) {
         return leave(state, job, node, effects);
     }
-    let here: Vec<_> = job.steps.on(node).map(|(step, _)| step.id).collect();
-    let lost = |step| Finish::lost(id, epoch, step);
-    let finishes: Vec<Finish> = here.into_iter().map(lost).collect();
-    jobs::finished(state, node, &finishes, effects)?;
-    let Some(job) = state.jobs.get(&id).cloned() else { return Ok(()) };
+    let Some(job) = without_steps(state, job, node, effects)? else { return Ok(()) };
     let Phase::Running { since: started, allocation } = job.phase.clone() else { return Ok(()) };
     let mut job = (*job).clone();
     again::shun(state, &mut job, node);
@@ -96,6 +91,19 @@ fn lose(
     let phase = jobs::rest(state, &job, phase);
     state.put_job(Job { phase, ..job });
     Ok(())
+}
+
+/// Counts what a job has on a node as lost; what is left of the job, if anything.
+fn without_steps(
+    state: &mut State,
+    job: &Job,
+    node: &NodeName,
+    effects: &mut Vec<Effect>,
+) -> Result<Option<Arc<Job>>, SlurmError> {
+    let lost = |step| Finish::lost(job.id, job.epoch, step);
+    let finishes: Vec<Finish> = job.steps.on(node).map(|(step, _)| lost(step.id)).collect();
+    jobs::finished(state, node, &finishes, effects)?;
+    Ok(state.jobs.get(&job.id).cloned())
 }
 
 /// Whether a job can do with its other nodes: it says so, and its script is on one of those.
@@ -114,13 +122,9 @@ fn leave(
     effects: &mut Vec<Effect>,
 ) -> Result<(), SlurmError> {
     let (id, epoch) = (job.id, job.epoch);
-    let here: Vec<StepId> = job.steps.on(node).map(|(step, _)| step.id).collect();
-    let kill = |step: &StepId| Effect::Kill { job: id, epoch, step: *step, node: node.clone() };
-    effects.extend(here.iter().map(kill));
-    let finishes: Vec<Finish> =
-        here.into_iter().map(|step| Finish::lost(id, epoch, step)).collect();
-    jobs::finished(state, node, &finishes, effects)?;
-    let Some(job) = state.jobs.get(&id).cloned() else { return Ok(()) };
+    let kill = |step| Effect::Kill { job: id, epoch, step, node: node.clone() };
+    effects.extend(job.steps.on(node).map(|(step, _)| kill(step.id)));
+    let Some(job) = without_steps(state, job, node, effects)? else { return Ok(()) };
     let mut job = (*job).clone();
     if let Phase::Running { allocation, .. } = &mut job.phase {
         Arc::make_mut(allocation).shares.retain(|share| share.node != *node);

@@ -162,7 +162,7 @@ mod tests {
         let weights = "CPU=2,Mem=0.25G,GRES/gpu=1.5";
         assert_eq!(set(&mut partition, "TRESBillingWeights", weights), Ok(()));
         let said = partition.tres_billing_weights.map(|it| it.said());
-        assert_eq!(said.as_deref(), Some("CPU=2,GRES/gpu=1.5,Mem=0.25G"));
+        assert_eq!(said.as_deref(), Some("CPU=2.0,GRES/gpu=1.5,Mem=0.25G"));
     }
 
     #[test]

@@ -303,15 +303,18 @@ fn advice_keeps_within_the_limits_of_a_qos() {
     let cluster = cluster.submit_as(alice(), of(1, 60)).submit_as(alice(), of(2, 5));
     let plan = ["1 QOSMaxWallDurationPerJobLimit", "2 QOSMaxCpuPerJobLimit"];
     assert_eq!(cluster.plan(), plan);
-    let advised = |job| {
+    let advised = |job, numbers| {
         let mut planner = Planner::default();
         let told = planner.explain(&cluster.0, JobId(job)).expect("waits");
+        let [limit] = &told.limits[..] else { panic!("{told:?}") };
+        assert_eq!((limit.used, limit.needed, limit.max), numbers, "{}", limit.name);
         format!("{:?}", planner.advise(&cluster.0, JobId(job), &told))
     };
-    for (job, change) in
-        [(1, r#"key: "TimeLimit", value: "10""#), (2, r#"key: "NumTasks", value: "1""#)]
-    {
-        let advice = advised(job);
+    for (job, numbers, change) in [
+        (1, (0, 60, 10), r#"key: "TimeLimit", value: "10""#),
+        (2, (0, 2, 1), r#"key: "NumTasks", value: "1""#),
+    ] {
+        let advice = advised(job, numbers);
         assert!(advice.contains(change), "{advice}");
     }
 }

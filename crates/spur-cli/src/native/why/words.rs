@@ -88,8 +88,14 @@ pub fn sentence(reply: &ExplainJobReply) -> String {
         (Some((_, means)), _) => (*means).to_string(),
         (None, Some(need)) if reason == "Resources" => format!("waiting for {}", noun(&need.name)),
         (None, None) if reason == "Resources" => "waiting for nodes".to_string(),
-        (None, _) => match told.limits.iter().find(|limit| limit.reason == reason) {
+        (None, _) => match told.limits.iter().filter(is_over).find(|it| it.reason == reason) {
+            Some(limit) if limit.needed > limit.max => {
+                format!("it asks for more than {} allows ({reason})", limit.name)
+            }
             Some(limit) => format!("{} has reached its limit ({reason})", limit.name),
+            None if reason.starts_with("QOSMin") => {
+                format!("it asks for less than its QOS wants of a job ({reason})")
+            }
             None if reason.starts_with("QOS") => {
                 format!("it asks for more than its QOS allows a job ({reason})")
             }
@@ -268,10 +274,15 @@ fn too_much(told: &Explanation) -> Option<String> {
 }
 
 fn limit(limit: &LimitUse) -> String {
-    format!(
-        "{}: {} of {} in use, {} more needed ({})",
-        limit.name, limit.used, limit.max, limit.needed, limit.reason
-    )
+    let LimitUse { name, used, max, needed, reason } = limit;
+    if *used == 0 && needed > max {
+        let asked = match *needed {
+            u64::MAX => "it sets itself no limit".to_string(),
+            needed => format!("it asks for {needed}"),
+        };
+        return format!("{name}: {max} at most, {asked} ({reason})");
+    }
+    format!("{}: {} of {} in use, {} more needed ({})", name, used, max, needed, reason)
 }
 
 /// What there is too little of.

@@ -57,8 +57,23 @@ pub struct Spending<'a> {
     pub of: &'a dyn Fn(Purse) -> Option<Spent>,
 }
 
+/// A limit that a job is above by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Breach {
+    /// What a job waits for that is.
+    pub reason: Reason,
+    /// Names the limit, as the counters of amounts that jobs share are named.
+    pub limit: String,
+    /// How much of it is spent.
+    pub used: u64,
+    /// How much the job asks for.
+    pub needed: u64,
+    /// How much there may be; of a minimum, how little.
+    pub max: u64,
+}
+
 /// Why a job waits.
-pub fn waits(book: &Book, asks: &Asks, spending: &Spending) -> Option<Reason> {
+pub fn waits(book: &Book, asks: &Asks, spending: &Spending) -> Option<Breach> {
     let mut said = Vec::new();
     BEFORE.into_iter().find_map(|checks| {
         let over = Over { book, asks, spending: Some(spending) };
@@ -71,7 +86,8 @@ pub fn denied(book: &Book, asks: &Asks) -> Option<Reason> {
     let over = Over { book, asks, spending: None };
     let mut said = Vec::new();
     let by_qos = over.by_qos(AT_ONCE_QOS, &mut said);
-    by_qos.or_else(|| over.by_association(AT_ONCE_ASSOCIATION, &said))
+    let found = by_qos.or_else(|| over.by_association(AT_ONCE_ASSOCIATION, &said));
+    found.map(|breach| breach.reason)
 }
 
 type Said = Vec<(&'static str, Option<Tres>)>;
@@ -83,7 +99,7 @@ struct Over<'a> {
 }
 
 impl Over<'_> {
-    fn by_qos(&self, checks: &[Check], said: &mut Said) -> Option<Reason> {
+    fn by_qos(&self, checks: &[Check], said: &mut Said) -> Option<Breach> {
         for qos in qos_of(self.book, self.asks) {
             for check in checks {
                 let found = self.of_qos(qos, *check, said);
@@ -95,14 +111,16 @@ impl Over<'_> {
         None
     }
 
-    fn of_qos(&self, qos: &QosView, check: Check, said: &mut Said) -> Option<Reason> {
+    fn of_qos(&self, qos: &QosView, check: Check, said: &mut Said) -> Option<Breach> {
         let purse = Purse::Qos(qos.id);
+        let limit = || format!("qos/{}/{}", qos.id, check.name());
         let (limits, kind) = match check {
             GrpWall | MaxWall => {
                 let max = if check == GrpWall { qos.grp_wall } else { qos.max_wall };
                 let max = max.and_then(Limit::number)?;
-                let over = first(said, check.name(), None) && self.over_wall(check, purse, max);
-                return over.then_some(wall_reason(Level::Qos, check));
+                let known = !first(said, check.name(), None);
+                let amounts = self.wall(check, purse).filter(|_| !known)?;
+                return amounts.breach(max, limit, || wall_reason(Level::Qos, check));
             }
             GrpMinutes => (&qos.grp_tres_mins, Kind::GrpMinutes),
             Grp => (&qos.grp_tres, Kind::Grp),
@@ -119,13 +137,15 @@ impl Over<'_> {
             GrpMinutes | GrpRunMinutes => amounts(limits),
             _ => parts(self.asks, qos, limits),
         };
-        let over = limits.into_iter().find(|(tres, max)| {
-            first(said, check.name(), Some(tres.clone())) && self.over(check, purse, tres, *max)
-        });
-        over.map(|(tres, _)| reasons::of(Level::Qos, kind, &tres))
+        limits.into_iter().find_map(|(tres, max)| {
+            let known = !first(said, check.name(), Some(tres.clone()));
+            let amounts = self.amounts(check, purse, &tres).filter(|_| !known)?;
+            let limit = || format!("{}/{tres}", limit());
+            amounts.breach(max, limit, || reasons::of(Level::Qos, kind, &tres))
+        })
     }
 
-    fn by_association(&self, checks: &[Check], said: &Said) -> Option<Reason> {
+    fn by_association(&self, checks: &[Check], said: &Said) -> Option<Breach> {
         let own = self.book.association(self.asks.account, self.asks.user, self.asks.partition)?;
         let line = self.book.lineage(own);
         // Limits of groups hold on every level, others where they are said first.
@@ -137,8 +157,9 @@ impl Over<'_> {
         })
     }
 
-    fn of_association(&self, one: &AssociationView, check: Check, said: &Said) -> Option<Reason> {
+    fn of_association(&self, one: &AssociationView, check: Check, said: &Said) -> Option<Breach> {
         let purse = Purse::Association(one.id);
+        let limit = || format!("assoc/{}/{}", one.id, check.name());
         let known = |tres: Option<&Tres>| {
             said.iter().any(|(name, of)| *name == check.name() && of.as_ref() == tres)
         };
@@ -152,8 +173,8 @@ impl Over<'_> {
                     _ => self.book.inherited(one, |it| it.max_wall),
                 };
                 let max = max.and_then(Limit::number).filter(|_| !known(None))?;
-                let over = self.over_wall(check, purse, max);
-                return over.then_some(wall_reason(Level::Association, check));
+                let amounts = self.wall(check, purse)?;
+                return amounts.breach(max, limit, || wall_reason(Level::Association, check));
             }
             GrpMinutes => (Some(&one.grp_tres_mins), Kind::GrpMinutes),
             Grp => (Some(&one.grp_tres), Kind::Grp),
@@ -164,51 +185,84 @@ impl Over<'_> {
             Min | PerAccount | PerUser => return None,
         };
         let is_scaled = matches!(check, Grp | MinutesPerJob | PerJob | PerNode);
-        let over = amounts(limits?).into_iter().find(|(tres, max)| {
-            let max = if is_scaled { scaled(self.book, self.asks, *max) } else { *max };
-            !known(Some(tres)) && self.over(check, purse, tres, max)
-        });
-        over.map(|(tres, _)| reasons::of(Level::Association, kind, &tres))
-    }
-
-    fn over(&self, check: Check, purse: Purse, tres: &Tres, max: u64) -> bool {
-        let need = self.asks.needs.get(tres).copied().unwrap_or(0);
-        match check {
-            // Minutes that are everybody's are nobody's to go beyond.
-            _ if self.asks.is_beyond(tres) && !matches!(check, GrpMinutes | GrpRunMinutes) => false,
-            Min => need < max,
-            PerNode => need.div_ceil(self.asks.nodes.max(1)) > max,
-            MinutesPerJob | GrpRunMinutes => run_minutes(self.asks, tres) > max,
-            GrpMinutes => match self.spending {
-                None => run_minutes(self.asks, tres) > max,
-                Some(spending) => {
-                    let spent = (spending.of)(purse).unwrap_or_default();
-                    let spent = spent.minutes.get(tres).copied().unwrap_or(0);
-                    spent >= max || spent.saturating_add(self.comes(spending, need)) > max
-                }
+        amounts(limits?).into_iter().filter(|(tres, _)| !known(Some(tres))).find_map(
+            |(tres, max)| {
+                let max = if is_scaled { scaled(self.book, self.asks, max) } else { max };
+                let amounts = self.amounts(check, purse, &tres)?;
+                let limit = || format!("{}/{tres}", limit());
+                amounts.breach(max, limit, || reasons::of(Level::Association, kind, &tres))
             },
-            _ => need > max,
-        }
+        )
     }
 
-    fn over_wall(&self, check: Check, purse: Purse, max: u64) -> bool {
-        let alone = self.asks.minutes.is_none_or(|minutes| minutes > max);
+    /// What a limit on a resource is held against; nothing where it is not for this job.
+    fn amounts(&self, check: Check, purse: Purse, tres: &Tres) -> Option<Amounts> {
+        // Minutes that are everybody's are nobody's to go beyond.
+        if self.asks.is_beyond(tres) && !matches!(check, GrpMinutes | GrpRunMinutes) {
+            return None;
+        }
+        let need = self.asks.needs.get(tres).copied().unwrap_or(0);
+        Some(match (check, self.spending) {
+            (Min, _) => Amounts { is_least: true, ..Amounts::of(need) },
+            (PerNode, _) => Amounts::of(need.div_ceil(self.asks.nodes.max(1))),
+            (MinutesPerJob | GrpRunMinutes, _) | (GrpMinutes, None) => {
+                Amounts::of(run_minutes(self.asks, tres))
+            }
+            (GrpMinutes, Some(spending)) => {
+                let spent = (spending.of)(purse).unwrap_or_default();
+                let used = spent.minutes.get(tres).copied().unwrap_or(0);
+                Amounts { used, ..Amounts::of(self.comes(spending, need)) }
+            }
+            _ => Amounts::of(need),
+        })
+    }
+
+    /// The same of a limit on time.
+    fn wall(&self, check: Check, purse: Purse) -> Option<Amounts> {
         match (check, self.spending) {
             (GrpWall, Some(spending)) => {
-                let spent = (spending.of)(purse).unwrap_or_default().wall_minutes;
-                spent >= max || spent.saturating_add(self.comes(spending, 1)) > max
+                let used = (spending.of)(purse).unwrap_or_default().wall_minutes;
+                Some(Amounts { used, ..Amounts::of(self.comes(spending, 1)) })
             }
-            (MaxWall, _) => alone && !self.asks.beyond.time,
-            _ => alone,
+            (MaxWall, _) if self.asks.beyond.time => None,
+            _ => Some(Amounts::of(self.asks.minutes.unwrap_or(u64::MAX))),
         }
     }
 
-    /// What a job will have used at its end, where that matters.
+    /// What a job will have used at its end, where that matters; without it the least that anything uses.
     fn comes(&self, spending: &Spending, amount: u64) -> u64 {
-        if !spending.safe {
-            return 0;
+        match spending.safe {
+            true => amount.saturating_mul(self.asks.minutes.unwrap_or(YEAR_MINUTES)).max(1),
+            false => 1,
         }
-        amount.saturating_mul(self.asks.minutes.unwrap_or(YEAR_MINUTES))
+    }
+}
+
+/// What is held against a limit.
+struct Amounts {
+    used: u64,
+    needed: u64,
+    /// The limit is how much it has to be at least.
+    is_least: bool,
+}
+
+impl Amounts {
+    fn of(needed: u64) -> Amounts {
+        Amounts { used: 0, needed, is_least: false }
+    }
+
+    fn breach(
+        self,
+        max: u64,
+        limit: impl Fn() -> String,
+        reason: impl Fn() -> Reason,
+    ) -> Option<Breach> {
+        let Amounts { used, needed, is_least } = self;
+        let is_broken = match is_least {
+            true => needed < max,
+            false => used.saturating_add(needed) > max,
+        };
+        is_broken.then(|| Breach { reason: reason(), limit: limit(), used, needed, max })
     }
 }
 

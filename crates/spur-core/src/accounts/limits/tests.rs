@@ -32,7 +32,7 @@ fn spent_bar(
     safe: bool,
     of: impl Fn(Purse) -> Option<Spent>,
 ) -> Option<Reason> {
-    waits(book, asks, &Spending { safe, of: &of })
+    waits(book, asks, &Spending { safe, of: &of }).map(|breach| breach.reason)
 }
 
 fn lines(claims: &[Claim]) -> Vec<String> {
