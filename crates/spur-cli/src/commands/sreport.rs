@@ -264,6 +264,8 @@ fn shown(query: &Query, report: &Report) -> String {
 
 #[cfg(test)]
 mod tests {
+    use spur_core::views::TresSeconds;
+
     use super::*;
 
     fn chosen(line: &str) -> (Result<(), String>, String) {
@@ -275,6 +277,7 @@ mod tests {
                 account: "a".to_string(),
                 cpus: 2,
                 jobs: 3,
+                seconds: vec![TresSeconds { name: "cpu".to_string(), seconds: 60 }],
                 ..UsageView::default()
             }],
             events: Vec::new(),
@@ -292,7 +295,7 @@ mod tests {
     #[test]
     fn sizes_stand_behind_whatever_is_chosen() {
         let sizes = "0-49 CPUs|50-249 CPUs|250-499 CPUs|500-999 CPUs|>= 1000 CPUs|% of cluster";
-        let row = "0|0|0|0|0|0.00%";
+        let row = "1|0|0|0|0|100.00%";
         for (format, refusal, names, values) in [
             ("account", None, "Account|", "a|"),
             ("jobcount,account", None, "Job Count|Account|", "3|a|"),
