@@ -111,7 +111,7 @@ fn verdict(state: &State, own: &Job, term: &Term) -> Verdict {
         return corresponding(state, own, id);
     }
     let mut records: Vec<&Arc<Job>> = match tasks {
-        Tasks::One(index) => state.task_of(id, *index).into_iter().collect(),
+        Tasks::One(index) => task(state, id, *index).into_iter().collect(),
         Tasks::Job | Tasks::All => state.array(id).collect(),
     };
     if records.is_empty() && !matches!(tasks, Tasks::One(_)) {
@@ -172,9 +172,17 @@ fn ended_well(job: &Job) -> bool {
     matches!(&job.phase, Phase::Ended { cause: Cause::Exited, exit, .. } if exit.is_success())
 }
 
+/// A task of an array; the record of those that waited where they were ended together.
+fn task(state: &State, array: JobId, index: u32) -> Option<&Arc<Job>> {
+    state.task_of(array, index).or_else(|| {
+        let record = state.jobs.get(&array).filter(|job| job.phase.is_over())?;
+        record.waiting_tasks()?.contains(index).then_some(record)
+    })
+}
+
 /// A record of waiting tasks goes on as soon as one of them may: the start asks for each again.
 fn corresponding(state: &State, own: &Job, array: JobId) -> Verdict {
-    let verdict = |index: u32| match state.task_of(array, index) {
+    let verdict = |index: u32| match task(state, array, index) {
         Some(task) => one(task, Kind::AfterCorr, 0),
         None if state.jobs.get(&array).is_some_and(|job| !job.phase.is_over()) => Verdict::Open,
         None => Verdict::Met,

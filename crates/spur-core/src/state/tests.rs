@@ -457,6 +457,24 @@ fn an_array_is_awaited_whole_and_its_failures_are_remembered() {
 }
 
 #[test]
+fn tasks_that_were_ended_before_they_ran_have_not_ended_well() {
+    let mut cluster = cluster();
+    let spec = |dependency: String, array: &str| JobSpec {
+        dependency,
+        array: array.to_string(),
+        ..JobSpec::default()
+    };
+    let array = cluster.submit_spec(1, spec(String::new(), "1-2"));
+    let alike = cluster.submit_spec(2, spec(format!("aftercorr:{array}"), "1-2"));
+    let ok = cluster.submit_spec(3, spec(format!("afterok:{array}_1"), ""));
+    let not_ok = cluster.submit_spec(4, spec(format!("afternotok:{array}_1"), ""));
+    cluster.done(Command::Control(Box::new(Control::cancel(array, alice()))));
+    let reasons = [alike, ok, not_ok].map(|id| cluster.state.obstacle(&cluster.state.jobs[&id]));
+    let never = Some(crate::job::Reason::DependencyNeverSatisfied);
+    assert_eq!(reasons, [never, never, None]);
+}
+
+#[test]
 fn what_ended_specially_says_so_until_its_owner_lets_it_go() {
     let mut cluster = cluster();
     let job = cluster.submit_spec(1, JobSpec::default());
