@@ -152,7 +152,10 @@ fn parse_amount(tres: &Tres, text: &str) -> Result<Option<u64>, Error> {
     let Ok(number) = u64::try_from(number) else { return Ok(None) };
     let power = power - if in_megabytes { 2 } else { 0 };
     match u32::try_from(power) {
-        Ok(power) => number.checked_mul(1 << (10 * power)).map(Some),
+        // More could not be read back.
+        Ok(power) => (number.checked_mul(1 << (10 * power)))
+            .filter(|amount| i64::try_from(*amount).is_ok())
+            .map(Some),
         Err(_) => Some(Some(number.div_ceil(1 << 10))),
     }
     .ok_or_else(|| Error::TooMuch(text.to_owned()))
@@ -256,6 +259,7 @@ mod tests {
         ] {
             assert_eq!(parse(text).unwrap_err().logged(), words);
         }
+        assert_eq!(parse("bb/a=9454P"), Err(Error::TooMuch("9454P".to_owned())));
     }
 
     #[test]
