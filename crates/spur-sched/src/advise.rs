@@ -102,12 +102,11 @@ impl Planner {
         action: &JobAction,
     ) -> Option<Option<u64>> {
         let mut copy = state.clone();
-        let owner = &state.jobs.get(&job)?.owner;
-        let by_admin = matches!(state.jobs.get(&job)?.hold, Hold::Admin | Hold::Requeued);
+        let known = state.jobs.get(&job)?;
         // Limits do not hold for what administrators set; its owner is to have advice that does.
-        let by = match by_admin {
-            true => Actor::Controller,
-            false => Actor::user(owner.uid, owner.gid, Level::None),
+        let by = match known.hold {
+            Hold::Admin => Actor::Controller,
+            _ => Actor::user(known.owner.uid, known.owner.gid, Level::None),
         };
         let control = Control { job, tasks: None, action: action.clone(), by, request: None };
         let command = Command::Control(Box::new(control));

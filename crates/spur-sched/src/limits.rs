@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use spur_core::accounts::limits::{self, Asks};
+use spur_core::accounts::limits::{self, Asks, Breach};
 use spur_core::config::words::Enforce;
 use spur_core::job::{Job, Phase, Reason};
 use spur_core::limit::Limit;
@@ -70,26 +70,23 @@ fn minutes_left(state: &State, job: &Job, now: i64) -> Option<u64> {
 
 /// Why a job waits whoever else runs.
 pub(crate) fn bar(state: &State, job: &Job, basis: &Basis) -> Option<Reason> {
-    if !hold(state) {
-        return None;
-    }
-    breach(state, job, basis).map(|breach| breach.reason).or_else(|| {
-        let needs = state.needs_of(job);
-        let asks = state.asks_of(job, &needs);
-        limits::threshold_bar(&state.rules, &asks, |one| basis.tree.factor(one))
-    })
+    let needs = hold(state).then(|| state.needs_of(job))?;
+    let asks = Asks { whole: basis.whole.as_ref(), ..state.asks_of(job, &needs) };
+    broken(state, &asks, basis)
+        .map(|breach| breach.reason)
+        .or_else(|| limits::threshold_bar(&state.rules, &asks, |one| basis.tree.factor(one)))
 }
 
 /// The limit that a job is above by itself.
-pub(crate) fn breach(state: &State, job: &Job, basis: &Basis) -> Option<limits::Breach> {
-    if !hold(state) {
-        return None;
-    }
-    let needs = state.needs_of(job);
-    let asks = Asks { whole: basis.whole.as_ref(), ..state.asks_of(job, &needs) };
+pub(crate) fn breach(state: &State, job: &Job, basis: &Basis) -> Option<Breach> {
+    let needs = hold(state).then(|| state.needs_of(job))?;
+    broken(state, &Asks { whole: basis.whole.as_ref(), ..state.asks_of(job, &needs) }, basis)
+}
+
+fn broken(state: &State, asks: &Asks, basis: &Basis) -> Option<Breach> {
     let spent = |purse| basis.usage.get(&purse).map(|usage| usage.spent());
     let safe = state.enforces(Enforce::Safe);
-    limits::waits(&state.rules, &asks, &limits::Spending { safe, of: &spent })
+    limits::waits(&state.rules, asks, &limits::Spending { safe, of: &spent })
 }
 
 /// Whether the rules let a job hold no place in the future.

@@ -1,12 +1,9 @@
 //! About the cluster: its configuration, its licences, a job's script.
 
-use std::collections::BTreeMap;
-
 use spur_core::auth::{Action, Actor, Target, may};
 use spur_core::errors::SlurmError;
 use spur_core::ids::{JobId, Uid};
 use spur_core::job::JobSpec;
-use spur_core::license;
 use spur_core::show::config::{self, Facts};
 use spur_core::show::{levels, topology};
 use spur_core::state::{Assignment, State};
@@ -123,18 +120,14 @@ impl Service {
 
 /// Every licence there is, how many of it jobs hold, and how many reservations keep at present.
 fn licenses(state: &State) -> Vec<License> {
-    let mut used: BTreeMap<String, u32> = BTreeMap::new();
-    for job in state.index.active.iter().filter_map(|id| state.jobs.get(id)) {
-        for held in license::parse(&job.spec.placement().licenses).unwrap_or_default() {
-            *used.entry(held.name).or_default() += held.count;
-        }
-    }
+    let used = state.licenses_used();
+    let whole = |amount: u64| amount.try_into().unwrap_or(u32::MAX);
     let all = state.settings.config.cluster.licenses.0.iter();
     all.map(|(name, total)| License {
         name: name.clone(),
         total: *total,
-        used: used.get(name).copied().unwrap_or(0),
-        reserved: state.licenses_kept(name, &JobSpec::default()).try_into().unwrap_or(u32::MAX),
+        used: whole(used.get(name).copied().unwrap_or(0)),
+        reserved: whole(state.licenses_kept(name, &JobSpec::default())),
     })
     .collect()
 }

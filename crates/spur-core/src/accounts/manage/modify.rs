@@ -14,12 +14,13 @@ pub fn modify(rules: &RulesView, entity: Entity, request: &Request) -> Result<Pl
         Entity::Federation => return federation::modify(rules, request),
         _ => {}
     }
-    let is_own = |word: &Word| word.is(&["description", "organization"]);
-    if entity == Entity::Account && request.which.iter().any(is_own) {
-        let text = " There was a problem with your 'where' options.";
-        return Err(Refusal::Wrong(text.to_string()));
-    }
-    if entity == Entity::User && request.which.iter().any(|word| word.is(&["defaultaccount"])) {
+    // What is set of a thing, and is nothing to find it by.
+    let only_set: &[&str] = match entity {
+        Entity::Account => &["description", "organization"],
+        Entity::User => &["defaultaccount"],
+        _ => &[],
+    };
+    if request.which.iter().any(|word| word.is(only_set)) {
         let text = " There was a problem with your 'where' options.";
         return Err(Refusal::Wrong(text.to_string()));
     }
